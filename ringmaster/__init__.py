@@ -1,0 +1,3 @@
+"""Plays and tunes game engines (Go, chess, shogi) from one control file."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""The competition types: settings, logic and report data of each in one module."""

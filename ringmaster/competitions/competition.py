@@ -1,0 +1,117 @@
+"""The contract of a competition: what to play next, and what results mean.
+
+A competition decides; it never plays, waits, or touches a file.  Everything it
+decides is a function of (settings, seed, number, results so far), so that a
+run can be stopped at any instant and gone on with exactly.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.report import Progress, Report
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import Setting
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a competition makes of a result.
+
+    line    one line for the display and the history, e.g. "a beat b B+3.5"
+    replay  the same job again, with the next attempt number (a void game)
+    halt    why the run must end early, "" if it need not
+    notes   further lines for the history file (a new iteration, a generation)
+    """
+
+    line: str
+    replay: bool = False
+    halt: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Competition(ABC):
+    """One competition with its settings and its state.
+
+    The life of a game: `next_job` decides and marks the game as issued, the
+    caller stores the job's id and ticket; later either `take` gets the result,
+    or (after a restart) `reissue` makes the same job again.  `state` and
+    `restore` carry everything else; `restore` followed by `take` of the results
+    recorded since is the same as never having stopped.
+
+    Guarantees: `take` may be called in any order of issue; a state is JSON data
+    whose size does not grow with the number of games.
+    """
+
+    #: The `competition_type` of control files.
+    type_name: ClassVar[str]
+    #: All settings, common ones included.
+    table: ClassVar[tuple[Setting, ...]]
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        """Take interpreted settings (by `table`), `code` the file's stem.
+
+        Raises SettingError for settings that do not go together.
+        """
+        self.code = code
+        self.values = values
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Load what games need (openings) before the first job.
+
+        Raises OpeningsError, SettingError.
+        """
+
+    @abstractmethod
+    def check_jobs(self) -> list[CheckJob]:
+        """Return one startup check for each player that will be needed."""
+
+    @abstractmethod
+    def next_job(self) -> GameJob | None:
+        """Decide on a job and count it as issued; None when there is nothing to
+        issue now (all played, or waiting for results)."""
+
+    @abstractmethod
+    def reissue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
+        """Make the job of an earlier issue again under the present settings.
+
+        None when the settings no longer want it (a matchup was removed).
+        """
+
+    @abstractmethod
+    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        """Learn from a result, void ones included."""
+
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether every game has been played."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Any]:
+        """Return the state as JSON data."""
+
+    @abstractmethod
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state; raises StoreError when it does not fit the settings."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Return how far the competition is."""
+
+    @abstractmethod
+    def report(self) -> Report:
+        """Return the report's blocks (description not included)."""
+
+    @abstractmethod
+    def live_report(self) -> Report:
+        """Return the shorter form for the live display."""
+
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """Return the keys of `show --json` that this type has: "matchups",
+        "parameters", …"""

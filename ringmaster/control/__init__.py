@@ -1,0 +1,1 @@
+"""Control files: grammar and positions, loading, diagnostics."""

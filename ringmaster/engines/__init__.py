@@ -1,0 +1,1 @@
+"""Engine processes and the protocols they speak (GTP, UCI): no rules of any game, no decisions."""

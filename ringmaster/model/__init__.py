@@ -1,0 +1,1 @@
+"""Passive types shared by every layer: players, time controls, jobs, results, settings."""

@@ -1,0 +1,55 @@
+"""Players: how an engine is launched, set up and limited."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from ringmaster.model.time_control import TimeControl
+
+GameName = Literal["go", "chess", "shogi"]
+ProtocolName = Literal["gtp", "uci", "usi"]
+Restart = Literal["auto", "on", "off"]
+OptionValue = bool | int | float | str
+
+#: The protocol of a game's engines unless a player says otherwise.
+PROTOCOL_OF_GAME: dict[GameName, ProtocolName] = {"go": "gtp", "chess": "uci", "shogi": "usi"}
+
+
+class Player(msgspec.Struct, frozen=True):
+    """One engine with its settings.
+
+    command       executable and arguments; argv[0] has been resolved against
+                  PATH or the competition directory only when it holds a "/"
+    cwd           working directory (absolute), or None for ringmaster's own
+    environ       variables set on top of the inherited ones
+    options       UCI/USI options to set, by name
+    startup_gtp_commands  GTP commands sent at the beginning of each game
+    move_time     seconds a move; nodes and depth as the protocol means them
+    restart       "on": a new process for each game, "off": kept from game to
+                  game, "auto": kept for UCI and USI, new for GTP
+    """
+
+    code: str
+    command: tuple[str, ...]
+    protocol: ProtocolName = "gtp"
+    cwd: str | None = None
+    environ: dict[str, str] = {}
+    options: dict[str, OptionValue] = {}
+    startup_gtp_commands: tuple[tuple[str, ...], ...] = ()
+    gtp_aliases: dict[str, str] = {}
+    discard_stderr: bool = False
+    is_reliable_scorer: bool = True
+    allow_claim: bool = False
+    sgf_player_name_from_gtp: bool = True
+    time_control: TimeControl | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    move_time: float | None = None
+    restart: Restart = "auto"
+
+    @property
+    def keeps_process(self) -> bool:
+        """Whether the engine process goes on from one game to the next."""
+        return self.restart == "off" or (self.restart == "auto" and self.protocol != "gtp")

@@ -1,0 +1,61 @@
+"""What a game record is made from, before it has a format."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ringmaster.model.jobs import GameSettings, Opening
+
+
+@dataclass(frozen=True, slots=True)
+class MoveRecord:
+    """One move as it was played.
+
+    player   index of who played it
+    seconds  charged to the mover; None when nobody was (handicap, opening)
+    score    centipawns from the mover's side, or None
+    mate     moves to mate (negative: being mated), or None
+    comment  the engine's own words, UTF-8, possibly several lines
+    """
+
+    move: str
+    player: int
+    seconds: float | None = None
+    score: int | None = None
+    mate: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """A finished game.
+
+    names     as the record should call the players, codes as the control file does
+    date      "YYYY-MM-DD", local time, of the start
+    score     as in GameResult.score; reason and detail likewise
+    setup     handicap stones (GTP vertices) placed before the first move
+    descriptions  per player, what the engine says of its configuration
+    notes     further lines (final_score answers, void reasons)
+    parameters    per player, the values it was given by a tuner
+    """
+
+    game_id: str
+    event: str
+    date: str
+    codes: tuple[str, str]
+    names: tuple[str, str]
+    settings: GameSettings
+    opening: Opening
+    moves: tuple[MoveRecord, ...]
+    score: str
+    reason: str
+    detail: str = ""
+    setup: tuple[str, ...] = ()
+    descriptions: tuple[str, str] = ("", "")
+    notes: tuple[str, ...] = ()
+    parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    time_controls: tuple[str, str] = ("", "")
+    cpu_times: tuple[float | None, float | None] = (None, None)

@@ -1,0 +1,54 @@
+"""Report data: what a competition has to say, without a layout.
+
+Competitions build these; `reporting` turns them into text, a terminal display
+or (later) a page.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Align = Literal["left", "right", "decimal"]
+Cell = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under headers.  `title` is printed above, `notes` below; a cell that
+    is None prints as nothing.  A float is printed by the table's own format,
+    so cells that need another precision are given as strings."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = ()
+    align: tuple[Align, ...] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """Lines of plain text."""
+
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Blocks from top to bottom."""
+
+    blocks: tuple[Table | Text, ...] = ()
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a competition is.
+
+    total is None when there is no limit.  `label` names what is counted.
+    """
+
+    completed: int
+    total: int | None
+    label: str = "games"
+    phase: str = ""
+    warnings: tuple[str, ...] = field(default=())

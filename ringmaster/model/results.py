@@ -1,0 +1,89 @@
+"""Results: what comes back from a worker.  An engine's fault is a result, not
+an exception; only a fault of the infrastructure raises."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Outcome = Literal["win", "draw", "unknown", "void"]
+
+
+class EngineUsage(msgspec.Struct, frozen=True):
+    """What one engine used in one game.
+
+    name         the engine's own name and version, "" if it gave none
+    cpu_time     seconds of CPU used in this game, children included; None
+                 where it cannot be had
+    peak_memory  bytes, resident, the highest seen; None likewise
+    thinking     seconds of wall time charged to it
+    slowest      seconds of its slowest move
+    """
+
+    name: str = ""
+    cpu_time: float | None = None
+    peak_memory: int | None = None
+    thinking: float = 0.0
+    slowest: float = 0.0
+    description: str = ""
+
+
+class GameResult(msgspec.Struct, frozen=True, tag="game"):
+    """The result of one game.
+
+    outcome  "win"; "draw" (jigo included); "unknown" (not scored, Go move
+             limit); "void" (software failure: does not count)
+    winner   index into the job's players, for "win" only
+    reason   one of the field's short terms: "mate", "resignation", "stalemate",
+             "repetition", "50 moves", "material", "move limit", "score",
+             "claim", "time", "illegal move", "refused", "crash", "hang",
+             "protocol", "start"
+    detail   one line for a person: the margin, the move, the engine's last words
+    forfeit  whether the loser lost by a fault (illegal move, time, GTP failure)
+    score    "B+3.5", "W+R", "W+F", "0", "?", "Void" in Go; "1-0", "0-1",
+             "1/2-1/2", "*" in chess and shogi
+    faulty   index of the player at fault in a forfeit or void game, if known
+    record   the game record (SGF, PGN), or None
+    stderr   bounded lines of standard error, as (player code, line)
+    """
+
+    game_id: str
+    attempt: int
+    outcome: Outcome
+    winner: int | None = None
+    reason: str = ""
+    detail: str = ""
+    forfeit: bool = False
+    score: str = "?"
+    faulty: int | None = None
+    plies: int = 0
+    seconds: float = 0.0
+    usage: tuple[EngineUsage, EngineUsage] = (EngineUsage(), EngineUsage())
+    record: str | None = None
+    record_suffix: str = ""
+    stderr: tuple[tuple[str, str], ...] = ()
+
+    def points(self, index: int) -> float:
+        """Return the score of player `index`: 1, ½ or 0 (unknown counts ½).
+
+        Raises ValueError for a void game, which has no score.
+        """
+        if self.outcome == "void":
+            raise ValueError("a void game has no score")
+        if self.outcome == "win":
+            return 1.0 if self.winner == index else 0.0
+        return 0.5
+
+
+class CheckResult(msgspec.Struct, frozen=True, tag="check"):
+    """The result of a startup check: no problems means that it passed."""
+
+    check_id: str
+    code: str
+    name: str = ""
+    problems: tuple[str, ...] = ()
+    stderr: tuple[str, ...] = ()
+
+
+JobResult = GameResult | CheckResult

@@ -1,0 +1,484 @@
+"""The declarative tables that say what a control file may contain.
+
+A competition type is one table of `Setting`s.  The table drives interpretation
+(with every independent error collected, each with its path), the reference
+documentation, and the comparison of a control file with the one of the last
+run.  Where a setting stands in the source file is the business of `control`,
+which turns paths into positions.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import os
+import re
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from ringmaster.errors import SettingError
+
+SettingPath = tuple[str | int, ...]
+
+
+class _Mark:
+    """A value that is only ever compared by identity."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+
+#: Default of a setting that must be given.
+REQUIRED: Final = _Mark("REQUIRED")
+#: What interpreting a wrong value returns, once the problem has been noted.
+INVALID: Final = _Mark("INVALID")
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """A recorded call such as Player("gnugo", cwd="."): interpreted later, so
+    that its errors can name the setting it became part of.
+
+    position  (line, column) of the call, both from 1, or None
+    """
+
+    kind: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    position: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        parts = [repr(a) for a in self.args]
+        parts += [f"{k}={v!r}" for k, v in self.kwargs.items()]
+        return f"{self.kind}({', '.join(parts)})"
+
+
+@dataclass
+class Context:
+    """One interpretation: where relative paths start, and what went wrong."""
+
+    directory: Path
+    problems: list[SettingError] = field(default_factory=list)
+
+    def refuse(self, path: SettingPath, message: str, expected: str = "") -> Any:
+        """Note a problem and return INVALID."""
+        self.problems.append(SettingError(path, message, expected))
+        return INVALID
+
+    def resolve(self, name: str) -> Path:
+        """Return the file `name` of a control file as an absolute path."""
+        return self.directory / os.path.expanduser(name)
+
+
+class SettingType(ABC):
+    """What values a setting takes."""
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return what is right, as it ends the sentence "expected …"."""
+
+    @abstractmethod
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        """Return the value in the form the program uses, or INVALID after
+        noting each problem in `context`."""
+
+
+Change = Literal["free", "refused"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of a table.
+
+    help    one sentence for the reference documentation
+    change  whether it may be changed between runs ("refused" means that the
+            results so far would lose their meaning)
+    """
+
+    name: str
+    type: SettingType
+    help: str
+    default: Any = REQUIRED
+    change: Change = "free"
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """Return `value` as an error message shows it: its repr, cut to size."""
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class String(SettingType):
+    """A string without NUL bytes."""
+
+    def describe(self) -> str:
+        return "a string"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if not isinstance(value, str):
+            return context.refuse(path, f"{shown(value)} is not a string", self.describe())
+        if "\0" in value:
+            return context.refuse(path, "a string must not contain a NUL character")
+        return value
+
+
+class Identifier(SettingType):
+    """Gomill's identifiers: ASCII letters, digits and some punctuation."""
+
+    _ALLOWED = re.compile(r"[A-Za-z0-9!$%&*+\-.:;<=>?^_~]+\Z")
+
+    def describe(self) -> str:
+        return "an identifier (ASCII letters, digits and -!$%&*+.:;<=>?^_~)"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and self._ALLOWED.match(value) and set(value) != {"."}:
+            return value
+        return context.refuse(path, f"{shown(value)} is not an identifier", self.describe())
+
+
+class Boolean(SettingType):
+    """True or False; 0 and 1 too, as in Gomill."""
+
+    def describe(self) -> str:
+        return "True or False"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if value is True or value is False:
+            return value
+        if isinstance(value, int) and value in (0, 1):
+            return bool(value)
+        return context.refuse(path, f"{shown(value)} is not a truth value", self.describe())
+
+
+@dataclass(frozen=True)
+class _Number(SettingType):
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+
+    def _range(self, noun: str) -> str:
+        bounds = []
+        if self.above is not None:
+            bounds.append(f"more than {self.above:g}")
+        if self.minimum is not None:
+            bounds.append(f"at least {self.minimum:g}")
+        if self.maximum is not None:
+            bounds.append(f"at most {self.maximum:g}")
+        return f"{noun} of {' and '.join(bounds)}" if bounds else noun
+
+    def _in_range(self, number: float) -> bool:
+        return (
+            (self.minimum is None or number >= self.minimum)
+            and (self.maximum is None or number <= self.maximum)
+            and (self.above is None or number > self.above)
+        )
+
+
+class Integer(_Number):
+    """A whole number within bounds (units are the setting's own)."""
+
+    def describe(self) -> str:
+        return self._range("an integer")
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float) or value % 1 != 0:
+            return context.refuse(path, f"{shown(value)} is not an integer", self.describe())
+        if not self._in_range(value):
+            return context.refuse(path, f"{shown(value)} is out of range", self.describe())
+        return int(value)
+
+
+class Float(_Number):
+    """A finite number within bounds."""
+
+    def describe(self) -> str:
+        return self._range("a number")
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return context.refuse(path, f"{shown(value)} is not a number", self.describe())
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number) or not self._in_range(number):
+            return context.refuse(path, f"{shown(value)} is out of range", self.describe())
+        return number
+
+
+class OneOf(SettingType):
+    """One of a few strings."""
+
+    def __init__(self, *choices: str) -> None:
+        self.choices = choices
+
+    def describe(self) -> str:
+        *others, last = map(repr, self.choices)
+        return f"{', '.join(others)} or {last}" if others else last
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value in self.choices:
+            return value
+        return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
+
+
+@dataclass(frozen=True)
+class Maybe(SettingType):
+    """`inner`, or None for "not set"."""
+
+    inner: SettingType
+
+    def describe(self) -> str:
+        return f"{self.inner.describe()}, or None"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        return None if value is None else self.inner.interpret(value, path, context)
+
+
+@dataclass(frozen=True)
+class ListOf(SettingType):
+    """A list or tuple of `inner`; becomes a tuple."""
+
+    inner: SettingType
+    minimum: int = 0
+
+    def describe(self) -> str:
+        some = f" of at least {self.minimum}" if self.minimum else ""
+        return f"a list{some}, each item {self.inner.describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if not isinstance(value, list | tuple):
+            return context.refuse(path, f"{shown(value)} is not a list", self.describe())
+        if len(value) < self.minimum:
+            return context.refuse(path, f"the list has {len(value)} items", self.describe())
+        items = tuple(
+            self.inner.interpret(item, (*path, i), context) for i, item in enumerate(value)
+        )
+        return INVALID if INVALID in items else items
+
+
+@dataclass(frozen=True)
+class DictOf(SettingType):
+    """A dictionary from `key` to `inner`, in the order written."""
+
+    key: SettingType
+    inner: SettingType
+
+    def describe(self) -> str:
+        return f"a dictionary of {self.key.describe()} to {self.inner.describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if not isinstance(value, Mapping):
+            return context.refuse(path, f"{shown(value)} is not a dictionary", self.describe())
+        result: dict[Any, Any] = {}
+        wrong = False
+        for raw_key, raw_item in value.items():
+            place = raw_key if isinstance(raw_key, str | int) else shown(raw_key)
+            key = self.key.interpret(raw_key, (*path, place), context)
+            item = self.inner.interpret(raw_item, (*path, place), context)
+            if key is INVALID or item is INVALID:
+                wrong = True
+            else:
+                result[key] = item
+        return INVALID if wrong else result
+
+
+class Scalar(SettingType):
+    """A string, number or truth value: the value of an engine option."""
+
+    def describe(self) -> str:
+        return "a string, a number, True or False"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, float) and not math.isfinite(value):
+            return context.refuse(path, f"{shown(value)} is not finite", self.describe())
+        if isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, str) and "\n" not in value and "\0" not in value:
+            return value
+        return context.refuse(path, f"{shown(value)} cannot be an option's value", self.describe())
+
+
+class Words(SettingType):
+    """A command line: a string split as a shell does, or a list of strings."""
+
+    def describe(self) -> str:
+        return "a command line: a string, or a list of strings"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str):
+            try:
+                words = tuple(shlex.split(value))
+            except ValueError as error:
+                return context.refuse(path, f"{shown(value)}: {error}", self.describe())
+        elif isinstance(value, list | tuple) and all(isinstance(w, str) for w in value):
+            words = tuple(value)
+        else:
+            return context.refuse(path, f"{shown(value)} is not a command", self.describe())
+        if not words or not words[0]:
+            return context.refuse(path, "the command is empty", self.describe())
+        if any("\0" in w for w in words):
+            return context.refuse(path, "the command contains a NUL character")
+        return words
+
+
+class FileName(SettingType):
+    """A file name; relative ones start at the competition directory, "~" is
+    expanded.  Becomes an absolute path as a string.  The file need not exist."""
+
+    def describe(self) -> str:
+        return "a file name"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if not isinstance(value, str) or not value or "\0" in value:
+            return context.refuse(path, f"{shown(value)} is not a file name", self.describe())
+        return os.path.normpath(context.resolve(value))
+
+
+@dataclass(frozen=True)
+class Function(SettingType):
+    """A Python function of the control file."""
+
+    purpose: str = "a function"
+
+    def describe(self) -> str:
+        return self.purpose
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if callable(value):
+            return value
+        return context.refuse(path, f"{shown(value)} is not a function", self.describe())
+
+
+Build = Callable[[dict[str, Any], Context], Any]
+
+
+@dataclass(frozen=True)
+class CallOf(SettingType):
+    """A call such as Player(…), with a table for its arguments.
+
+    positional  names of the arguments that may be given by position
+    build       makes the final value from the interpreted arguments; a
+                ValueError or SettingError it raises becomes a problem here
+    shorthand   also accept a bare value as the first argument ("10+0.1" for
+                TimeControl("10+0.1"))
+    """
+
+    kind: str
+    settings: tuple[Setting, ...]
+    build: Build
+    positional: tuple[str, ...] = ()
+    shorthand: bool = False
+
+    def describe(self) -> str:
+        return f"{self.kind}({', '.join(self.positional) + ', …' if self.positional else '…'})"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if self.shorthand and not isinstance(value, Call):
+            value = Call(self.kind, (value,), {})
+        if not isinstance(value, Call) or value.kind != self.kind:
+            return context.refuse(
+                path, f"{shown(value)} is not a {self.kind} definition", self.describe()
+            )
+        given = self._bind(value, path, context)
+        values = interpret_table(self.settings, given, path, context) if given is not None else None
+        if values is None:
+            return INVALID
+        try:
+            return self.build(values, context)
+        except SettingError as error:
+            return context.refuse((*path, *error.path), error.message, error.expected)
+        except ValueError as error:
+            return context.refuse(path, str(error))
+
+    def _bind(self, call: Call, path: SettingPath, context: Context) -> dict[str, Any] | None:
+        """Return arguments by name, or None after noting what is wrong."""
+        before = len(context.problems)
+        if len(call.args) > len(self.positional):
+            most = len(self.positional)
+            context.refuse(
+                path,
+                f"{self.kind} takes at most {most} positional argument{'s' * (most != 1)}, "
+                f"not {len(call.args)}",
+                "the others in keyword form",
+            )
+        given = dict(zip(self.positional, call.args, strict=False))
+        known = [s.name for s in self.settings]
+        for name, argument in call.kwargs.items():
+            if name in given:
+                context.refuse((*path, name), f"argument {name!r} is given twice")
+            elif name not in known:
+                context.refuse(
+                    (*path, name), f"{self.kind} has no argument {name!r}", nearest(name, known)
+                )
+            given[name] = argument
+        return given if len(context.problems) == before else None
+
+
+def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
+    """Return "'a' or 'b'": the names most like `name`, or all names if none is."""
+    import difflib
+
+    folded = {k.casefold(): k for k in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=most, cutoff=0.6)
+    names = [folded[c] for c in close] or list(known)
+    return "one of " + ", ".join(names) if len(names) > 2 else " or ".join(map(repr, names))
+
+
+def interpret_table(
+    table: Sequence[Setting], given: Mapping[str, Any], path: SettingPath, context: Context
+) -> dict[str, Any] | None:
+    """Interpret `given` by `table`; names that are not in the table are ignored.
+
+    Returns the values of all settings, defaults included, or None when any
+    problem was noted in `context`.
+    """
+    before = len(context.problems)
+    values: dict[str, Any] = {}
+    for setting in table:
+        if setting.name not in given:
+            if setting.default is REQUIRED:
+                context.refuse(
+                    (*path, setting.name),
+                    f"{setting.name!r} is missing",
+                    setting.type.describe(),
+                )
+            values[setting.name] = setting.default
+        elif given[setting.name] is None and setting.default is None:
+            values[setting.name] = None
+        else:
+            values[setting.name] = setting.type.interpret(
+                given[setting.name], (*path, setting.name), context
+            )
+    return values if len(context.problems) == before else None
+
+
+def canonical(value: Any) -> Any:
+    """Return `value` as JSON data by which two runs' settings are compared.
+
+    A function is its source text, a struct its fields; what cannot be told
+    apart by value becomes its type's name.
+    """
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, Mapping):
+        return {str(k): canonical(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [canonical(v) for v in value]
+    if isinstance(value, msgspec.Struct):
+        return {f: canonical(getattr(value, f)) for f in value.__struct_fields__}
+    if callable(value):
+        try:
+            return inspect.getsource(value).strip()
+        except (OSError, TypeError):
+            return f"<{type(value).__name__}>"
+    return f"<{type(value).__name__}>"

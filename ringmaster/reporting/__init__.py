@@ -1,0 +1,1 @@
+"""Turning report data into text, and the live display."""

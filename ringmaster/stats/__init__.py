@@ -1,0 +1,1 @@
+"""Statistics of match results: Elo differences and their errors."""

@@ -1,0 +1,154 @@
+"""The contract of a store: what is known of a competition, on disk.
+
+One transaction a result: the result, the competition's new state and the issue
+of the next jobs are stored together or not at all.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import msgspec
+
+from ringmaster.model.jobs import Ticket
+from ringmaster.model.results import GameResult
+
+
+class Issue(msgspec.Struct, frozen=True):
+    """A job given out and not yet recorded."""
+
+    game_id: str
+    attempt: int
+    ticket: Ticket
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """A result as it was recorded; `seq` counts from 1 in order of recording,
+    void results included.  `result.record` and `result.stderr` are not kept."""
+
+    seq: int
+    ticket: Ticket
+    result: GameResult
+
+
+class Run(msgspec.Struct, frozen=True):
+    """One run of the competition.
+
+    started, ended  seconds since the epoch (ended None: running or killed)
+    settings        the interpreted settings as JSON data, by name
+    """
+
+    number: int
+    started: float
+    version: str
+    source: str
+    source_hash: str
+    settings: dict[str, Any]
+    parallel: int = 1
+    ended: float | None = None
+    end_reason: str = ""
+
+
+class Pending(msgspec.Struct, frozen=True):
+    """A game record (a file to be written) that a transaction left to be done."""
+
+    game_id: str
+    attempt: int
+    folder: str
+    name: str
+    text: str
+
+
+class Transaction(ABC):
+    """Changes that become visible together, when the `with` block ends."""
+
+    @abstractmethod
+    def record(self, ticket: Ticket, result: GameResult) -> int | None:
+        """Insert a result and drop its issue; returns its seq, or None when this
+        (game id) was recorded before: then nothing is changed and the caller
+        must not let the competition take it.  Void results are unique by (game
+        id, attempt), others by game id."""
+
+    @abstractmethod
+    def issue(self, issue: Issue) -> None:
+        """Remember a job as given out (replacing one with the same game id)."""
+
+    @abstractmethod
+    def withdraw(self, game_id: str) -> None:
+        """Forget a job that was given out."""
+
+    @abstractmethod
+    def save_state(self, state: dict[str, Any]) -> None:
+        """Store the competition's state as of the last recorded result."""
+
+    @abstractmethod
+    def add_pending(self, pending: Pending) -> None:
+        """Leave a game record to be written after the commit."""
+
+    @abstractmethod
+    def drop_pending(self, game_id: str, attempt: int) -> None:
+        """A game record is on disk."""
+
+    @abstractmethod
+    def set_note(self, key: str, value: Any) -> None:
+        """Keep a small piece of JSON data under a key."""
+
+
+class Store(ABC):
+    """What is known of one competition.
+
+    Guarantees: a transaction is atomic whatever dies; a reader never blocks a
+    writer; the cost of a transaction does not grow with the number of games.
+    Raises only StoreError and its subclasses.
+    """
+
+    @abstractmethod
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Begin a transaction; an exception in the `with` block rolls it back."""
+
+    @abstractmethod
+    def begin_run(self, run: Run) -> int:
+        """Store a new run (its `number` is ignored) and return its number."""
+
+    @abstractmethod
+    def end_run(self, number: int, ended: float, reason: str) -> None:
+        """Note how a run ended."""
+
+    @abstractmethod
+    def runs(self) -> int:
+        """Return how many runs there have been."""
+
+    @abstractmethod
+    def last_run(self) -> Run | None:
+        """Return the latest run."""
+
+    @abstractmethod
+    def snapshot(self) -> tuple[int, dict[str, Any]] | None:
+        """Return the latest state and the seq of the result it is as of."""
+
+    @abstractmethod
+    def results(self, after: int = 0) -> Iterator[Recorded]:
+        """Yield results with seq > after, in order."""
+
+    @abstractmethod
+    def issues(self) -> Sequence[Issue]:
+        """Return jobs given out and not recorded, in order of issue."""
+
+    @abstractmethod
+    def pending(self) -> Sequence[Pending]:
+        """Return the game records that are still to be written."""
+
+    @abstractmethod
+    def note(self, key: str) -> Any:
+        """Return what `set_note` stored, or None."""
+
+    @abstractmethod
+    def counts(self) -> tuple[int, int]:
+        """Return (completed, void) results; constant cost."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release the file; idempotent."""

@@ -1,0 +1,1 @@
+"""Pure ask/tell algorithms: no engines, no files, no clocks."""

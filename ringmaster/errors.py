@@ -11,6 +11,7 @@
     ├── PlayerCheckFailed               a startup check; one problem a line
     ├── CompetitionHalted               repeated void games, a fatal result
     ├── ExecutorError                   workers cannot be started or kept alive
+    ├── JobAbandoned                    the worker was told to drop its job
     ├── IllegalMove                     the rules refuse a move
     └── EngineError                     an engine misbehaved; has a `code`
         ├── EngineNotStarted            not found, not executable, no handshake
@@ -99,6 +100,10 @@ class CompetitionHalted(RingmasterError):
 
 class ExecutorError(RingmasterError):
     """Worker processes cannot be started or kept alive."""
+
+
+class JobAbandoned(RingmasterError):
+    """The worker was told to drop its job, or its parent is gone."""
 
 
 class IllegalMove(RingmasterError):

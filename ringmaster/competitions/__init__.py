@@ -1,1 +1,27 @@
 """The competition types: settings, logic and report data of each in one module."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from ringmaster.competitions.competition import Competition
+
+#: Where each `competition_type` lives; imported when it is asked for.
+_TYPES = {
+    "playoff": ("ringmaster.competitions.playoff", "Playoff"),
+    "spsa": ("ringmaster.competitions.spsa", "SpsaCompetition"),
+}
+
+
+def type_names() -> tuple[str, ...]:
+    """Return every `competition_type`."""
+    return tuple(_TYPES)
+
+
+def competition_class(type_name: str) -> type[Competition] | None:
+    """Return the class of a `competition_type`, None for an unknown one."""
+    if type_name not in _TYPES:
+        return None
+    module, name = _TYPES[type_name]
+    found: type[Competition] = getattr(import_module(module), name)
+    return found

@@ -67,6 +67,10 @@ class Competition(ABC):
         Raises OpeningsError, SettingError.
         """
 
+    def warnings(self) -> list[str]:
+        """Return what is allowed but probably not meant, one line each."""
+        return []
+
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""
@@ -80,7 +84,8 @@ class Competition(ABC):
     def reissue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
         """Make the job of an earlier issue again under the present settings.
 
-        None when the settings no longer want it (a matchup was removed).
+        None when the settings do not want it now (a matchup was removed or cut
+        short); the issue is kept, since later settings may want it again.
         """
 
     @abstractmethod

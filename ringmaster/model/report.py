@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Align = Literal["left", "right", "decimal"]
+LEFT: Align = "left"
+RIGHT: Align = "right"
 Cell = str | int | float | None
 
 

@@ -9,6 +9,7 @@ which turns paths into positions.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import math
 import os
@@ -16,7 +17,7 @@ import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -346,17 +347,51 @@ class FileName(SettingType):
 
 @dataclass(frozen=True)
 class Function(SettingType):
-    """A Python function of the control file."""
+    """A Python function of the control file.
+
+    result  what it must return: then the function becomes one that interprets
+            what it returned, and raises SettingError when that is wrong
+    """
 
     purpose: str = "a function"
+    result: SettingType | None = None
 
     def describe(self) -> str:
         return self.purpose
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if callable(value):
-            return value
-        return context.refuse(path, f"{shown(value)} is not a function", self.describe())
+        if not callable(value):
+            return context.refuse(path, f"{shown(value)} is not a function", self.describe())
+        return value if self.result is None else self._checked(value, path, context.directory)
+
+    def _checked(
+        self, function: Callable[..., Any], path: SettingPath, directory: Path
+    ) -> Callable[..., Any]:
+        assert self.result is not None
+        result_type = self.result
+
+        @functools.wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            given = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
+            try:
+                returned = function(*args, **kwargs)
+            except Exception as error:
+                raise SettingError(
+                    path, f"called with ({given}), it raised {type(error).__name__}: {error}"
+                ) from error
+            context = Context(directory)
+            interpreted = result_type.interpret(returned, (), context)
+            if context.problems:
+                problem = context.problems[0]
+                raise SettingError(
+                    path,
+                    f"called with ({given}), it returned a wrong value: "
+                    + ".".join(map(str, (*problem.path, problem.message))),
+                    problem.expected,
+                )
+            return interpreted
+
+        return checked
 
 
 Build = Callable[[dict[str, Any], Context], Any]
@@ -476,6 +511,8 @@ def canonical(value: Any) -> Any:
         return [canonical(v) for v in value]
     if isinstance(value, msgspec.Struct):
         return {f: canonical(getattr(value, f)) for f in value.__struct_fields__}
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: canonical(getattr(value, f.name)) for f in fields(value)}
     if callable(value):
         try:
             return inspect.getsource(value).strip()

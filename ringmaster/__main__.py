@@ -1,0 +1,16 @@
+"""`python -m ringmaster`, and the `ringmaster` command."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit with its status."""
+    from ringmaster.cli import run
+
+    sys.exit(run(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

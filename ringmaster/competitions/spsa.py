@@ -1,0 +1,585 @@
+"""spsa: tunes one player's parameters by playing it against itself.
+
+An iteration is a pair of games from one opening: θ⁺ against θ⁻, then with the
+colours swapped.  When the tune is done, a closing match of the tuned against
+the start values may prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from ringmaster.competitions.common import (
+    COMMON_SETTINGS,
+    PLAYER,
+    OpeningBook,
+    PlayerDefinition,
+    VoidRule,
+    find_player,
+    game_settings,
+    make_game_settings,
+    result_line,
+)
+from ringmaster.competitions.competition import Competition, Verdict
+from ringmaster.errors import SettingError, StoreError
+from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.parameters import SpsaParameter
+from ringmaster.model.players import GameName, OptionValue, Player
+from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import (
+    Boolean,
+    CallOf,
+    Context,
+    Float,
+    Function,
+    Identifier,
+    Integer,
+    ListOf,
+    Maybe,
+    Setting,
+    String,
+)
+from ringmaster.stats import elo
+from ringmaster.tuners.spsa import Spsa, realised_differences
+
+Values = tuple[int | float, ...]
+
+
+def _build_parameter(values: dict[str, Any], context: Context) -> SpsaParameter:
+    low, high, start = values["min"], values["max"], values["start"]
+    code = values["code"]
+    if low > high:
+        raise SettingError(("min",), f"parameter {code!r}: min {low:g} is more than max {high:g}")
+    if low == high:
+        raise SettingError(("min",), f"parameter {code!r}: min and max are both {low:g}")
+    if not low <= start <= high:
+        raise SettingError(
+            ("start",),
+            f"parameter {code!r}: start {start:g} is outside its bounds",
+            f"a number from {low:g} to {high:g}",
+        )
+    if values["integer"]:
+        for name in ("min", "max"):
+            if values[name] != int(values[name]):
+                raise SettingError(
+                    (name,), f"parameter {code!r}: {values[name]:g} is not an integer", "an integer"
+                )
+    if values["c_end"] > (high - low) / 2:
+        raise SettingError(
+            ("c_end",),
+            f"parameter {code!r}: c_end {values['c_end']:g} is more than half the range",
+            f"at most {(high - low) / 2:g}",
+        )
+    return SpsaParameter(
+        code=code,
+        start=start,
+        minimum=low,
+        maximum=high,
+        c_end=values["c_end"],
+        r_end=values["r_end"],
+        integer=values["integer"],
+        option=values["option"],
+    )
+
+
+PARAMETER = CallOf(
+    "Parameter",
+    (
+        Setting("code", String(), "Name; also the engine option's, unless `option` is given."),
+        Setting("start", Float(), "Value to start from."),
+        Setting("min", Float(), "Smallest value."),
+        Setting("max", Float(), "Largest value."),
+        Setting("c_end", Float(above=0), "Perturbation at the last iteration."),
+        Setting("r_end", Float(above=0), "Relative apply factor at the last iteration.", 0.002),
+        Setting("integer", Boolean(), "Whether engines take whole numbers only.", False),
+        Setting("option", Maybe(String()), "Name of the engine option.", None),
+    ),
+    _build_parameter,
+    positional=("code",),
+)
+
+
+class VerifySettings(msgspec.Struct, frozen=True):
+    """Verify(…) of a control file."""
+
+    games: int
+
+
+def _build_verify(values: dict[str, Any], context: Context) -> VerifySettings:
+    if values["games"] % 2:
+        raise SettingError(
+            ("games",), f"{values['games']} is odd", "an even number: games are played in pairs"
+        )
+    return VerifySettings(values["games"])
+
+
+VERIFY = CallOf(
+    "Verify",
+    (Setting("games", Integer(minimum=2), "Games of the closing match."),),
+    _build_verify,
+    positional=("games",),
+)
+
+
+class Match(msgspec.Struct):
+    """A closing match: `values` against the start values, on fresh openings.
+
+    results  the tuned side's wins, draws, losses
+    pairs    pairs of games by the tuned side's points (0, ½, 1, 1½, 2)
+    half     first halves of pairs: pair number → points
+    """
+
+    values: list[float]
+    next: int = 0
+    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
+    pairs: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
+    half: dict[str, float] = msgspec.field(default_factory=dict)
+
+    @property
+    def completed(self) -> int:
+        """Games with a result."""
+        return sum(self.results)
+
+    def take(self, number: int, points: float) -> None:
+        """Count a game of the match by the tuned side's points."""
+        self.results[{1.0: 0, 0.5: 1, 0.0: 2}[points]] += 1
+        pair = str(number // 2)
+        before = self.half.pop(pair, None)
+        if before is None:
+            self.half[pair] = points
+        else:
+            self.pairs[round(2 * (before + points))] += 1
+
+    def estimate(self) -> elo.EloEstimate:
+        """Return the tuned side's Elo over the start values."""
+        return elo.from_pairs(self.pairs)
+
+
+class Iteration(msgspec.Struct):
+    """An iteration of which not all games have come back.
+
+    plus, minus  the values played, as engines were given them
+    result       W − L of θ⁺ so far; games: how many have come back
+    """
+
+    plus: list[int | float]
+    minus: list[int | float]
+    result: float = 0.0
+    games: int = 0
+
+
+class State(msgspec.Struct):
+    """What the competition carries from result to result; of constant size.
+
+    codes    parameter codes that θ stands for
+    next     number of the next game of the tune (two for each iteration)
+    open     iterations under way, by k
+    results  θ⁺'s wins, draws, losses against θ⁻
+    """
+
+    codes: list[str]
+    theta: list[float]
+    iterations: int
+    told: int = 0
+    next: int = 0
+    open: dict[str, Iteration] = msgspec.field(default_factory=dict)
+    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
+    void: int = 0
+    matches: list[Match] = msgspec.field(default_factory=list)
+
+
+class SpsaCompetition(Competition):
+    """The `spsa` competition type."""
+
+    type_name: ClassVar[str] = "spsa"
+    table: ClassVar[tuple[Setting, ...]] = (
+        *COMMON_SETTINGS,
+        *game_settings(required=False),
+        Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
+        Setting(
+            "parameters",
+            ListOf(PARAMETER, minimum=1),
+            "What is tuned.",
+            change="refused",
+        ),
+        Setting(
+            "number_of_games",
+            Integer(minimum=2),
+            "Games of the tune, two for each iteration.",
+        ),
+        Setting("alpha", Float(minimum=0), "Exponent of the step gain.", 0.602, change="refused"),
+        Setting(
+            "gamma", Float(minimum=0), "Exponent of the perturbation.", 0.101, change="refused"
+        ),
+        Setting(
+            "A",
+            Maybe(Float(minimum=0)),
+            "Stability constant in iterations; None: a tenth of them.",
+            None,
+            change="refused",
+        ),
+        Setting(
+            "make_candidate",
+            Maybe(
+                Function(
+                    "a function that takes parameter values by name and returns a Player",
+                    result=PLAYER,
+                )
+            ),
+            "Makes a player from parameter values; by default they are engine options.",
+            None,
+        ),
+        Setting("verify", Maybe(VERIFY), "The closing match.", None),
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.settings = make_game_settings(self._game, values)
+        if values["number_of_games"] % 2:
+            raise SettingError(
+                ("number_of_games",),
+                f"{values['number_of_games']} is odd",
+                "an even number: games are played in pairs",
+            )
+        self.parameters: tuple[SpsaParameter, ...] = values["parameters"]
+        codes = [p.code for p in self.parameters]
+        for i, parameter in enumerate(self.parameters):
+            if parameter.code in codes[:i]:
+                raise SettingError(
+                    ("parameters", i, "code"), f"parameter {parameter.code!r} is declared twice"
+                )
+        self.tuner = Spsa(
+            self.parameters,
+            values["number_of_games"] // 2,
+            alpha=values["alpha"],
+            gamma=values["gamma"],
+            A=values["A"],
+            seed=values["seed"],
+        )
+        self._definition: PlayerDefinition = find_player(
+            values["players"], values["player"], ("player",)
+        )
+        self._verify: VerifySettings | None = values["verify"]
+        self.book = OpeningBook(values["openings"], self._game, values["seed"])
+        self._void_rule = VoidRule()
+        self._state = State(codes, self.tuner.theta, self.tuner.iterations)
+        self._planned_before = self.tuner.iterations
+        self.start_values: Values = tuple(p.engine_value(p.start) for p in self.parameters)
+        # a wrong candidate must be known before the first game
+        self.candidate("", self.start_values)
+
+    def candidate(self, suffix: str, values: Values) -> Player:
+        """Return the player with the given parameter values (engine units).
+
+        Raises SettingError when the values do not make a player.
+        """
+        player_code = self.values["player"]
+        code = f"{player_code}{suffix}"
+        named: dict[str, OptionValue] = {
+            p.code: v for p, v in zip(self.parameters, values, strict=True)
+        }
+        make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
+        if make is not None:
+            try:
+                return make(**named).make(code, self._game)
+            except SettingError as error:
+                if error.path[:1] == ("make_candidate",):
+                    raise
+                raise SettingError(
+                    ("make_candidate",),
+                    f"it returned a Player whose {'.'.join(map(str, error.path))} is wrong: "
+                    f"{error.message}",
+                    error.expected,
+                ) from None
+        try:
+            player = self._definition.make(code, self._game)
+        except SettingError as error:
+            raise error.under("players", player_code) from None
+        if player.protocol == "gtp":
+            raise SettingError(
+                ("parameters",),
+                "GTP has no options that parameters could be",
+                "a make_candidate function that returns a Player",
+            )
+        options = {p.option or p.code: named[p.code] for p in self.parameters}
+        return msgspec.structs.replace(player, options={**player.options, **options})
+
+    def prepare(self) -> None:
+        self.book.load()
+
+    def warnings(self) -> list[str]:
+        lines = []
+        if self._game == "chess" and not self.book:
+            lines.append("without openings, the games of a tune are all much the same")
+        if self._planned_before != self.tuner.iterations:
+            lines.append(
+                f"number_of_games {2 * self._planned_before} -> {2 * self.tuner.iterations}: the "
+                "gain sequences are derived anew, from iteration "
+                f"{self._state.next // 2 + 1} on"
+            )
+        for parameter, schedule in zip(self.parameters, self.tuner.schedules, strict=True):
+            if parameter.integer and parameter.c_end < 0.5:
+                lines.append(
+                    f"parameter {parameter.code!r}: c_end {parameter.c_end:g} is raised to 0.5, "
+                    "the least by which whole numbers can differ"
+                )
+            width = parameter.maximum - parameter.minimum
+            if 2 * schedule.c(1) > width:
+                lines.append(
+                    f"parameter {parameter.code!r}: its first perturbations (±{schedule.c(1):.3g}) "
+                    f"reach beyond its range of {width:g}"
+                )
+        return lines
+
+    def check_jobs(self) -> list[CheckJob]:
+        code = self.values["player"]
+        jobs = [CheckJob(f"check-{code}", self.candidate("", self.start_values), self.settings)]
+        # the engine must take the whole range, or games would be void later
+        for name in ("minimum", "maximum"):
+            values = tuple(p.engine_value(getattr(p, name)) for p in self.parameters)
+            player = self.candidate(f":{name}", values)
+            jobs.append(CheckJob(f"check-{code}-{name}", player, self.settings))
+        return jobs
+
+    def next_job(self) -> GameJob | None:
+        state = self._state
+        if state.next < 2 * self.tuner.iterations:
+            k, game = state.next // 2 + 1, state.next % 2
+            iteration = state.open.get(str(k))
+            if iteration is None:
+                asked = self.tuner.ask(k)
+                iteration = Iteration(list(asked.plus), list(asked.minus))
+            return self._issue(
+                f"{k:0{len(str(self.tuner.iterations))}d}{'ab'[game]}",
+                0,
+                {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus},
+            )
+        if self._verify is None or state.told < self.tuner.iterations:
+            return None
+        match = self._current_match()
+        if match.next >= self._verify.games:
+            return None
+        round_number = len(state.matches)
+        ticket: Ticket = {"v": round_number, "g": match.next}
+        return self._issue(f"verify{round_number}_{match.next:04d}", 0, ticket)
+
+    def _current_match(self) -> Match:
+        """Return the closing match of the present values, a new one if there is
+        none yet (the tune went on after the last one)."""
+        matches = self._state.matches
+        values = [float(v) for v in self.tuner.values()]
+        if not matches or matches[-1].values != values:
+            matches.append(Match(values))
+        return matches[-1]
+
+    def reissue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
+        if "v" in ticket:
+            # a match of values that have been tuned further is of no more use
+            present = self._verify is not None and ticket["v"] == len(self._state.matches)
+            wanted = present and self._state.told >= self.tuner.iterations
+        else:
+            wanted = ticket["k"] <= self.tuner.iterations
+        return self._issue(game_id, attempt, ticket) if wanted else None
+
+    def _issue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        """Count a game as issued and make its job."""
+        self._count(ticket)
+        values: tuple[Values, Values]
+        if "v" in ticket:
+            match = self._state.matches[ticket["v"] - 1]
+            tuned = tuple(
+                p.engine_value(v) for p, v in zip(self.parameters, match.values, strict=True)
+            )
+            values, suffixes = (tuned, self.start_values), (":tuned", ":start")
+            # fresh openings: the tune has used one for each iteration
+            opening = self.tuner.iterations + ticket["g"] // 2
+        else:
+            values = (tuple(ticket["p"]), tuple(ticket["m"]))
+            suffixes = ("+", "-")
+            opening = ticket["k"] - 1
+        sides = [
+            (self.candidate(suffix, side), dict(zip(self._state.codes, side, strict=True)))
+            for suffix, side in zip(suffixes, values, strict=True)
+        ]
+        if ticket["g"] % 2:
+            sides.reverse()
+        return GameJob(
+            id=game_id,
+            attempt=attempt,
+            players=(sides[0][0], sides[1][0]),
+            settings=self.settings,
+            ticket=ticket,
+            opening=self.book.pick(opening),
+            event=self.code,
+            record=self.values["record_games"],
+            keep_stderr=self.values["stderr_to_log"],
+            parameters=(sides[0][1], sides[1][1]),
+        )
+
+    def _count(self, ticket: Ticket) -> None:
+        """Learn from a ticket which games have been given out; idempotent."""
+        state = self._state
+        if "v" in ticket:
+            while len(state.matches) < ticket["v"]:
+                state.matches.append(Match([float(v) for v in self.tuner.values()]))
+            match = state.matches[ticket["v"] - 1]
+            match.next = max(match.next, ticket["g"] + 1)
+            return
+        number = 2 * (ticket["k"] - 1) + ticket["g"]
+        if number >= state.next or ticket["g"] == 1:
+            state.open.setdefault(str(ticket["k"]), Iteration(ticket["p"], ticket["m"]))
+        state.next = max(state.next, number + 1)
+
+    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        state = self._state
+        self._count(ticket)
+        first_seat = ticket["g"] % 2
+        name = self.values["player"]
+        sides = (f"{name}:tuned", f"{name}:start") if "v" in ticket else (f"{name}+", f"{name}-")
+        line = result_line(result, (sides[first_seat], sides[1 - first_seat]))
+        void = result.outcome == "void"
+        first = not any(state.results)
+        halt = self._void_rule.take(void, first=first, what="the tune")
+        if void:
+            state.void += 1
+            return Verdict(line, replay=True, halt=halt)
+        points = result.points(first_seat)
+        if "v" in ticket:
+            state.matches[ticket["v"] - 1].take(ticket["g"], points)
+            return Verdict(line)
+        state.results[{1.0: 0, 0.5: 1, 0.0: 2}[points]] += 1
+        k = ticket["k"]
+        iteration = state.open[str(k)]
+        iteration.result += 2 * points - 1
+        iteration.games += 1
+        if iteration.games < 2:
+            return Verdict(line)
+        del state.open[str(k)]
+        differences = realised_differences(iteration.plus, iteration.minus)
+        self.tuner.tell(k, differences, iteration.result)
+        state.told = self.tuner.told
+        theta = ", ".join(
+            f"{p.code} {t:.6g}" for p, t in zip(self.parameters, self.tuner.theta, strict=True)
+        )
+        return Verdict(line, notes=(f"iteration {k}: W-L {iteration.result:+g}; {theta}",))
+
+    def finished(self) -> bool:
+        if self._state.told < self.tuner.iterations:
+            return False
+        if self._verify is None:
+            return True
+        return self._current_match().completed >= self._verify.games
+
+    def state(self) -> dict[str, Any]:
+        self._state.theta = self.tuner.theta
+        self._state.iterations = self.tuner.iterations
+        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        restored = msgspec.convert(state, State)
+        if restored.codes != self._state.codes:
+            raise StoreError(
+                f"the tune is of {', '.join(restored.codes)}, the control file has "
+                f"{', '.join(self._state.codes)} now; put the parameters back, or use reset"
+            )
+        self._planned_before = restored.iterations
+        self._state = restored
+        self.tuner.theta = [p.clip(t) for p, t in zip(self.parameters, restored.theta, strict=True)]
+        self.tuner.told = restored.told
+
+    def progress(self) -> Progress:
+        state = self._state
+        total = 2 * self.tuner.iterations
+        completed = sum(state.results)
+        phase = "tuning"
+        if self._verify is not None:
+            played = [m.completed for m in state.matches]
+            tuned = state.told >= self.tuner.iterations
+            current = self._current_match().completed if tuned else 0
+            earlier = sum(played) - current if tuned else sum(played)
+            completed += sum(played)
+            total += earlier + self._verify.games
+            phase = "closing match" if tuned else phase
+        return Progress(completed, total, phase=phase)
+
+    def report(self) -> Report:
+        blocks: list[Table | Text] = [self._parameter_table()]
+        name = self.values["player"]
+        for match in self._state.matches:
+            wins, draws, losses = match.results
+            estimate = match.estimate()
+            values = ", ".join(
+                f"{p.code}={p.engine_value(v):.6g}"
+                for p, v in zip(self.parameters, match.values, strict=True)
+            )
+            limit = max(match.completed, self._verify.games if self._verify else 0)
+            blocks.append(
+                Text(
+                    (
+                        f"closing match ({match.completed}/{limit} games): "
+                        f"{name}:tuned against {name}:start",
+                        f"  tuned: {values}",
+                        f"  wins {wins}, draws {draws}, losses {losses}; "
+                        f"pairs {match.pairs}: {estimate}, LOS {estimate.los:.1%}",
+                    )
+                )
+            )
+        if self._state.void:
+            blocks.append(Text((f"void games (not counted): {self._state.void}",)))
+        return Report(tuple(blocks))
+
+    live_report = report
+
+    def _parameter_table(self) -> Table:
+        wins, draws, losses = self._state.results
+        k = min(self._state.told + 1, self.tuner.iterations)
+        rows: list[tuple[Cell, ...]] = []
+        for parameter, schedule, theta in zip(
+            self.parameters, self.tuner.schedules, self.tuner.theta, strict=True
+        ):
+            rows.append(
+                (
+                    parameter.code,
+                    f"{parameter.start:.6g}",
+                    f"{theta:.6g}",
+                    f"{parameter.engine_value(theta):.6g}",
+                    f"{parameter.minimum:.6g}",
+                    f"{parameter.maximum:.6g}",
+                    f"{schedule.c(k):.3g}",
+                    f"{schedule.R(k):.3g}",
+                )
+            )
+        return Table(
+            headers=("parameter", "start", "value", "engine", "min", "max", "c", "R"),
+            rows=tuple(rows),
+            title=f"iteration {self._state.told}/{self.tuner.iterations}",
+            notes=(f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-",),
+            align=("left", *([RIGHT] * 7)),
+        )
+
+    def summary(self) -> dict[str, Any]:
+        summary: dict[str, Any] = {
+            "parameters": [
+                {"code": p.code, "start": p.start, "value": t, "engine_value": p.engine_value(t)}
+                for p, t in zip(self.parameters, self.tuner.theta, strict=True)
+            ]
+        }
+        if self._state.matches:
+            name = self.values["player"]
+            summary["matchups"] = [
+                {
+                    "id": f"verify{i}",
+                    "players": [f"{name}:tuned", f"{name}:start"],
+                    "wins": [match.results[0], match.results[2]],
+                    "draws": match.results[1],
+                    "unknown": 0,
+                    "forfeits": [0, 0],
+                }
+                for i, match in enumerate(self._state.matches, 1)
+            ]
+        return summary

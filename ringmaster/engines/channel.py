@@ -1,0 +1,261 @@
+"""Lines to and from one engine, with an absolute deadline on every exchange.
+
+An exchange is a small object that knows a protocol and does no input or
+output: it has the bytes of a request and is fed the lines of the answer.  The
+channel moves the bytes, measures the time from the last byte written to the
+first sight of the answer, and raises when the deadline passes, however much
+the engine prints meanwhile.  Lines and buffers are bounded; standard error is
+drained along the way and its last lines kept.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable
+from typing import Protocol
+
+from ringmaster.engines.process import EngineProcess
+from ringmaster.errors import EngineCrashed, EngineProtocolError, EngineTimeout, JobAbandoned
+
+#: A longer line than this (bytes) is not a protocol any more.
+MAX_LINE = 1 << 20
+#: Lines of standard error kept for messages, and bytes kept of each.
+STDERR_LINES = 20
+STDERR_LINE = 500
+#: Lines of standard error kept for the log, a game.
+STDERR_LOG_LINES = 1000
+
+_CHUNK = 1 << 16
+
+
+class Exchange(ABC):
+    """One request and its answer, without input or output."""
+
+    #: What is written; empty when the exchange only listens.
+    request: bytes = b""
+
+    @abstractmethod
+    def feed(self, line: bytes) -> bool:
+        """Take one line (without its end); returns True when the answer is
+        complete.  Raises EngineProtocolError for a line that cannot be."""
+
+
+class Transcript(Protocol):
+    """Where the traffic of an engine is written down."""
+
+    def note(self, code: str, direction: str, data: bytes) -> None:
+        """Write down lines; direction is ">" (to the engine), "<" or "!"
+        (standard error)."""
+
+
+class Channel:
+    """The conversation with one engine process.
+
+    code          player code, for messages
+    interrupt_fd  readable when the job must be dropped (raises JobAbandoned)
+    clock         nanoseconds, monotonic
+    """
+
+    def __init__(
+        self,
+        process: EngineProcess,
+        code: str,
+        *,
+        interrupt_fd: int | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.process = process
+        self.code = code
+        self.transcript: Transcript | None = None
+        self._clock = clock
+        self._stdin = process.stdin_fd
+        self._stdout = process.stdout_fd
+        self._stderr = process.stderr_fd
+        self._interrupt = interrupt_fd
+        self._partial = b""
+        self._stderr_partial = b""
+        self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
+        self._stderr_log: list[str] = []
+        self._poll = select.poll()
+        self._poll.register(self._stdout, select.POLLIN)
+        if self._stderr is not None:
+            self._poll.register(self._stderr, select.POLLIN)
+        if interrupt_fd is not None:
+            self._poll.register(interrupt_fd, select.POLLIN)
+
+    def converse(self, exchange: Exchange, seconds: float) -> int:
+        """Carry out an exchange; returns the nanoseconds the engine took.
+
+        The time runs from the last byte of the request to the first sight of
+        the line that completes the answer.  Raises EngineTimeout after
+        `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
+        """
+        limit = int(seconds * 1e9)
+        if exchange.request:
+            self.send(exchange.request, seconds)
+        start = self._clock()
+        deadline = start + limit
+        while True:
+            wait = (deadline - self._clock()) // 1_000_000 + 1
+            for fd, _ in self._poll.poll(wait if wait > 0 else 0):
+                if fd == self._stdout:
+                    if self._read_answer(exchange):
+                        return self._seen - start
+                else:
+                    self._handle_other(fd)
+            if self._clock() >= deadline:
+                raise EngineTimeout(
+                    f"no answer to {_request_name(exchange.request)} in {seconds:g} s", self.code
+                )
+
+    def _read_answer(self, exchange: Exchange) -> bool:
+        try:
+            chunk = os.read(self._stdout, _CHUNK)
+        except BlockingIOError:
+            return False
+        self._seen = self._clock()
+        if not chunk:
+            raise self._crashed()
+        lines = (self._partial + chunk).split(b"\n")
+        self._partial = lines.pop()
+        if self.transcript is not None and lines:
+            self.transcript.note(self.code, "<", b"\n".join(lines))
+        feed = exchange.feed
+        for line in lines:
+            if len(line) > MAX_LINE:
+                break
+            # what follows a complete answer in the same read is stale
+            if feed(line):
+                return True
+        else:
+            if len(self._partial) <= MAX_LINE:
+                return False
+        self._partial = b""
+        raise EngineProtocolError(f"a line of more than {MAX_LINE} bytes", self.code)
+
+    def discard_input(self) -> None:
+        """Drop what the engine has printed since its last answer."""
+        self._partial = b""
+        try:
+            # bounded, so that an endless printer cannot hold us here
+            for _ in range(16):
+                chunk = os.read(self._stdout, _CHUNK)
+                if self.transcript is not None and chunk:
+                    self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
+                if len(chunk) < _CHUNK:
+                    break
+        except BlockingIOError:
+            pass
+
+    def send(self, data: bytes, seconds: float) -> None:
+        """Write `data`; raises EngineTimeout when the engine does not read it,
+        EngineCrashed when it is gone."""
+        if self.transcript is not None:
+            self.transcript.note(self.code, ">", data.rstrip(b"\n"))
+        try:
+            written = os.write(self._stdin, data)
+        except BlockingIOError:
+            written = 0
+        except (BrokenPipeError, ValueError, OSError):
+            raise self._crashed() from None
+        if written < len(data):
+            self._send_rest(memoryview(data)[written:], seconds)
+
+    def _send_rest(self, rest: memoryview, seconds: float) -> None:
+        """Write to a full pipe while reading what the engine prints: it may be
+        waiting for us to read before it reads on."""
+        deadline = self._clock() + int(seconds * 1e9)
+        self._poll.register(self._stdin, select.POLLOUT)
+        try:
+            while rest:
+                wait = (deadline - self._clock()) // 1_000_000 + 1
+                for fd, _ in self._poll.poll(wait if wait > 0 else 0):
+                    if fd == self._stdin:
+                        try:
+                            rest = rest[os.write(fd, rest) :]
+                        except BlockingIOError:
+                            continue
+                        except OSError:
+                            raise self._crashed() from None
+                    elif fd == self._stdout:
+                        chunk = os.read(fd, _CHUNK)
+                        if not chunk:
+                            raise self._crashed()
+                        self._partial = (self._partial + chunk)[-MAX_LINE:]
+                    else:
+                        self._handle_other(fd)
+                if rest and self._clock() >= deadline:
+                    raise EngineTimeout(f"it read no input for {seconds:g} s", self.code)
+        finally:
+            self._poll.unregister(self._stdin)
+
+    def _handle_other(self, fd: int) -> None:
+        if fd == self._interrupt:
+            raise JobAbandoned("told to stop")
+        if not self._read_stderr():
+            self._poll.unregister(fd)
+            self._stderr = None
+
+    def _read_stderr(self) -> bool:
+        """Take what there is on standard error; returns False at its end."""
+        assert self._stderr is not None
+        try:
+            chunk = os.read(self._stderr, _CHUNK)
+        except BlockingIOError:
+            return True
+        lines = (self._stderr_partial + chunk).split(b"\n")
+        self._stderr_partial = lines.pop()[-STDERR_LINE:]
+        if not chunk and self._stderr_partial:
+            lines.append(self._stderr_partial)
+            self._stderr_partial = b""
+        if lines and self.transcript is not None:
+            self.transcript.note(self.code, "!", b"\n".join(lines))
+        room = STDERR_LOG_LINES - len(self._stderr_log)
+        for line in lines[-max(room, STDERR_LINES) :]:
+            text = line[:STDERR_LINE].rstrip(b"\r").decode("utf-8", "replace")
+            self._stderr_tail.append(text)
+            if len(self._stderr_log) < STDERR_LOG_LINES:
+                self._stderr_log.append(text)
+        return bool(chunk)
+
+    def _drain_stderr(self) -> None:
+        # bounded: a live engine may print to it for ever
+        for _ in range(64):
+            if self._stderr is None:
+                return
+            try:
+                before = len(self._stderr_tail), len(self._stderr_log)
+                if not self._read_stderr():
+                    return
+                if before == (len(self._stderr_tail), len(self._stderr_log)):
+                    return
+            except OSError:
+                return
+
+    def take_stderr(self) -> list[str]:
+        """Return the lines of standard error since the last call (bounded)."""
+        self._drain_stderr()
+        lines, self._stderr_log = self._stderr_log, []
+        return lines
+
+    def last_words(self) -> str:
+        """Return the last lines of standard error, for a message; "" if none."""
+        self._drain_stderr()
+        return "\n".join(line for line in self._stderr_tail if line.strip())
+
+    def _crashed(self) -> EngineCrashed:
+        """Make the error for an engine that closed a pipe, saying how it ended."""
+        if self.process.wait(0.5, keep_stderr=True):
+            self._drain_stderr()
+            return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
+        return EngineCrashed("it closed its standard input or output", self.code)
+
+
+def _request_name(request: bytes) -> str:
+    """Return the last line of a request as a message quotes it."""
+    text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
+    return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"

@@ -1,0 +1,175 @@
+"""The contract of an engine as the game loop sees it, whatever its protocol."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from ringmaster.engines.channel import Channel, Transcript
+from ringmaster.engines.process import EngineProcess, Surroundings
+from ringmaster.engines.usage import Usage, forget_peak
+from ringmaster.errors import EngineError, EngineNotStarted
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import Player
+
+#: Seconds an engine may take to shake hands, and to get ready for a game.
+START_TIMEOUT = 30.0
+#: Seconds an engine may take to quit before it is killed.
+QUIT_PATIENCE = 1.0
+
+
+@dataclass(slots=True)
+class Limits:
+    """What a mover may use for one move.
+
+    clock_ms, increment_ms  of both sides in move order, None without a clock
+    moves_to_go             moves to the next time control, 0 without one
+    seconds                 when to give up waiting, whatever the limit
+    """
+
+    seconds: float
+    clock_ms: tuple[int, int] | None = None
+    increment_ms: tuple[int, int] = (0, 0)
+    moves_to_go: int = 0
+    nodes: int | None = None
+    depth: int | None = None
+    move_time_ms: int | None = None
+
+
+@dataclass(slots=True)
+class Thought:
+    """What came of a request to move.
+
+    elapsed_ns  from the last byte of the request to the first sight of the answer
+    score       centipawns for the mover; mate in moves for the mover
+    """
+
+    kind: Literal["move", "resign", "claim"]
+    move: str
+    elapsed_ns: int
+    score: int | None = None
+    mate: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+
+
+class Engine(ABC):
+    """A player's engine process and what has been said to it.
+
+    Every method that talks raises an EngineError (with the player's code) when
+    the engine misbehaves; the engine must then be ended.
+    """
+
+    protocol: ClassVar[str]
+
+    def __init__(
+        self,
+        player: Player,
+        surroundings: Surroundings,
+        *,
+        interrupt_fd: int | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        self.player = player
+        self.name = ""
+        self.description = ""
+        self._surroundings = surroundings
+        self._interrupt_fd = interrupt_fd
+        self._clock = clock
+        self._channel: Channel | None = None
+
+    @property
+    def channel(self) -> Channel:
+        """The conversation; only after `launch`."""
+        if self._channel is None:
+            raise EngineNotStarted("the engine has not been launched", self.player.code)
+        return self._channel
+
+    @property
+    def is_launched(self) -> bool:
+        """Whether there is a process that has not been ended yet."""
+        return self._channel is not None and self._channel.process.is_open
+
+    def launch(self, transcript: Transcript | None = None) -> None:
+        """Start the process and shake hands.  Raises EngineNotStarted."""
+        player = self.player
+        try:
+            process = EngineProcess(
+                player.command,
+                cwd=player.cwd,
+                environ=player.environ,
+                discard_stderr=player.discard_stderr,
+                surroundings=self._surroundings,
+            )
+            self._channel = Channel(
+                process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
+            )
+            self._channel.transcript = transcript
+            self._shake_hands()
+        except EngineError as error:
+            error.code = player.code
+            words = self.last_words()
+            self.end(patience=0.1)
+            message = str(error) if not words else f"{error}\nits last words:\n{words}"
+            raise EngineNotStarted(message, player.code) from error
+        except BaseException:
+            self.end(patience=0.1)
+            raise
+
+    @abstractmethod
+    def _shake_hands(self) -> None:
+        """Do what the protocol wants first; set `name`."""
+
+    @abstractmethod
+    def check(self, settings: GameSettings) -> list[str]:
+        """Set everything up as for a game; returns problems in plain words."""
+
+    @abstractmethod
+    def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        """Get ready for a game that this engine plays as `colour`."""
+
+    @abstractmethod
+    def think(self, colour: int, limits: Limits) -> Thought:
+        """Ask for a move for `colour`."""
+
+    @abstractmethod
+    def observe(self, colour: int, move: str, *, own: bool) -> None:
+        """Tell the engine of a move that stands (`own`: it made it itself)."""
+
+    @abstractmethod
+    def _say_goodbye(self) -> None:
+        """Send the protocol's word for the end, without waiting."""
+
+    def measure(self) -> Usage:
+        """Return what the process has used since it was started."""
+        return self.channel.process.measure()
+
+    def forget_peak(self) -> None:
+        """Let the peak of memory start anew."""
+        forget_peak(self.channel.process.pid)
+
+    def is_alive(self) -> bool:
+        """Whether the process can still be talked to."""
+        return self._channel is not None and not self._channel.process.has_exited()
+
+    def last_words(self) -> str:
+        """Return the last lines of standard error, "" if there are none."""
+        return "" if self._channel is None else self._channel.last_words()
+
+    def say_goodbye(self) -> None:
+        """Ask the engine to quit and do not wait, so that several may quit at once."""
+        if self._channel is not None and self._channel.process.is_open:
+            try:
+                self._say_goodbye()
+            except EngineError:
+                pass
+            self._channel.process.close_stdin()
+
+    def end(self, patience: float = QUIT_PATIENCE) -> None:
+        """Quit, or be killed after `patience` seconds; idempotent."""
+        if self._channel is not None:
+            self.say_goodbye()
+            self._channel.process.end(patience)

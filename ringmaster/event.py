@@ -1,0 +1,133 @@
+"""An event: a control file with its competition, its files and what the store
+knows of it.  All actions of the command line start here; only `run` goes on to
+the loop in `ringmaster`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ringmaster.competitions import competition_class, type_names
+from ringmaster.competitions.competition import Competition
+from ringmaster.control.changes import SettingChange, canonical_settings, find_changes
+from ringmaster.control.loader import Loaded, load
+from ringmaster.errors import SettingError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.settings import Setting
+from ringmaster.reporting.tables import render_report
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.store import Store
+
+
+def _table_of(type_name: str) -> tuple[Setting, ...] | None:
+    found = competition_class(type_name)
+    return None if found is None else found.table
+
+
+class Event:
+    """A loaded control file and the competition it describes.
+
+    Raises ControlFileError from the constructor, with every independent error.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.loaded: Loaded = load(path, _table_of, type_names())
+        self.paths = OutputPaths(path)
+        self.competition: Competition = self._make_competition()
+
+    @property
+    def code(self) -> str:
+        """The competition code."""
+        return self.loaded.code
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The interpreted settings as JSON data."""
+        return canonical_settings(self.competition.table, self.loaded.values)
+
+    def _make_competition(self) -> Competition:
+        found = competition_class(self.loaded.competition_type)
+        assert found is not None
+        try:
+            return found(self.code, self.loaded.values)
+        except SettingError as error:
+            raise self.loaded.error([error]) from None
+
+    def prepare(self) -> None:
+        """Load what games need.  Raises OpeningsError, ControlFileError."""
+        try:
+            self.competition.prepare()
+        except SettingError as error:
+            raise self.loaded.error([error]) from None
+
+    def warnings(self) -> list[str]:
+        """Return what is suspicious in the control file, rendered."""
+        rendered = [str(warning) for warning in self.loaded.warnings]
+        return rendered + [f"warning: {line}" for line in self.competition.warnings()]
+
+    def changes(self, store: Store) -> list[SettingChange]:
+        """Return what has been changed in the control file since the last run."""
+        last = store.last_run()
+        if last is None:
+            return []
+        return find_changes(self.competition.table, last.settings, self.settings)
+
+    def check_changes(self, store: Store) -> list[SettingChange]:
+        """Return the changes that are allowed.  Raises ControlFileError for the
+        ones that would take the meaning from the results so far."""
+        changes = self.changes(store)
+        if not any(store.counts()):
+            # nothing has been played: everything may still be changed
+            return changes
+        refused = [change for change in changes if not change.allowed]
+        if refused:
+            raise self.loaded.error(
+                SettingError(
+                    (change.setting.name,),
+                    f"{change} since the last run: the results so far would lose their meaning",
+                    "the old value, or `reset` to begin anew",
+                )
+                for change in refused
+            )
+        return changes
+
+    def restore(self, store: Store) -> list[GameJob]:
+        """Bring the competition to where the store is; returns the jobs that
+        were given out and never recorded, made again."""
+        snapshot = store.snapshot()
+        after = 0
+        if snapshot is not None:
+            after, state = snapshot
+            self.competition.restore(state)
+        for recorded in store.results(after):
+            self.competition.take(recorded.ticket, recorded.result)
+        jobs = [
+            self.competition.reissue(issue.game_id, issue.attempt, issue.ticket)
+            for issue in store.issues()
+        ]
+        return [job for job in jobs if job is not None]
+
+    def report_text(self) -> str:
+        """Return the report."""
+        description = self.loaded.values["description"]
+        return render_report(
+            self.competition.report(),
+            heading=f"{self.competition.type_name}: {self.code}",
+            description=None if description is None else description.strip(),
+        )
+
+    def summary(self, store: Store | None, in_progress: int) -> dict[str, Any]:
+        """Return what `show --json` prints."""
+        completed, void = (0, 0) if store is None else store.counts()
+        return {
+            "competition": self.code,
+            "competition_type": self.competition.type_name,
+            "games": {
+                "completed": completed,
+                "void": void,
+                "in_progress": in_progress,
+                "total": self.competition.progress().total,
+            },
+            **self.competition.summary(),
+            "runs": 0 if store is None else store.runs(),
+        }

@@ -1,0 +1,45 @@
+"""What game records say beside the moves, alike in every format."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ringmaster.games.text import lines, one_line
+from ringmaster.model.record import GameRecord, MoveRecord
+
+
+def search_summary(move: MoveRecord) -> str:
+    """Return score, depth and time as the field writes them: "+0.31/12 0.52s",
+    "-M5/20 1.2s", or what of it is known.  Scores are from the mover's side."""
+    parts = []
+    if move.mate is not None:
+        sign = "-" if move.mate <= 0 else "+"
+        parts.append(f"{sign}M{abs(move.mate)}")
+    elif move.score is not None:
+        parts.append(f"{move.score / 100:+.2f}" if move.score else "0.00")
+    if parts and move.depth is not None:
+        parts[0] += f"/{move.depth}"
+    if move.seconds is not None:
+        parts.append(_seconds(move.seconds))
+    return " ".join(parts)
+
+
+def _seconds(seconds: float) -> str:
+    """Return the time with three decimals below 0.1 s, two below 10 s, else one."""
+    return f"{seconds:.{3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1}f}s"
+
+
+def assignments(values: Mapping[str, Any]) -> str:
+    """Return "a=1, b=0.5"."""
+    return one_line(", ".join(f"{name}={value}" for name, value in values.items()), 10_000)
+
+
+def reason_line(record: GameRecord) -> str:
+    """Return "time: 3.2 s for move 17", or less when less is known."""
+    return ": ".join(filter(None, (one_line(record.reason), one_line(record.detail))))
+
+
+def note_lines(record: GameRecord) -> list[str]:
+    """Return the notes, cleaned, without empty ones."""
+    return [note for note in map(lines, record.notes) if note]

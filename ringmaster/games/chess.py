@@ -1,0 +1,329 @@
+"""The rules of chess, played forward from a position, fast enough for instant engines.
+
+`ChessGame` plays on cozy_chess (about a microsecond a ply); `ReferenceChessGame`
+does the same on python-chess, for machines without a cozy_chess wheel and as
+the oracle of the tests.  `new_chess_game` picks one.  Standard chess only; SAN
+and PGN are left to `pgn`, opening files to `openings`.
+
+A draw by repetition is claimed automatically when a position stands on the
+board for the third time, a draw by 50 moves at the 100th ply without a capture
+or a pawn move.  When several endings hold at once the first of mate, stalemate,
+material, repetition, 50 moves is given.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from typing import Any
+
+from ringmaster.errors import IllegalMove
+from ringmaster.games.fen import START_FEN, normalise_fen
+from ringmaster.games.game import Ending, Game
+from ringmaster.games.text import cut
+
+try:
+    import cozy_chess as cozy
+
+    HAVE_COZY = True
+except ImportError:
+    HAVE_COZY = False
+
+_MATE = (Ending(0, "mate"), Ending(1, "mate"))
+_STALEMATE = Ending(None, "stalemate")
+_MATERIAL = Ending(None, "material")
+_REPETITION = Ending(None, "repetition")
+_50_MOVES = Ending(None, "50 moves")
+
+_UCI_MOVE = re.compile("[a-h][1-8][a-h][1-8][nbrq]?")
+
+#: Castling as UCI writes it in standard chess, to king-takes-rook.
+_CASTLING = {"e1g1": "e1h1", "e1c1": "e1a1", "e8g8": "e8h8", "e8c8": "e8a8"}
+_KING_TAKES_ROOK = {rook: king for king, rook in _CASTLING.items()}
+
+
+class _ChessRules(Game):
+    """What both backends share: the names of things and the words of a refusal."""
+
+    colours = ("white", "black")
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fen(self) -> str:
+        """Return the position as FEN, as python-chess's `Board.fen` writes it:
+        the en-passant square is there only when such a capture is legal."""
+
+    def position(self) -> str:
+        """Return the FEN."""
+        return self.fen()
+
+    def _refusal(self, move: str) -> IllegalMove:
+        fen = self.fen()
+        return IllegalMove(cut(move, 40), fen, _why_illegal(fen, move))
+
+
+class ChessGame(_ChessRules):
+    """A game of chess on cozy_chess."""
+
+    __slots__ = ("_board", "_clock", "_dead", "_first_ply", "_repeats", "_seen", "_side")
+
+    def __init__(self, fen: str | None = None) -> None:
+        """Start from `fen` (six fields) or the usual position.
+
+        Raises ValueError, saying what is wrong, for a FEN that python-chess
+        would not call valid.
+        """
+        super().__init__()
+        board = _plain_board(fen or START_FEN)
+        if board is None:
+            fen = normalise_fen(fen or START_FEN)
+            board = cozy.Board.from_fen(_without_counters(fen))
+        # cozy_chess has an 8-bit clock that stops at 100 and a 16-bit move
+        # number, so its counters start at 0 1 and the real ones are kept here.
+        fields = (fen or START_FEN).split()
+        self._board = board
+        self._side = 0 if fields[1] == "w" else 1
+        self._clock = int(fields[4])
+        self._first_ply = 2 * (int(fields[5]) - 1) + self._side
+        self._take_stock()
+
+    @property
+    def to_move(self) -> int:
+        return self._side
+
+    def play(self, move: str) -> None:
+        board = self._board
+        step = _STEPS.get(move)
+        if step is None:
+            step = self._castling(move)
+        if step is None or not board.try_play(step):
+            raise self._refusal(move)
+        self.moves.append(move)
+        self._side ^= 1
+        if board.halfmove_clock:
+            self._clock += 1
+            key = board.hash()
+            self._repeats = repeats = self._seen.get(key, 0) + 1
+            self._seen[key] = repeats
+        else:
+            self._clock = 0
+            self._take_stock()
+
+    def ending(self) -> Ending | None:
+        status = self._board.status()
+        if status == _WON:
+            return _MATE[1 - self._side]
+        # cozy_chess says "drawn" for 100 plies too.
+        if status == _DRAWN and not self._board.generate_moves():
+            return _STALEMATE
+        if self._dead:
+            return _MATERIAL
+        if self._repeats >= 3:
+            return _REPETITION
+        if self._clock >= 100:
+            return _50_MOVES
+        return None
+
+    def fen(self) -> str:
+        board, turn, castling, en_passant, _, _ = self._board.fen().split()
+        if en_passant != "-" and not self._can_take_en_passant():
+            en_passant = "-"
+        number = (self._first_ply + len(self.moves)) // 2 + 1
+        return f"{board} {turn} {castling} {en_passant} {self._clock} {number}"
+
+    def _take_stock(self) -> None:
+        """Begin the count of repetitions anew and look at the material: after a
+        capture or pawn move no earlier position can come again."""
+        board = self._board
+        key = board.hash()
+        # The hash holds the file of every double step, though positions differ
+        # only when the capture is legal.
+        if board.en_passant() is not None and not self._can_take_en_passant():
+            key = board.hash_without_ep()
+        self._seen = {key: 1}
+        self._repeats = 1
+        self._dead = not board.pieces(_PAWN) and self._insufficient()
+
+    def _insufficient(self) -> bool:
+        """Whether neither side could ever mate: bare kings, one minor piece
+        besides them, or bishops all on squares of one colour."""
+        board = self._board
+        if board.pieces(_ROOK) or board.pieces(_QUEEN):
+            return False
+        bishops = board.pieces(_BISHOP)
+        if board.pieces(_KNIGHT):
+            return len(board.occupied()) == 3
+        return not bishops & _DARK or not bishops & _LIGHT
+
+    def _can_take_en_passant(self) -> bool:
+        board = self._board
+        file = board.en_passant()
+        if file is None:
+            return False
+        # White's pawns take from the fifth rank to the sixth, Black's from the
+        # fourth to the third.
+        index = file.__index__()
+        home, target = ("5", "6") if self._side == 0 else ("4", "3")
+        target = _FILES[index] + target
+        for side in (index - 1, index + 1):
+            if 0 <= side < 8:
+                step = _STEPS[_FILES[side] + home + target]
+                if board.piece_on(step.from_square) == _PAWN and board.is_legal(step):
+                    return True
+        return False
+
+    def _castling(self, move: str) -> cozy.Move | None:
+        """Return the step for a move that is castling if a king makes it, or None."""
+        if move not in _CASTLING and move not in _KING_TAKES_ROOK:
+            return None
+        square = cozy.Square.E1 if move[1] == "1" else cozy.Square.E8
+        if self._board.piece_on(square) != _KING:
+            return cozy.Move.from_str(move)
+        return cozy.Move.from_str(_CASTLING[move]) if move in _CASTLING else None
+
+
+class ReferenceChessGame(_ChessRules):
+    """A game of chess on python-chess; behaves as `ChessGame` does."""
+
+    __slots__ = ("_board",)
+
+    def __init__(self, fen: str | None = None) -> None:
+        """See `ChessGame`."""
+        import chess
+
+        super().__init__()
+        self._board: Any = chess.Board(normalise_fen(fen or START_FEN))
+
+    @property
+    def to_move(self) -> int:
+        return 0 if self._board.turn else 1
+
+    def play(self, move: str) -> None:
+        import chess
+
+        board = self._board
+        if not _UCI_MOVE.fullmatch(move) or move[:2] == move[2:4]:
+            raise self._refusal(move)
+        step = chess.Move.from_uci(move)
+        if not board.is_legal(step) or (
+            move in _KING_TAKES_ROOK and board.piece_type_at(step.from_square) == chess.KING
+        ):
+            raise self._refusal(move)
+        board.push(step)
+        self.moves.append(move)
+
+    def ending(self) -> Ending | None:
+        board = self._board
+        if not any(board.generate_legal_moves()):
+            return _MATE[1 - self.to_move] if board.is_check() else _STALEMATE
+        if board.is_insufficient_material():
+            return _MATERIAL
+        if board.is_repetition(3):
+            return _REPETITION
+        if board.halfmove_clock >= 100:
+            return _50_MOVES
+        return None
+
+    def fen(self) -> str:
+        fen: str = self._board.fen()
+        return fen
+
+
+def new_chess_game(fen: str | None = None) -> ChessGame | ReferenceChessGame:
+    """Return a new game on the fastest backend of this machine.
+
+    Raises ValueError for a FEN that is not a legal position.
+    """
+    return ChessGame(fen) if HAVE_COZY else ReferenceChessGame(fen)
+
+
+def _why_illegal(fen: str, move: str) -> str:
+    """Return why `move`, known to be illegal, is so."""
+    import chess
+
+    if move == "0000":
+        return "the null move"
+    if not _UCI_MOVE.fullmatch(move):
+        return "not a move in UCI notation"
+    board = chess.Board(fen)
+    start, end = chess.parse_square(move[:2]), chess.parse_square(move[2:4])
+    piece = board.piece_at(start)
+    if piece is None:
+        return f"there is no piece on {move[:2]}"
+    if piece.color != board.turn:
+        return f"the piece on {move[:2]} is {'White' if piece.color else 'Black'}'s"
+    if move in _KING_TAKES_ROOK and piece.piece_type == chess.KING:
+        return f"castling is written {_KING_TAKES_ROOK[move]}"
+    promoting = piece.piece_type == chess.PAWN and chess.square_rank(end) in (0, 7)
+    if promoting and len(move) == 4 and board.is_pseudo_legal(chess.Move(start, end, chess.QUEEN)):
+        return "it does not say what the pawn promotes to"
+    if start != end and board.is_pseudo_legal(chess.Move.from_uci(move)):
+        return "it leaves the king in check"
+    name = chess.piece_name(piece.piece_type)
+    return f"the {name} on {move[:2]} cannot do that"
+
+
+if HAVE_COZY:
+    _FILES = "abcdefgh"
+    _PAWN, _KNIGHT, _BISHOP = cozy.Piece.Pawn, cozy.Piece.Knight, cozy.Piece.Bishop
+    _ROOK, _QUEEN, _KING = cozy.Piece.Rook, cozy.Piece.Queen, cozy.Piece.King
+    _WHITE, _BLACK = cozy.Color.White, cozy.Color.Black
+    _WON, _DRAWN = cozy.GameStatus.Won, cozy.GameStatus.Drawn
+    _DARK, _LIGHT = cozy.BitBoard.DARK_SQUARES, cozy.BitBoard.LIGHT_SQUARES
+
+#: A FEN whose fields are in their usual form.
+_PLAIN = re.compile(
+    r"(?!\S*[1-8]{2})[1-8KQRBNPkqrbnp/]+ [wb] (-|K?Q?k?q?) (?:-|[a-h][36])"
+    r" [0-9]{1,2} [1-9][0-9]{0,3}"
+)
+
+
+def _plain_board(fen: str) -> cozy.Board | None:
+    """Return the board of a FEN about whose validity cozy_chess and python-chess
+    agree, or None when python-chess has to judge.
+
+    They differ on kings side by side, on castling of a king that is not on the e
+    file, on checks that no last move could have given, and on the range of the
+    counters.
+    """
+    form = _PLAIN.fullmatch(fen)
+    if form is None:
+        return None
+    try:
+        board = cozy.Board.from_fen(_without_counters(fen))
+    except ValueError:
+        return None
+    if board.checkers():
+        return None
+    white, black = board.king(_WHITE), board.king(_BLACK)
+    if black in cozy.get_king_moves(white):
+        return None
+    rights = form[1]
+    if ("K" in rights or "Q" in rights) and white != cozy.Square.E1:
+        return None
+    if ("k" in rights or "q" in rights) and black != cozy.Square.E8:
+        return None
+    return board
+
+
+def _without_counters(fen: str) -> str:
+    return fen.rsplit(" ", 2)[0] + " 0 1"
+
+
+def _steps() -> dict[str, cozy.Move]:
+    """Return every string that can be a move, but for the eight that castling
+    gives two meanings.  Looking a string up here checks its form: cozy_chess
+    itself reads "e7e8k" and "a7a8qq"."""
+    names = [file + rank for file in _FILES for rank in "12345678"]
+    strings = [start + end for start in names for end in names if start != end]
+    for start, end in (("7", "8"), ("2", "1")):
+        for file in range(8):
+            for to_file in range(max(file - 1, 0), min(file + 2, 8)):
+                pawn = f"{_FILES[file]}{start}{_FILES[to_file]}{end}"
+                strings += [pawn + letter for letter in "nbrq"]
+    special = {*_CASTLING, *_KING_TAKES_ROOK}
+    return {s: cozy.Move.from_str(s) for s in strings if s not in special}
+
+
+_STEPS: dict[str, cozy.Move] = _steps() if HAVE_COZY else {}

@@ -1,0 +1,116 @@
+"""Game records in SGF (FF[4]), for Go.
+
+Only writing, and only the text of the record: when and where it is stored is
+left to the caller.  Engine text is cleaned first, then quoted, so that a record
+parses whatever an engine calls itself or says of its moves.
+"""
+
+from __future__ import annotations
+
+from ringmaster import __version__
+from ringmaster.games.annotations import assignments, note_lines, reason_line, search_summary
+from ringmaster.games.text import lines, one_line
+from ringmaster.games.vertices import parse_vertex
+from ringmaster.model.record import GameRecord, MoveRecord
+
+_LETTERS = "abcdefghijklmnopqrstuvwxy"
+_COLOURS = ("B", "W")
+_SIDES = ("Black", "White")
+_WIDTH = 79
+
+
+def write_sgf(record: GameRecord) -> str:
+    """Return `record` as SGF, ending in a newline.
+
+    The root comment holds what is known of the players, the result and the
+    notes; a move's comment the engine's own words and the time it took.  A move
+    that is no vertex ends the record with a comment that shows it.
+
+    Raises ValueError for a record of another game than Go.
+    """
+    if record.settings.game != "go":
+        raise ValueError(f"SGF records are for Go, not for {record.settings.game}")
+    return f"({_root(record)}\n{_moves(record)})\n"
+
+
+def _root(record: GameRecord) -> str:
+    size = record.settings.board_size
+    head = [
+        ";FF[4]GM[1]CA[UTF-8]",
+        f"AP[ringmaster:{__version__}]SZ[{size}]KM[{record.settings.komi:.10g}]",
+    ]
+    if len(record.setup) >= 2:
+        head.append(f"HA[{len(record.setup)}]")
+    if record.setup:
+        head.append("AB" + "".join(f"[{_point(vertex, size)}]" for vertex in record.setup))
+    simple = (
+        ("PB", record.names[0] or record.codes[0]),
+        ("PW", record.names[1] or record.codes[1]),
+        ("EV", record.event),
+        ("GN", record.game_id),
+        ("DT", record.date),
+        ("RE", record.score or "?"),
+    )
+    head += [f"{name}[{_quoted(one_line(text))}]" for name, text in simple if text]
+    return "\n".join([*head, f"C[{_quoted(_root_comment(record))}]"])
+
+
+def _root_comment(record: GameRecord) -> str:
+    comment = []
+    for i, side in enumerate(_SIDES):
+        about = ": ".join(filter(None, (one_line(record.codes[i]), lines(record.descriptions[i]))))
+        comment.append(f"{side} {about}")
+        if record.parameters[i]:
+            comment.append(f"{side} parameters: {assignments(record.parameters[i])}")
+        if record.time_controls[i]:
+            comment.append(f"{side} time control: {one_line(record.time_controls[i])}")
+        cpu_time = record.cpu_times[i]
+        if cpu_time is not None:
+            comment.append(f"{side} cpu time: {cpu_time:.2f}s")
+    reason = reason_line(record)
+    comment.append(f"Result: {one_line(record.score)}" + (f" ({reason})" if reason else ""))
+    return "\n".join(comment + note_lines(record))
+
+
+def _moves(record: GameRecord) -> str:
+    size = record.settings.board_size
+    text: list[str] = []
+    column = 0
+    for number, move in enumerate(record.moves, 1):
+        try:
+            node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]"
+            comment = _move_comment(move)
+        except ValueError as error:
+            comment = f"Move {number} cannot be shown: {error}"
+            text.append(f"\n;C[{_quoted(comment)}]")
+            break
+        if column and column + len(node) > _WIDTH:
+            text.append("\n")
+            column = 0
+        text.append(node)
+        column += len(node)
+        if comment:
+            text.append(f"C[{_quoted(comment)}]\n")
+            column = 0
+    return "".join(text)
+
+
+def _move_comment(move: MoveRecord) -> str:
+    return "\n".join(filter(None, (lines(move.comment), search_summary(move))))
+
+
+def _point(vertex: str, size: int) -> str:
+    """Return a vertex as SGF counts, from the top left; a pass is empty.
+
+    Raises ValueError for what is no vertex.
+    """
+    point = parse_vertex(vertex, size)
+    if point is None:
+        return ""
+    column, row = point
+    return _LETTERS[column] + _LETTERS[size - 1 - row]
+
+
+def _quoted(text: str) -> str:
+    """Return cleaned text as it stands between brackets."""
+    return text.replace("\\", "\\\\").replace("]", "\\]")

@@ -1,0 +1,114 @@
+"""The engines of one worker: kept alive from game to game where their players
+allow it, and ended when no game needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ringmaster.engines.engine import Engine
+from ringmaster.engines.gtp import GtpEngine
+from ringmaster.engines.process import Surroundings
+from ringmaster.engines.uci import UciEngine
+from ringmaster.errors import EngineNotStarted
+from ringmaster.model.players import Player
+
+#: What can be spoken to so far.
+ENGINE_OF_PROTOCOL: dict[str, type[Engine]] = {"gtp": GtpEngine, "uci": UciEngine}
+
+MakeEngine = Callable[[Player, Surroundings], Engine]
+
+
+def make_engine(
+    player: Player, surroundings: Surroundings, *, interrupt_fd: int | None = None
+) -> Engine:
+    """Return an engine that has not been launched.  Raises EngineNotStarted
+    for a protocol that nobody here speaks."""
+    kind = ENGINE_OF_PROTOCOL.get(player.protocol)
+    if kind is None:
+        raise EngineNotStarted(f"protocol {player.protocol!r} is not supported yet", player.code)
+    return kind(player, surroundings, interrupt_fd=interrupt_fd)
+
+
+def _launch_key(player: Player) -> Any:
+    """Return what two players must share to be served by one process."""
+    return (
+        player.protocol,
+        player.command,
+        player.cwd,
+        sorted(player.environ.items()),
+        player.discard_stderr,
+    )
+
+
+class EnginePool:
+    """Engines between games.
+
+    Guarantees: `take` gives each player an engine of its own; an engine that is
+    given back as unhealthy, or that died meanwhile, is never given out again;
+    after `close` no engine is alive.
+    """
+
+    def __init__(self, make: MakeEngine) -> None:
+        self._make = make
+        self._idle: list[Engine] = []
+
+    def take(
+        self, players: tuple[Player, Player], surroundings: Surroundings
+    ) -> tuple[Engine, Engine]:
+        """Return engines for both players; the ones that are new still have to
+        be launched (`is_alive()` is False).  Idle engines that the game does
+        not need are ended, so that they do not sit in memory."""
+        chosen: list[Engine | None] = [None, None]
+        # The process that this very player used last comes first: it has its
+        # options set and its memory warm.
+        for same_code in (True, False):
+            for i, player in enumerate(players):
+                if chosen[i] is None and player.keeps_process:
+                    chosen[i] = self._pick(player, same_code)
+        for engine in self._idle:
+            engine.say_goodbye()
+        for engine in self._idle:
+            engine.end()
+        self._idle.clear()
+        first, second = (
+            engine or self._make(player, surroundings)
+            for engine, player in zip(chosen, players, strict=True)
+        )
+        return first, second
+
+    def _pick(self, player: Player, same_code: bool) -> Engine | None:
+        key = _launch_key(player)
+        for i, engine in enumerate(self._idle):
+            if _launch_key(engine.player) != key:
+                continue
+            if same_code and engine.player.code != player.code:
+                continue
+            del self._idle[i]
+            if engine.is_alive():
+                engine.player = player
+                engine.channel.code = player.code
+                return engine
+            engine.end(patience=0.1)
+            return None
+        return None
+
+    def give_back(self, engines: tuple[Engine, ...], healthy: bool) -> None:
+        """Take engines back after a game; unhealthy ones are ended."""
+        leaving = []
+        for engine in engines:
+            if healthy and engine.player.keeps_process and engine.is_alive():
+                self._idle.append(engine)
+            else:
+                engine.say_goodbye()
+                leaving.append(engine)
+        for engine in leaving:
+            engine.end()
+
+    def close(self, patience: float = 1.0) -> None:
+        """End every idle engine."""
+        for engine in self._idle:
+            engine.say_goodbye()
+        for engine in self._idle:
+            engine.end(patience)
+        self._idle.clear()

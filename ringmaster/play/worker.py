@@ -1,0 +1,121 @@
+"""A worker: carries out jobs one after another with a pool of engines."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from ringmaster.engines.engine import Engine
+from ringmaster.engines.process import Surroundings
+from ringmaster.errors import EngineError
+from ringmaster.model.jobs import CheckJob, GameJob, Job
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, GameResult, JobResult
+from ringmaster.play.engine_pool import EnginePool, make_engine
+from ringmaster.play.game_runner import GameRunner
+from ringmaster.play.transcript import FileTranscript
+
+
+class Context(Protocol):
+    """What an executor gives its workers.
+
+    slot        number of the worker, from 0
+    control_fd  readable when the job must be dropped
+    watcher_fd  write end of the watcher's pipe, or None
+    setup       JSON data from whoever made the executor: "marker" (environment
+                marker of the run), "parallel" (bool: several workers)
+    """
+
+    @property
+    def slot(self) -> int: ...
+    @property
+    def control_fd(self) -> int: ...
+    @property
+    def watcher_fd(self) -> int | None: ...
+    @property
+    def setup(self) -> Mapping[str, Any]: ...
+
+
+class Worker:
+    """Runs jobs; what an engine does wrong is in the result.
+
+    Raises JobAbandoned out of `run` when the control descriptor becomes
+    readable; the engines of that job have been ended then.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self._control_fd = context.control_fd
+        variables = {}
+        if "marker" in context.setup:
+            variables["RINGMASTER_RUN"] = str(context.setup["marker"])
+        if context.setup.get("parallel"):
+            # Gomill's name beside ours; unset when games are not simultaneous
+            variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
+        self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
+        self._pool = EnginePool(self._make)
+
+    def _make(self, player: Player, surroundings: Surroundings) -> Engine:
+        return make_engine(player, surroundings, interrupt_fd=self._control_fd)
+
+    def _surroundings_of(self, game_id: str) -> Surroundings:
+        variables = {
+            **self._surroundings.environ,
+            "RINGMASTER_GAME_ID": game_id,
+            "GOMILL_GAME_ID": game_id,
+        }
+        return dataclasses.replace(self._surroundings, environ=variables)
+
+    def run(self, job: Job) -> JobResult:
+        """Carry out a job."""
+        if isinstance(job, CheckJob):
+            return self._check(job)
+        return self._play(job)
+
+    def _play(self, job: GameJob) -> GameResult:
+        engines = self._pool.take(job.players, self._surroundings_of(job.id))
+        healthy = False
+        try:
+            result = GameRunner(job, engines).play()
+            # After a forfeit on time, or a void game, nobody knows what an
+            # engine is doing; a new process costs less than a guess.
+            healthy = result.outcome != "void" and result.reason != "time"
+            return result
+        finally:
+            self._pool.give_back(engines, healthy)
+
+    def _check(self, job: CheckJob) -> CheckResult:
+        transcript = None if job.transcript is None else FileTranscript(job.transcript)
+        player = job.player
+        problems: tuple[str, ...]
+        engine = None
+        try:
+            engine = self._make(player, self._surroundings_of("startup-check"))
+            engine.launch(transcript)
+            problems = tuple(engine.check(job.settings))
+        except EngineError as error:
+            problems = (str(error),)
+        finally:
+            stderr: tuple[str, ...] = ()
+            if engine is not None:
+                if engine.is_launched:
+                    stderr = tuple(engine.channel.take_stderr())
+                engine.end()
+            if transcript is not None:
+                transcript.close()
+        return CheckResult(
+            check_id=job.id,
+            code=player.code,
+            name="" if engine is None else engine.name,
+            problems=problems,
+            stderr=stderr if job.show_stderr else (),
+        )
+
+    def close(self) -> None:
+        """End all engines."""
+        self._pool.close()
+
+
+def make_worker(context: Context) -> Worker:
+    """Return a worker; the name executors are given."""
+    return Worker(context)

@@ -1,0 +1,435 @@
+"""The only loop: issue, submit, record, show.
+
+Everything that a result changes is stored in one transaction: the result, the
+competition's new state, and the issue of the jobs that follow from it.  Game
+records, history, log and display come after the commit and can be made again
+from the store, so a crash at any instant loses and doubles nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+import msgspec
+
+import ringmaster
+from ringmaster.competitions.competition import Verdict
+from ringmaster.errors import CompetitionHalted, PlayerCheckFailed
+from ringmaster.event import Event
+from ringmaster.execution.executor import Done, Executor
+from ringmaster.model.jobs import CheckJob, GameJob
+from ringmaster.model.results import CheckResult, GameResult
+from ringmaster.reporting.live import Display, View
+from ringmaster.storage.journal import Journal, write_record
+from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.storage.store import Issue, Pending, Run, Transaction
+
+#: Seconds between two looks for a `stop` command while no result comes in.
+COMMAND_PERIOD = 0.5
+#: A state larger than this (bytes) is not stored with every result.
+SMALL_STATE = 4096
+#: Results kept for the display.
+RECENT = 50
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command line says of a run.
+
+    max_games  games to start in this run, None for no limit
+    """
+
+    parallel: int = 1
+    max_games: int | None = None
+    log_gtp: bool = False
+
+
+class Ringmaster:
+    """One run of an event.
+
+    executor  makes the executor when it is needed
+    stop_fd   readable when the user may have asked to stop; `stop_asked` tells
+    clock     seconds since the epoch
+    """
+
+    def __init__(
+        self,
+        event: Event,
+        options: RunOptions,
+        *,
+        executor: Callable[[], Executor],
+        display: Display,
+        stop_fd: int | None = None,
+        stop_asked: Callable[[], bool] = lambda: False,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._event = event
+        self._competition = event.competition
+        self._options = options
+        self._make_executor = executor
+        self._display = display
+        self._stop_fd = stop_fd
+        self._stop_asked = stop_asked
+        self._clock = clock
+        self._interrupted: int | None = None
+        self._started = 0
+        self._completed = 0
+        self._recent: list[str] = []
+        self._warnings: list[str] = []
+        self._written: list[tuple[str, int]] = []
+        self._unsaved = 0
+        self._state_size = 0
+        self._halt = ""
+        self._stopping = ""
+        self._backlog: list[GameJob] = []
+        self._replays: list[GameJob] = []
+        self._next_look = 0.0
+
+    def run(self) -> int:
+        """Carry the run out; returns the exit status: 0, or 3 when it was
+        interrupted by a signal.
+
+        The caller holds the competition's lock.  Raises RingmasterError.
+        """
+        event = self._event
+        self._journal = Journal(event.paths.log, event.paths.hist)
+        with self._signals() as wake_fd:
+            self._wake = [fd for fd in (wake_fd, self._stop_fd) if fd is not None]
+            try:
+                event.prepare()
+                self._open_known_store()
+                self._warn_all()
+                self._executor = self._make_executor()
+                try:
+                    self._check_players()
+                    if self._interrupted is None:
+                        self._play()
+                finally:
+                    self._executor.close()
+            finally:
+                self._journal.close()
+        if self._halt:
+            raise CompetitionHalted(f"the run was ended early: {self._halt}")
+        return 0 if self._interrupted is None else 3
+
+    @contextmanager
+    def _signals(self) -> Iterator[int]:
+        """Turn signals into a flag and a readable descriptor."""
+        read_fd, write_fd = os.pipe()
+        os.set_blocking(read_fd, False)
+        os.set_blocking(write_fd, False)
+
+        def note(number: int, frame: FrameType | None) -> None:
+            self._interrupted = number
+
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        before = {number: signal.signal(number, note) for number in numbers}
+        wakeup = signal.set_wakeup_fd(write_fd)
+        try:
+            yield read_fd
+        finally:
+            signal.set_wakeup_fd(wakeup)
+            for number, handler in before.items():
+                signal.signal(number, handler)
+            os.close(read_fd)
+            os.close(write_fd)
+
+    def _open_known_store(self) -> None:
+        """Go on from a status file; nothing is written when there is none yet,
+        since the players have not been checked."""
+        self._store: SqliteStore | None = None
+        status = self._event.paths.status
+        if status.exists():
+            self._store = SqliteStore.open(status, code=self._event.code)
+            self._changes = self._event.check_changes(self._store)
+            self._backlog = self._event.restore(self._store)
+
+    def _warn_all(self) -> None:
+        for line in self._event.warnings():
+            self._warn(line)
+
+    def _warn(self, line: str) -> None:
+        self._warnings.append(line)
+        self._display.warning(line)
+        self._journal.log(line)
+
+    def _check_players(self) -> None:
+        """Start every player once.  Raises PlayerCheckFailed naming each problem."""
+        if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
+            return
+        results = check_players(self._event, self._executor, self._wake, self._is_interrupted)
+        problems = [
+            f"player {result.code!r}: {problem}"
+            for result in results
+            for problem in result.problems
+        ]
+        if problems:
+            for problem in problems:
+                self._journal.log(f"startup check failed: {problem}")
+            raise PlayerCheckFailed("\n".join(dict.fromkeys(problems)))
+
+    def _is_interrupted(self) -> bool:
+        return self._interrupted is not None
+
+    def _play(self) -> None:
+        event = self._event
+        if self._store is None:
+            self._store = SqliteStore.open(event.paths.status, code=event.code)
+            self._changes = []
+        self._journal.resume(self._store)
+        self._write_pending()
+        number = self._store.begin_run(
+            Run(
+                number=0,
+                started=self._clock(),
+                version=ringmaster.__version__,
+                source=event.loaded.source,
+                source_hash=event.loaded.source_hash,
+                settings=event.settings,
+                parallel=self._options.parallel,
+            )
+        )
+        self._journal.log(f"run {number} started (ringmaster {ringmaster.__version__})")
+        for change in self._changes:
+            self._journal.log(f"changed since the last run: {change}")
+        self._display.start()
+        reason = "error"
+        try:
+            self._issue_first()
+            self._loop()
+            reason = self._reason()
+        finally:
+            try:
+                self._finish(number, reason)
+            finally:
+                self._display.close()
+                self._store.close()
+
+    def _reason(self) -> str:
+        if self._interrupted is not None:
+            return f"interrupted by {signal.Signals(self._interrupted).name}"
+        if self._halt:
+            return f"halted: {self._halt}"
+        if self._competition.finished():
+            return "competition complete"
+        return self._stopping or "nothing left to issue"
+
+    def _finish(self, number: int, reason: str) -> None:
+        assert self._store is not None
+        with self._store.transaction() as transaction:
+            transaction.save_state(self._competition.state())
+            self._forget_written(transaction)
+        self._store.end_run(number, self._clock(), reason)
+        self._journal.log(f"run {number} ended: {reason}")
+        self._event.paths.report.write_text(self._event.report_text(), encoding="utf-8")
+
+    # issuing
+
+    def _issue_first(self) -> None:
+        """Fill the executor: first what was given out before and never came back."""
+        assert self._store is not None
+        jobs = []
+        with self._store.transaction() as transaction:
+            for _ in range(self._executor.slots):
+                job = self._next_job(transaction)
+                if job is None:
+                    break
+                jobs.append(job)
+            transaction.save_state(self._competition.state())
+        self._submit(jobs)
+
+    def _next_job(self, transaction: Transaction) -> GameJob | None:
+        """Return the next job, stored as issued; None when there is none, or
+        none is wanted any more in this run."""
+        if self._halt or self._stopping or self._interrupted is not None:
+            return None
+        limit = self._options.max_games
+        if limit is not None and self._started >= limit:
+            self._stopping = f"the {limit} games of this run have been started"
+            return None
+        if self._replays:
+            job = self._replays.pop(0)
+        elif self._backlog:
+            job = self._backlog.pop(0)
+        else:
+            decided = self._competition.next_job()
+            if decided is None:
+                return None
+            job = decided
+            transaction.issue(Issue(job.id, job.attempt, job.ticket))
+        self._started += 1
+        return job
+
+    def _submit(self, jobs: Sequence[GameJob]) -> None:
+        for job in jobs:
+            if self._options.log_gtp:
+                suffix = f"_{job.attempt}" if job.attempt else ""
+                path = self._event.paths.gtplogs / f"{job.id}{suffix}.log"
+                job = msgspec.structs.replace(job, transcript=str(path))
+            codes = " v ".join(player.code for player in job.players)
+            self._journal.log(f"starting game {job.id}: {codes}")
+            self._executor.submit(job)
+
+    # recording
+
+    def _loop(self) -> None:
+        while self._executor.running():
+            self._look_for_stop()
+            if self._interrupted is not None:
+                return
+            self._display.update(self._view)
+            for event in self._executor.wait(COMMAND_PERIOD, self._wake):
+                if isinstance(event, Done):
+                    assert isinstance(event.job, GameJob)
+                    assert isinstance(event.result, GameResult)
+                    self._take(event.job, event.result)
+                else:
+                    self._warn(f"game {event.job.id} is played again: {event.reason}")
+                    self._executor.submit(event.job)
+        self._display.update(self._view)
+
+    def _look_for_stop(self) -> None:
+        if self._stopping or time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + COMMAND_PERIOD
+        command = self._event.paths.cmd
+        if self._stop_asked():
+            self._stopping = "stopped by Ctrl-X"
+        elif command.exists():
+            command.unlink(missing_ok=True)
+            self._stopping = "stopped by command"
+        if self._stopping:
+            self._display.message(f"{self._stopping}: waiting for games in progress")
+
+    def _take(self, job: GameJob, result: GameResult) -> None:
+        """Record a result and issue what follows from it: one transaction."""
+        assert self._store is not None
+        pending = self._pending(job, result)
+        jobs: list[GameJob] = []
+        with self._store.transaction() as transaction:
+            seq = transaction.record(job.ticket, result)
+            if seq is None:
+                # recorded before: a worker was believed dead and was not
+                return
+            verdict = self._competition.take(job.ticket, result)
+            if verdict.replay:
+                again = msgspec.structs.replace(job, attempt=job.attempt + 1, transcript=None)
+                transaction.issue(Issue(again.id, again.attempt, again.ticket))
+                self._replays.append(again)
+            self._halt = self._halt or verdict.halt
+            if pending is not None:
+                transaction.add_pending(pending)
+            self._forget_written(transaction)
+            free = self._executor.slots - len(self._executor.running())
+            for _ in range(free):
+                following = self._next_job(transaction)
+                if following is None:
+                    break
+                jobs.append(following)
+            self._save_state(transaction)
+        self._submit(jobs)
+        self._tell(seq, result, verdict, pending)
+
+    def _save_state(self, transaction: Transaction) -> None:
+        """Store the state, a large one only now and then: what has come since is
+        taken again from the results, and the cost of a game stays constant."""
+        self._unsaved += SMALL_STATE
+        if self._unsaved >= self._state_size:
+            state = self._competition.state()
+            self._state_size = len(msgspec.json.encode(state))
+            self._unsaved = 0
+            transaction.save_state(state)
+
+    def _pending(self, job: GameJob, result: GameResult) -> Pending | None:
+        if result.record is None:
+            return None
+        void = result.outcome == "void"
+        folder = self._event.paths.void if void else self._event.paths.games
+        suffix = f"_{job.attempt}" if void else ""
+        name = f"{job.id}{suffix}.{result.record_suffix}"
+        return Pending(job.id, job.attempt, folder.name, name, result.record)
+
+    def _forget_written(self, transaction: Transaction) -> None:
+        for game_id, attempt in self._written:
+            transaction.drop_pending(game_id, attempt)
+        self._written.clear()
+
+    def _write(self, pending: Pending) -> None:
+        write_record(self._event.paths.log.parent / pending.folder, pending.name, pending.text)
+        self._written.append((pending.game_id, pending.attempt))
+
+    def _write_pending(self) -> None:
+        """Write the game records that a killed run did not come to."""
+        assert self._store is not None
+        for pending in self._store.pending():
+            self._write(pending)
+
+    def _tell(
+        self, seq: int, result: GameResult, verdict: Verdict, pending: Pending | None
+    ) -> None:
+        """What comes after the commit: record, history, log, display."""
+        if pending is not None:
+            self._write(pending)
+        self._journal.history_result(seq, [verdict.line, *verdict.notes])
+        self._journal.log(verdict.line)
+        for code, line in result.stderr:
+            self._journal.log(f"{result.game_id} {code} stderr: {line}")
+        if result.outcome == "void":
+            self._warn(f"{verdict.line}\n{result.detail}" if result.detail else verdict.line)
+            if self._halt:
+                self._display.message("waiting for games in progress")
+        else:
+            self._completed += 1
+        self._recent.append(verdict.line)
+        del self._recent[:-RECENT]
+        self._display.result(verdict.line)
+
+    def _view(self) -> View:
+        description = self._event.loaded.values["description"]
+        return View(
+            heading=f"{self._competition.type_name}: {self._event.code}",
+            description=description,
+            progress=self._competition.progress(),
+            completed_this_run=self._completed,
+            running=[
+                f"{job.id}: {job.players[0].code} v {job.players[1].code}"
+                for job in self._executor.running()
+                if isinstance(job, GameJob)
+            ],
+            report=self._competition.live_report(),
+            results=list(self._recent),
+            warnings=list(self._warnings[-5:]),
+            parallel=self._options.parallel,
+        )
+
+
+def check_players(
+    event: Event,
+    executor: Executor,
+    wake: Sequence[int] = (),
+    interrupted: Callable[[], bool] = lambda: False,
+    *,
+    show_stderr: bool = False,
+) -> list[CheckResult]:
+    """Run the startup checks; returns their results in order."""
+    jobs: list[CheckJob] = [
+        msgspec.structs.replace(job, show_stderr=show_stderr)
+        for job in event.competition.check_jobs()
+    ]
+    for job in jobs:
+        executor.submit(job)
+    results: dict[str, CheckResult] = {}
+    while executor.running() and not interrupted():
+        for outcome in executor.wait(COMMAND_PERIOD, wake):
+            if isinstance(outcome, Done):
+                assert isinstance(outcome.result, CheckResult)
+                results[outcome.job.id] = outcome.result
+            else:
+                executor.submit(outcome.job)
+    return [results[job.id] for job in jobs if job.id in results]

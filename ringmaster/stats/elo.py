@@ -1,0 +1,94 @@
+"""Elo differences of match results, with their errors.
+
+Pairs of games (one opening, both colours) are counted by the points of a pair,
+since the two games of a pair are not independent; the variance of the mean
+score is taken from those five counts (the "pentanomial" of the testing field).
+Elo is the logistic −400·log₁₀(1/s − 1) of the mean score s.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+#: Two-sided 95 % quantile of the normal distribution.
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class EloEstimate:
+    """elo ± error (95 %), los = probability that the first is the stronger.
+
+    low, high bound the 95 % interval, which is symmetric in score, not in Elo;
+    elo is infinite when every point went one way.
+    """
+
+    elo: float
+    low: float
+    high: float
+    los: float
+    games: int
+
+    @property
+    def error(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+    def __str__(self) -> str:
+        if self.games == 0:
+            return "no games"
+        if math.isinf(self.elo) or math.isinf(self.error):
+            return f"{self.elo:+.0f} Elo (bounds not known)".replace("inf", "∞")
+        return f"{self.elo:+.1f} ± {self.error:.1f} Elo"
+
+
+def elo_of_score(score: float) -> float:
+    """Return the Elo difference at which `score` (0..1) is expected."""
+    if score <= 0:
+        return -math.inf
+    if score >= 1:
+        return math.inf
+    return -400 * math.log10(1 / score - 1)
+
+
+def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstimate:
+    """variance is of one observation, `count` of them were made."""
+    if games == 0:
+        return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
+    deviation = math.sqrt(variance / count)
+    if deviation == 0:
+        los = 0.5 if mean == 0.5 else float(mean > 0.5)
+        if 0 < mean < 1:
+            # all pairs alike say nothing of the spread
+            return EloEstimate(elo_of_score(mean), -math.inf, math.inf, los, games)
+    else:
+        los = 0.5 * (1 + math.erf((mean - 0.5) / (deviation * math.sqrt(2))))
+    return EloEstimate(
+        elo_of_score(mean),
+        elo_of_score(mean - Z95 * deviation),
+        elo_of_score(mean + Z95 * deviation),
+        los,
+        games,
+    )
+
+
+def from_games(wins: int, draws: int, losses: int) -> EloEstimate:
+    """Return the estimate of independent games."""
+    games = wins + draws + losses
+    if games == 0:
+        return _estimate(0.5, 0.0, 0, 0)
+    mean = (wins + draws / 2) / games
+    squares = (wins * (1 - mean) ** 2 + draws * (0.5 - mean) ** 2 + losses * mean**2) / games
+    return _estimate(mean, squares, games, games)
+
+
+def from_pairs(counts: Sequence[int]) -> EloEstimate:
+    """Return the estimate of pairs; counts of pairs with 0, ½, 1, 1½, 2 points."""
+    pairs = sum(counts)
+    if pairs == 0:
+        return _estimate(0.5, 0.0, 0, 0)
+    scores = [i / 4 for i in range(5)]
+    mean = sum(n * s for n, s in zip(counts, scores, strict=True)) / pairs
+    variance = sum(n * (s - mean) ** 2 for n, s in zip(counts, scores, strict=True)) / pairs
+    return _estimate(mean, variance, pairs, 2 * pairs)

@@ -61,7 +61,9 @@ def _parser() -> _Parser:
         "--log-gtp", action="store_true", help="write a transcript of each game's protocol traffic"
     )
     parser.add_argument("--json", action="store_true", help="print data (show, check)")
-    parser.add_argument("--version", action="version", version=f"ringmaster {ringmaster.__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
+    )
     return parser
 
 
@@ -197,9 +199,7 @@ def _check(arguments: argparse.Namespace) -> int:
         executor.close()
     failed = any(result.problems for result in results)
     if arguments.json:
-        players = [
-            {"code": r.code, "name": r.name, "problems": list(r.problems)} for r in results
-        ]
+        players = [{"code": r.code, "name": r.name, "problems": list(r.problems)} for r in results]
         print(json.dumps({"ok": not failed, "players": players, "warnings": warnings}, indent=2))
         return REPORTED if failed else DONE
     for warning in warnings:

@@ -4,6 +4,8 @@ the loop in `ringmaster`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,28 @@ def _table_of(type_name: str) -> tuple[Setting, ...] | None:
     return None if found is None else found.table
 
 
+class _Elsewhere(Mapping[str, tuple[str, ...]]):
+    """Which competition types have a setting; they are imported only when
+    something is looked up."""
+
+    @cached_property
+    def _types(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, tuple[str, ...]] = {}
+        for type_name in type_names():
+            for setting in _table_of(type_name) or ():
+                found[setting.name] = (*found.get(setting.name, ()), type_name)
+        return found
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+
 class Event:
     """A loaded control file and the competition it describes.
 
@@ -31,7 +55,7 @@ class Event:
     """
 
     def __init__(self, path: Path) -> None:
-        self.loaded: Loaded = load(path, _table_of, type_names())
+        self.loaded: Loaded = load(path, _table_of, type_names(), elsewhere=_Elsewhere())
         self.paths = OutputPaths(path)
         self.competition: Competition = self._make_competition()
 

@@ -431,8 +431,8 @@ class SpsaCompetition(Competition):
             match.next = max(match.next, ticket["g"] + 1)
             return
         number = 2 * (ticket["k"] - 1) + ticket["g"]
-        if number >= state.next or ticket["g"] == 1:
-            state.open.setdefault(str(ticket["k"]), Iteration(ticket["p"], ticket["m"]))
+        # a game is issued or taken only while its iteration is under way
+        state.open.setdefault(str(ticket["k"]), Iteration(ticket["p"], ticket["m"]))
         state.next = max(state.next, number + 1)
 
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:

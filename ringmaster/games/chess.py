@@ -75,13 +75,15 @@ class ChessGame(_ChessRules):
         would not call valid.
         """
         super().__init__()
-        board = _plain_board(fen or START_FEN)
+        if fen is None:
+            fen = START_FEN
+        board = _plain_board(fen)
         if board is None:
-            fen = normalise_fen(fen or START_FEN)
+            fen = normalise_fen(fen)
             board = cozy.Board.from_fen(_without_counters(fen))
         # cozy_chess has an 8-bit clock that stops at 100 and a 16-bit move
         # number, so its counters start at 0 1 and the real ones are kept here.
-        fields = (fen or START_FEN).split()
+        fields = fen.split()
         self._board = board
         self._side = 0 if fields[1] == "w" else 1
         self._clock = int(fields[4])
@@ -193,7 +195,7 @@ class ReferenceChessGame(_ChessRules):
         import chess
 
         super().__init__()
-        self._board: Any = chess.Board(normalise_fen(fen or START_FEN))
+        self._board: Any = chess.Board(normalise_fen(START_FEN if fen is None else fen))
 
     @property
     def to_move(self) -> int:
@@ -274,7 +276,7 @@ if HAVE_COZY:
 
 #: A FEN whose fields are in their usual form.
 _PLAIN = re.compile(
-    r"(?!\S*[1-8]{2})[1-8KQRBNPkqrbnp/]+ [wb] (-|K?Q?k?q?) (?:-|[a-h][36])"
+    r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb] (-|(?! )K?Q?k?q?) (?:-|[a-h][36])"
     r" [0-9]{1,2} [1-9][0-9]{0,3}"
 )
 

@@ -16,7 +16,6 @@ from typing import Literal
 from ringmaster.errors import OpeningsError
 from ringmaster.games.text import shown
 from ringmaster.model.jobs import Opening
-from ringmaster.model.players import GameName
 from ringmaster.model.randomness import OPENINGS_STREAM, words
 
 Order = Literal["sequential", "random"]
@@ -27,7 +26,7 @@ _LONGEST = 1 << 16
 _COUNTER = re.compile("[0-9]{1,6}")
 
 
-def load_openings(path: str, game: GameName) -> tuple[Opening, ...]:
+def load_openings(path: str, game: str) -> tuple[Opening, ...]:
     """Return the openings of the file `path`, in order, duplicates included.
 
     A line is a FEN, or an EPD (four fields, then operations, of which `hmvc`
@@ -131,22 +130,32 @@ class OpeningOrder:
     found without those before it.
     """
 
-    def __init__(self, count: int, order: Order = "sequential", seed: int = 0) -> None:
-        """Raises ValueError when `count` is less than 1 or `order` is unknown."""
+    def __init__(
+        self, count: int, order: Order = "sequential", seed: int = 0, start: int = 1
+    ) -> None:
+        """Begin at place `start` of the order, counted from 1 and beyond the
+        first pass if it is larger than `count`.
+
+        Raises ValueError when `count` or `start` is less than 1 or `order` is
+        unknown.
+        """
         if count < 1:
             raise ValueError("there must be at least one opening")
+        if start < 1:
+            raise ValueError(f"the start is {start}, but openings are counted from 1")
         if order not in ("sequential", "random"):
             raise ValueError(f"the order is {shown(order)}, not 'sequential' or 'random'")
         self._count = count
         self._random = order == "random"
         self._seed = seed
+        self._skipped = start - 1
         #: Permutations by pass.  Two, since games of two passes are in progress
         #: together where one pass ends and the next begins.
         self._passes: dict[int, list[int]] = {}
 
     def index(self, pair_number: int) -> int:
         """Return the index of the opening of pair `pair_number` (from 0)."""
-        passed, place = divmod(pair_number, self._count)
+        passed, place = divmod(self._skipped + pair_number, self._count)
         if not self._random:
             return place
         order = self._passes.get(passed)

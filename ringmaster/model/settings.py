@@ -114,7 +114,12 @@ class Setting:
 
 def shown(value: Any, limit: int = 60) -> str:
     """Return `value` as an error message shows it: its repr, cut to size."""
-    text = repr(value)
+    if callable(value) and hasattr(value, "__name__"):
+        return f"function {value.__name__}"  # its repr has an address, which changes
+    try:
+        text = repr(value)
+    except Exception:  # a class of the control file, or an int of too many digits
+        text = f"a value of type {type(value).__name__}"
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 

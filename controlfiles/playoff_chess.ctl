@@ -1,0 +1,30 @@
+# Stockfish with few nodes against Glaurung on a clock, over UCI.
+#
+#   ringmaster controlfiles/playoff_chess.ctl run -j 2
+#
+# Needs stockfish and glaurung (Debian: apt-get install stockfish glaurung).
+
+competition_type = "playoff"
+
+description = """
+How many nodes does Stockfish need to hold its own against Glaurung?
+"""
+
+game = "chess"
+
+glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
+
+players = {
+    "sf-100": Player("stockfish", options={"Hash": 8}, nodes=100),
+    "sf-500": Player("stockfish", options={"Hash": 8}, nodes=500),
+    "glaurung": Player("glaurung", options=glaurung, time_control="2+0.02"),
+}
+
+# Every opening is played twice, with the colours swapped.
+openings = Openings("openings.epd", order="random")
+number_of_games = 20
+
+matchups = [
+    Matchup("sf-100", "glaurung"),
+    Matchup("sf-500", "glaurung"),
+]

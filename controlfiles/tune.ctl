@@ -1,0 +1,42 @@
+# Tunes four evaluation weights of the chess engine that comes with ringmaster.
+#
+#   ringmaster controlfiles/tune.ctl run -j 2
+#
+# Nothing else has to be installed.  Stop it whenever you like (Ctrl-X after the
+# games in progress, Ctrl-C at once) and run it again: it goes on where it was.
+
+competition_type = "spsa"
+
+description = """
+Four weights of the demo engine, from deliberately poor values.
+"""
+
+game = "chess"
+
+import sys
+
+players = {
+    "demo": Player([sys.executable, "-m", "ringmaster.demo", "chess"],
+                   options={"Noise": 8},
+                   depth=1),
+}
+
+player = "demo"
+
+# c_end: how far apart the two sides play; r_end: how fast the values move.
+parameters = [
+    Parameter("KnightValue", start=150, min=50, max=700, c_end=30, r_end=0.01, integer=True),
+    Parameter("RookValue", start=250, min=100, max=1000, c_end=40, r_end=0.01, integer=True),
+    Parameter("Mobility", start=0, min=0, max=20, c_end=2, r_end=0.01, integer=True),
+    Parameter("PawnAdvance", start=0, min=0, max=20, c_end=2, r_end=0.01, integer=True),
+]
+
+openings = Openings("openings.epd", order="random")
+
+number_of_games = 1600
+move_limit = 300
+record_games = False
+seed = 1
+
+# When the tune is done: the tuned against the start values.
+verify = Verify(games=400)

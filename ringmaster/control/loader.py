@@ -1,0 +1,309 @@
+"""Loading a control file: read, check, run, interpret.
+
+CPython judges and runs the file; the settings table of its competition type
+says what the values mean.  Positions inside a setting are worked out only when
+something has to be said about one, so that a sound file never waits for lark.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import types
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
+from ringmaster.control.names import node_span, unused_names
+from ringmaster.control.paths import path_text
+from ringmaster.control.recorder import Recorder
+from ringmaster.control.source import Source, Span, file_error
+from ringmaster.control.tables import calls_in
+from ringmaster.errors import ControlFileError, SettingError
+from ringmaster.model.settings import (
+    Context,
+    Setting,
+    interpret_table,
+    nearest,
+    shown,
+)
+
+if TYPE_CHECKING:  # it brings in lark, which a sound control file does not need
+    from ringmaster.control.positions import Positions
+
+#: Extensions of the files that a competition writes beside its control file.
+OUTPUT_EXTENSIONS = frozenset(
+    {".status", ".log", ".hist", ".report", ".html", ".cmd", ".games", ".void", ".gtplogs"}
+)
+
+
+TableOf = Callable[[str], Sequence[Setting] | None]
+
+
+@dataclass(eq=False)
+class Loaded:
+    """A control file that has been run and whose settings are sound.
+
+    path         as it was given
+    code         the competition code: the file's name without its extension
+    directory    the competition directory, absolute
+    table        the settings table of the competition type
+    values       interpreted settings by name, defaults included
+    source       the text, line ends as "\\n", without BOM
+    source_hash  SHA-256 of `source` in UTF-8, hexadecimal
+    namespace    the file's global names after running it
+    origin       the text with its places, for diagnostics
+    warnings     what is suspicious in it
+    """
+
+    path: str
+    code: str
+    directory: Path
+    competition_type: str
+    table: Sequence[Setting]
+    source: str
+    source_hash: str
+    namespace: dict[str, Any]
+    origin: Source
+    warnings: list[Diagnostic]
+    values: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def positions(self) -> Positions:
+        """Where the parts of the settings stand; worked out at first use."""
+        from ringmaster.control.positions import Positions
+
+        return Positions(self.origin, self.namespace, self._positional)
+
+    @cached_property
+    def _positional(self) -> dict[str, tuple[str, ...]]:
+        return {kind: call.positional for kind, call in calls_in(self.table).items()}
+
+    def error(self, errors: Iterable[SettingError]) -> ControlFileError:
+        """Return one error that shows each of `errors` at its place in the file,
+        with the file's warnings after them."""
+        found = dict.fromkeys(self._diagnose(error) for error in errors)
+        return ControlFileProblems([*found, *self.warnings])
+
+    def _diagnose(self, error: SettingError) -> Diagnostic:
+        place = self.positions.find(error.path)
+        span = place.value
+        if place.name is not None and _names_its_key(error):
+            span = place.name
+        setting = path_text(error.path, self.namespace, self._positional)
+        return self.origin.diagnostic(span, error.message, error.expected, setting)
+
+
+def _names_its_key(error: SettingError) -> bool:
+    """Whether an error is about the name or key that ends its path, as in "Player
+    has no argument 'cwdd'", and not about the value after it."""
+    if not error.path:
+        return False
+    key = error.path[-1]
+    # Keys that are no strings ("1.5 is not an identifier") are not quoted.
+    quoted = isinstance(key, str) and repr(key) in error.message
+    return quoted or error.message.startswith(f"{key} ")
+
+
+def load(
+    path: str | os.PathLike[str],
+    table_of: TableOf,
+    type_names: Sequence[str],
+    *,
+    kinds: Iterable[str] = (),
+    elsewhere: Mapping[str, Sequence[str]] | None = None,
+) -> Loaded:
+    """Load the control file at `path`.
+
+    table_of    gives the settings table of a competition type, None if there is
+                no such type; called once
+    type_names  every competition type, for the message about an unknown one
+    kinds       kinds of call that other competition types understand: a helper
+                function that mentions one can still be run
+    elsewhere   settings of all types, each with the types it belongs to; looked
+                into only when the file has a name that nothing reads
+
+    Raises ControlFileError, which shows every independent error at once.
+    """
+    code = _competition_code(os.fspath(path))
+    source = Source.read(path)
+    tree, program, caught = _compile(source)
+    competition_type, declared_at = _competition_type(tree, source)
+    table = table_of(competition_type)
+    if table is None:
+        raise _refused(
+            source,
+            declared_at,
+            f"{competition_type!r} is not a competition type",
+            nearest(competition_type, type_names),
+            "competition_type",
+        )
+    namespace = _run(program, source, (*calls_in(table), *kinds))
+    names = [setting.name for setting in table]
+    loaded = Loaded(
+        path=source.path,
+        code=code,
+        directory=source.file.parent,
+        competition_type=competition_type,
+        table=table,
+        source=source.text,
+        source_hash=source.hash,
+        namespace=namespace,
+        origin=source,
+        warnings=caught + unused_names(tree, source, competition_type, names, elsewhere or {}),
+    )
+    context = Context(loaded.directory)
+    if namespace.get("competition_type") != competition_type:
+        context.refuse(
+            ("competition_type",),
+            "the competition type is changed further on",
+            repr(competition_type),
+        )
+    values = interpret_table(table, namespace, (), context)
+    if values is None or context.problems:
+        raise loaded.error(context.problems)
+    loaded.values = values
+    return loaded
+
+
+def _refused(
+    source: Source, span: Span, message: str, expected: str = "", setting: str = ""
+) -> ControlFileProblems:
+    return ControlFileProblems([source.diagnostic(span, message, expected, setting)])
+
+
+def _competition_code(path: str) -> str:
+    """Return the competition code of a control file's name."""
+    name = PurePath(path)
+    if name.suffix.lower() in OUTPUT_EXTENSIONS:
+        raise file_error(
+            path,
+            f"{name.suffix!r} is the extension of a file that ringmaster writes",
+            f"a control file, such as {name.stem + '.ctl'!r}",
+        )
+    if name.stem.startswith(".") or not name.stem.isprintable() or not name.stem.strip():
+        raise file_error(
+            path,
+            f"{name.name!r} gives no competition code",
+            "a file name of printable characters before its extension, such as 'tune.ctl'",
+        )
+    return name.stem
+
+
+def _compile(source: Source) -> tuple[ast.Module, types.CodeType, list[Diagnostic]]:
+    """Return the file's syntax tree, its code and CPython's own warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            flags = ast.PyCF_ONLY_AST
+            tree = compile(source.text, source.filename, "exec", flags, dont_inherit=True)
+            assert isinstance(tree, ast.Module)
+            program = compile(tree, source.filename, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            raise _syntax_error(source, error) from None
+        except (ValueError, OverflowError, RecursionError, MemoryError) as error:
+            message = f"{type(error).__name__}: {error}" if str(error) else "is nested too deeply"
+            raise file_error(source.path, message) from error
+    found = []
+    for warning in caught:
+        # DeprecationWarning is for programmers; Python 3.12 makes those about
+        # backslashes in strings a SyntaxWarning.
+        if issubclass(warning.category, SyntaxWarning):
+            text = source.lines[min(warning.lineno, len(source.lines)) - 1]
+            start = len(text) - len(text.lstrip()) + 1
+            span = Span(warning.lineno, start, warning.lineno, len(text) + 1)
+            found.append(source.diagnostic(span, str(warning.message), severity="warning"))
+    return tree, program, found
+
+
+def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
+    line = error.lineno or 1
+    column = max(error.offset or 1, 1)
+    end_line = error.end_lineno or line
+    end = error.end_offset or 0
+    span = Span(line, column, end_line, end if end > 0 else column + 1)
+    return _refused(source, span, f"{type(error).__name__}: {error.msg}")
+
+
+def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
+    """Return the competition type and where it is given; the file has not been
+    run yet."""
+    right = f"a line such as {'competition_type = ' + repr('playoff')!r} before all others"
+    body = list(tree.body)
+    if body and ast.get_docstring(tree, clean=False) is not None:
+        del body[0]
+    while body and isinstance(body[0], ast.ImportFrom) and body[0].module == "__future__":
+        del body[0]
+    if not body:
+        what = "is empty" if not source.text.strip() else "sets nothing"
+        raise file_error(source.path, f"the file {what}", right)
+    first = body[0]
+    value = _given_type(first)
+    if value is None:
+        for statement in body[1:]:
+            if _given_type(statement) is not None:
+                span = node_span(statement, source)
+                raise _refused(source, span, "competition_type must be set first", right)
+        raise _refused(source, node_span(first, source), "competition_type is not set", right)
+    span = node_span(value, source)
+    if not isinstance(value, ast.Constant) or not isinstance(value.value, str):
+        raise _refused(
+            source,
+            span,
+            f"{shown(ast.unparse(value))} is not a plain string",
+            "a competition type in quotes, such as 'playoff'",
+            "competition_type",
+        )
+    return value.value, span
+
+
+def _given_type(statement: ast.stmt) -> ast.expr | None:
+    """Return what a statement assigns to competition_type, if it does."""
+    match statement:
+        case ast.Assign(targets=[ast.Name(id="competition_type")], value=value):
+            return value
+    return None
+
+
+def _run(program: types.CodeType, source: Source, kinds: Iterable[str]) -> dict[str, Any]:
+    """Run the file and return its global names."""
+    source.register()
+    namespace: dict[str, Any] = {kind: Recorder(kind, source) for kind in kinds}
+    namespace["__name__"] = "control_file"
+    namespace["__file__"] = source.filename
+    try:
+        exec(program, namespace)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: the file has no say in that
+        span = _raised_at(error, source)
+        raise _refused(source, span, _described(error)) from error
+    return namespace
+
+
+def _raised_at(error: BaseException, source: Source) -> Span:
+    """Return the place in the control file nearest to where `error` was raised."""
+    span = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_filename == source.filename:
+            span = source.instruction(code, traceback.tb_lasti)
+            span = span or Span(traceback.tb_lineno or 1, 1, traceback.tb_lineno or 1, 1)
+        traceback = traceback.tb_next
+    return span or Span(1, 1, 1, 2)
+
+
+def _described(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return "the control file ends the program (SystemExit)"
+    try:
+        text = str(error)
+    except Exception:  # an exception class of the control file's own
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name

@@ -1,0 +1,309 @@
+"""Where each part of a setting stands in the control file.
+
+A setting path is followed in two ways at once: through lark's syntax tree, and
+through the values that running the file gave.  A recorded call knows its own
+place, so a part that the tree cannot name (a helper function's Player, an item
+of a comprehension) is found again wherever its call is written.  Where lark's
+grammar is narrower than CPython's there is no tree; then the place of the call
+or of the whole setting has to do.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import lark
+
+from ringmaster.control.grammar import Tree, parse
+from ringmaster.control.names import node_span
+from ringmaster.control.paths import UNKNOWN, Positional, argument_index, key_of, part
+from ringmaster.control.source import Source, Span
+from ringmaster.model.settings import Call, SettingPath
+
+_T = TypeVar("_T")
+#: How many names are followed from one to the next (`a = b`, `b = c`, …).
+_HOPS = 20
+#: Statements and clauses in which a name is bound at the top level of the file.
+_BLOCKS = frozenset(
+    {
+        *("file_input", "simple_stmt", "suite", "assign_stmt", "if_stmt", "elifs", "elif_"),
+        *("while_stmt", "for_stmt", "try_stmt", "try_finally", "except_clauses", "except_clause"),
+        *("finally", "with_stmt", "match_stmt", "case", "decorated"),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a setting path leads.
+
+    value  the whole value
+    name   the setting's name, the dictionary key or the keyword; None for a
+           list item and a positional argument
+    """
+
+    value: Span
+    name: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """One part of an expression, with the node that names it."""
+
+    value: Tree
+    name: Tree | None = None
+
+    def place(self) -> Place:
+        return Place(_span(self.value), None if self.name is None else _span(self.name))
+
+
+class Positions:
+    """Positions in one control file.
+
+    namespace   what running the file left, for the recorded calls
+    positional  for each kind of call, the names of its positional arguments
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        namespace: Mapping[str, Any],
+        positional: Positional,
+    ) -> None:
+        self._source = source
+        self._namespace = namespace
+        self._positional = positional
+        self._bindings: dict[str, list[_Node]] = {}
+        self._calls: dict[tuple[int, int], list[Tree]] = {}
+        tree = parse(source.text)
+        self._complete = tree is not None
+        if tree is not None:
+            for name, node in _bindings(tree):
+                self._bindings.setdefault(name, []).append(node)
+            for call in tree.find_data("funccall"):
+                self._calls.setdefault((call.meta.line, call.meta.column), []).append(call)
+
+    def find(self, path: SettingPath) -> Place:
+        """Return the place of a setting path, or of the nearest thing around it.
+
+        A path starts with a setting's name and goes on with dictionary keys,
+        indexes, and names (or indexes) of call arguments.
+        """
+        name = str(path[0]) if path else "competition_type"
+        bindings = self._bindings.get(name)
+        node = bindings[-1] if bindings else None
+        place = node.place() if node is not None else self._without_tree(name)
+        value = self._namespace.get(name, UNKNOWN)
+        for key in path[1:]:
+            if isinstance(value, Call):
+                node, place = self._at_call(value, node, place)
+            node = self._child(node.value, key, value) if node is not None else None
+            value = part(value, key, self._positional)
+            place = node.place() if node is not None else Place(place.value)
+        if node is None and isinstance(value, Call):
+            place = self._at_call(value, None, place)[1]
+        return place
+
+    def _at_call(self, call: Call, node: _Node | None, place: Place) -> tuple[_Node | None, Place]:
+        """Return the node and the place of a recorded call, or what was known
+        of it before where they cannot be had."""
+        if call.position is None:
+            return node, place
+        for written in self._calls.get(call.position, ()):
+            if _function(written) == call.kind:
+                return _Node(written), Place(_span(written))
+        if not self._complete:
+            line, column = call.position
+            place = Place(Span(line, column, line, column + len(call.kind)))
+        return node, place
+
+    def _without_tree(self, name: str) -> Place:
+        """Return the place of the last assignment of `name` as CPython's parser
+        has it; failing that of `competition_type`, which asks for the others."""
+        found: dict[str, Place] = {}
+        for statement in _quietly(ast.parse, self._source.text).body:
+            if isinstance(statement, ast.FunctionDef):
+                found[statement.name] = Place(node_span(statement, self._source))
+            elif isinstance(statement, ast.Assign):
+                value = node_span(statement.value, self._source)
+                for target in statement.targets:
+                    if isinstance(target, ast.Name):
+                        found[target.id] = Place(value, node_span(target, self._source))
+        if name in found:
+            return found[name]
+        around = found.get("competition_type")
+        return Place(around.value if around else Span(1, 1, 1, 2))
+
+    def _child(self, node: Tree, key: str | int, value: Any) -> _Node | None:
+        """Return the part of `node` that `key` means; `value` is what the node
+        came to when the file was run."""
+        node = self._followed(node, value)
+        if node.data == "dict":
+            return self._entry(node, key, value)
+        if node.data == "funccall":
+            return self._argument(node, key, value)
+        if isinstance(key, int) and key >= 0:
+            for index, item in enumerate(_items(node)):
+                if index == key:
+                    return _Node(item)
+        return None
+
+    def _followed(self, node: Tree, value: Any) -> Tree:
+        """Return what a name stands for: a name that is bound just once, and not
+        another one of the same spelling inside a function."""
+        for _ in range(_HOPS):
+            name = _variable(node)
+            bindings = self._bindings.get(name, ())
+            if len(bindings) != 1 or self._namespace.get(name) is not value:
+                break
+            node = bindings[0].value
+        return node
+
+    def _entry(self, node: Tree, key: str | int, value: Any) -> _Node | None:
+        entries: list[_Node] = []
+        plain = True
+        for entry in _trees(node):
+            if entry.data == "key_value":
+                name, item = _trees(entry)
+                entries.append(_Node(item, name))
+            else:
+                plain = False  # **another
+        for found in reversed(entries):
+            assert found.name is not None
+            written = self._literal(found.name)
+            if written is not UNKNOWN and key_of(written) == key:
+                return found
+        # A key that is computed: entries and items correspond, one to one.
+        if plain and isinstance(value, Mapping) and len(value) == len(entries):
+            for found, actual in zip(entries, value, strict=True):
+                if key_of(actual) == key:
+                    return found
+        return None
+
+    def _argument(self, node: Tree, key: str | int, value: Any) -> _Node | None:
+        function = _function(node)
+        if isinstance(value, Call):
+            if function != value.kind:
+                return None  # a helper function: its arguments are its own
+        elif function not in self._positional and function != "dict":
+            return None
+        positional, keywords = _arguments(node)
+        if key in keywords:
+            return keywords[key]
+        index = argument_index(function, key, self._positional)
+        return positional[index] if 0 <= index < len(positional) else None
+
+    def _literal(self, node: Tree) -> Any:
+        """Return the value of a literal or a top-level name, else UNKNOWN."""
+        variable = _variable(node)
+        if variable:
+            return self._namespace.get(variable, UNKNOWN)
+        text = self._source.text[node.meta.start_pos : node.meta.end_pos]
+        try:
+            return _quietly(ast.literal_eval, f"({text}\n)")
+        except (ValueError, SyntaxError, MemoryError, RecursionError):
+            return UNKNOWN
+
+
+def _quietly(parse_text: Callable[[str], _T], text: str) -> _T:
+    """Parse without CPython's warnings: they were given when the file was loaded."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return parse_text(text)
+
+
+def _span(node: Tree) -> Span:
+    meta = node.meta
+    return Span(meta.line, meta.column, meta.end_line, meta.end_column)
+
+
+def _trees(node: Tree) -> list[Tree]:
+    return [child for child in node.children if isinstance(child, lark.Tree)]
+
+
+def _variable(node: Tree) -> str:
+    """Return the name that a node consists of, or ""."""
+    if node.data == "var":
+        node = _trees(node)[0]
+    return str(node.children[0]) if node.data == "name" else ""
+
+
+def _function(call: Tree) -> str:
+    return _variable(_trees(call)[0])
+
+
+def _items(node: Tree) -> Iterator[Tree]:
+    """Yield the items of a list, a tuple or a sum of lists as far as they can be
+    counted without running anything."""
+    operands = node.children if node.data == "arith_expr" else [node]
+    for operand in operands:
+        if operand == "+":
+            continue
+        if not isinstance(operand, lark.Tree) or operand.data not in ("list", "tuple", "set"):
+            return
+        for item in _trees(operand):
+            if item.data == "star_expr":
+                return
+            yield item
+
+
+def _arguments(call: Tree) -> tuple[list[_Node], dict[str | int, _Node]]:
+    """Return the arguments before any *, and those in keyword form by name."""
+    positional: list[_Node] = []
+    keywords: dict[str | int, _Node] = {}
+    waiting = [a for part in _trees(call)[1:] if part.data == "arguments" for a in _trees(part)]
+    starred = False
+    while waiting:
+        argument = waiting.pop(0)
+        if argument.data == "argvalue":
+            name, item = _trees(argument)
+            keywords[_variable(name)] = _Node(item, name)
+        elif argument.data == "starargs":
+            starred = True
+            waiting[:0] = [a for a in _trees(argument) if a.data != "stararg"]
+        elif argument.data == "kwargs":
+            starred = True
+            waiting[:0] = _trees(argument)[1:]
+        elif not starred:
+            positional.append(_Node(argument))
+    return positional, keywords
+
+
+def _bindings(node: Tree) -> Iterator[tuple[str, _Node]]:
+    """Yield the assignments that set names of the file, in its order."""
+    if node.data == "assign":
+        *targets, value = _trees(node)
+        for target in targets:
+            yield from _bound(target, value)
+    elif node.data == "annassign":
+        target, _, *rest = _trees(node)
+        if rest:
+            yield from _bound(target, rest[0])
+    elif node.data == "augassign":
+        target, _, value = _trees(node)
+        yield from _bound(target, node)
+    elif node.data == "funcdef":
+        name = _trees(node)[0]  # a function's place is where it is named
+        yield _variable(name), _Node(name, name)
+    elif node.data in _BLOCKS:
+        for child in _trees(node):
+            yield from _bindings(child)
+
+
+def _bound(target: Tree, value: Tree) -> Iterator[tuple[str, _Node]]:
+    name = _variable(target)
+    if name:
+        yield name, _Node(value, target)
+    elif target.data in ("tuple", "list"):
+        targets, values = _trees(target), _trees(value)
+        pairs = value.data in ("tuple", "list") and len(targets) == len(values)
+        if pairs and not any(t.data == "star_expr" for t in targets + values):
+            for one, its_value in zip(targets, values, strict=True):
+                yield from _bound(one, its_value)
+        else:
+            for one in targets:
+                yield from _bound(one, value)

@@ -1,0 +1,37 @@
+"""The names a control file can call: `Player`, `Matchup`, `Parameter`, …  A
+recorder only notes the call and where it stands; `model.settings` interprets it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from ringmaster.control.source import Source
+from ringmaster.model.settings import Call
+
+
+class Recorder:
+    """Records calls of one kind made from one control file."""
+
+    __slots__ = ("_kind", "_source")
+
+    def __init__(self, kind: str, source: Source) -> None:
+        self._kind = kind
+        self._source = source
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
+        return Call(self._kind, args, kwargs, self._position())
+
+    def __repr__(self) -> str:
+        return self._kind
+
+    def _position(self) -> tuple[int, int] | None:
+        # The caller may be a helper module that the control file imports; then
+        # the place in the control file that called the helper is the one to show.
+        frame = sys._getframe(2)
+        while frame.f_code.co_filename != self._source.filename:
+            if frame.f_back is None:
+                return None
+            frame = frame.f_back
+        span = self._source.instruction(frame.f_code, frame.f_lasti)
+        return None if span is None else (span.line, span.column)

@@ -1,0 +1,314 @@
+"""An executor on this machine: worker processes of its own, one job at a time
+each.  A worker that dies costs its own job only and is replaced; how processes
+are started and ended is left to `processes`, what they do to `worker`.
+
+Who ends whom.  Every worker watches its connection: when the parent closes it,
+or dies in any way, the worker abandons its job, ends its engines and exits.
+The nursery, parent of the workers, ends those that do not.  The reaper, last of
+all, kills the engines that are left.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import select
+import signal
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution import worker
+from ringmaster.execution.executor import Done, Event, Executor, Lost
+from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
+from ringmaster.model.jobs import Job
+from ringmaster.model.results import JobResult
+
+#: A worker that dies this often in a row without finishing a job, or a job
+#: lost this often, ends the run: a fault that repeats itself must not loop.
+MOST_DEATHS = 3
+
+_TERM_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+_KILL_GRACE = 5.0  # seconds for the kernel to end a killed process
+_EXIT_GRACE = 0.5  # seconds between a worker's end of file and its end
+_FAULT_GRACE = 2.0  # seconds for a worker to end its engines after a fault
+_MAX_POLL = 2**31 - 1  # milliseconds
+
+
+class _Slot:
+    """One place for a worker, whoever holds it."""
+
+    def __init__(self, number: int, process: WorkerProcess) -> None:
+        self.number = number
+        self.process = process
+        self.job: int | None = None  # its number, while it is carried out
+        self.deaths = 0  # since the last job was finished
+
+
+class LocalExecutor(Executor):
+    """Carries out jobs in `slots` worker processes.
+
+    work     "package.module:factory"; each worker calls `factory(context)` once
+             (see `worker.WorkerContext`) and then `run(job)` for each job
+    setup    JSON data for the factory.  Its "marker" (made up if not given) is
+             the value of RINGMASTER_RUN by which engines of this run are known
+    watcher  path of the reaper program, or None for no reaper
+
+    An exception in the work costs the worker and the job: the job is `Lost`
+    with the exception on the first line of the reason and the traceback on the
+    others.  A job that is lost three times, or a worker that dies three times
+    without finishing a job, is an ExecutorError.  Workers start in the
+    background: one that cannot start is noticed by `wait`.
+
+    Raises ExecutorError when processes cannot be started, ValueError for
+    arguments that make no sense.
+    """
+
+    def __init__(
+        self,
+        work: str,
+        slots: int,
+        *,
+        setup: Mapping[str, Any] = {},
+        watcher: str | None = None,
+    ) -> None:
+        if slots < 1:
+            raise ValueError(f"an executor needs at least 1 slot, not {slots}")
+        if not re.fullmatch(r"[\w.]+:\w+", work):
+            raise ValueError(f"{work!r} does not name a factory; expected 'package.module:factory'")
+        marker = setup.get("marker") or os.urandom(12).hex()
+        if not re.fullmatch(r"[!-~]{1,100}", marker):
+            raise ValueError(f"marker {marker!r} must be 1 to 100 ASCII characters without spaces")
+
+        self._closed = False
+        self._size = slots
+        self._jobs: dict[int, Job] = {}  # by number, in order of submission
+        self._issued = 0
+        self._queue: deque[tuple[int, bytes]] = deque()
+        self._idle: deque[_Slot] = deque()
+        self._events: list[tuple[int, Event]] = []
+        self._losses: dict[tuple[str, str], int] = {}
+        self._failure: ExecutorError | None = None
+        self._slots: list[_Slot] = []
+        self._by_fd: dict[int, _Slot] = {}
+        self._poll = select.poll()
+        self._encode = msgspec.json.Encoder().encode
+        self._decode = msgspec.json.Decoder(JobResult).decode
+        self._reaper = None if watcher is None else Reaper(watcher, marker)
+        self._nursery = Nursery(
+            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None
+        )
+        try:
+            for number in range(slots):
+                slot = _Slot(number, self._nursery.start_worker(number))
+                self._slots.append(slot)
+                self._watch(slot)
+        except BaseException:
+            self.close(patience=0.0)
+            raise
+
+    @property
+    def slots(self) -> int:
+        """How many jobs run at a time."""
+        return self._size
+
+    def submit(self, job: Job) -> None:
+        """Take a job; it is sent at once when a worker is idle.
+
+        Raises ExecutorError after `close`, or for a job that is not JSON data.
+        """
+        if self._closed:
+            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
+        try:
+            data = self._encode(job)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
+        self._issued += 1
+        self._jobs[self._issued] = job
+        self._queue.append((self._issued, data))
+        self._dispatch()
+
+    def running(self) -> Sequence[Job]:
+        """Return the jobs submitted and not yet reported, oldest first."""
+        return list(self._jobs.values())
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[Event]:
+        """Return events as soon as there is one (see `Executor.wait`).
+
+        With no job submitted, no `wake` and no timeout there is nothing that
+        could come: returns at once.
+        """
+        if self._closed or (timeout is None and not wake and not self._jobs):
+            return []
+        deadline = math.inf if timeout is None else time.monotonic() + timeout
+        others = set(wake)
+        for fd in others:
+            self._poll.register(fd, select.POLLIN)
+        try:
+            woken = False
+            while not (woken or self._failure):
+                left = 0.0 if self._events else deadline - time.monotonic()
+                milliseconds = None if left == math.inf else _milliseconds(left)
+                for fd, _ in self._poll.poll(milliseconds):
+                    if fd in self._by_fd:
+                        self._listen(self._by_fd[fd])
+                    else:
+                        woken = True
+                if self._events or time.monotonic() >= deadline:
+                    break
+        finally:
+            for fd in others:
+                self._poll.unregister(fd)
+        # What has been achieved is reported before what has failed.
+        if self._failure and not self._events:
+            raise self._failure
+        return self._take_events()
+
+    def close(self, *, patience: float = 2.0) -> None:
+        """End all workers and their engines; idempotent.
+
+        patience  seconds that workers get to have their engines quit, before
+                  they are terminated and then killed
+
+        An exception from a signal handler may interrupt it; called again, it
+        goes on.
+        """
+        self._closed = True
+        workers = [slot.process for slot in self._slots]
+        for process in workers:
+            process.hang_up()
+        left = wait_for(workers, patience)
+        for number, grace in ((signal.SIGTERM, _TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
+            for process in left:
+                process.signal(number)
+            left = wait_for(left, grace)
+        self._nursery.release()
+        if self._reaper:
+            self._reaper.close()
+        for process in workers:
+            process.close()
+        self._jobs.clear()
+        self._queue.clear()
+        self._idle.clear()
+        self._events.clear()
+        self._by_fd.clear()
+        self._slots.clear()
+
+    def _watch(self, slot: _Slot) -> None:
+        fd = slot.process.connection.fileno()
+        self._by_fd[fd] = slot
+        self._poll.register(fd, select.POLLIN)
+
+    def _take_events(self) -> list[Event]:
+        events, self._events = self._events, []
+        for number, _ in events:
+            self._jobs.pop(number, None)
+        return [event for _, event in events]
+
+    def _dispatch(self) -> None:
+        """Give waiting jobs to idle workers."""
+        while self._queue and self._idle:
+            slot = self._idle.popleft()
+            number, data = self._queue[0]
+            try:
+                slot.process.connection.send_bytes(data)
+            except ConnectionError:
+                continue  # It died idle; its end of file will be heard.
+            self._queue.popleft()
+            slot.job = number
+
+    def _listen(self, slot: _Slot) -> None:
+        """Take one message of a worker, or its end."""
+        try:
+            data = slot.process.connection.recv_bytes()
+        except (EOFError, OSError):
+            self._bury(slot, "")
+            return
+        tag, body = data[:1], data[1:]
+        if tag == worker.RESULT and slot.job is not None:
+            try:
+                result = self._decode(body)
+            except msgspec.MsgspecError as error:
+                self._bury(slot, f"sent what is no result: {error}")
+                return
+            number, slot.job = slot.job, None
+            slot.deaths = 0
+            job = self._jobs[number]
+            if self._losses:
+                self._losses.pop(_key(job), None)
+            self._events.append((number, Done(job, result)))
+        elif tag != worker.READY:
+            self._bury(slot, body.decode("utf-8", "replace"))
+            return
+        self._idle.append(slot)
+        self._dispatch()
+
+    def _bury(self, slot: _Slot, fault: str) -> None:
+        """Report a worker that has ended, or that has told of a fault, and
+        replace it."""
+        process = slot.process
+        fd = process.connection.fileno()
+        self._poll.unregister(fd)
+        del self._by_fd[fd]
+        process.hang_up()
+        if wait_for([process], _FAULT_GRACE if fault else _EXIT_GRACE):
+            process.signal(signal.SIGKILL)
+            wait_for([process], _KILL_GRACE)
+        reason = self._reason(process, fault)
+        if slot in self._idle:
+            self._idle.remove(slot)
+        process.close()
+        if self._reaper:
+            self._reaper.worker_died(slot.number)
+
+        slot.deaths += 1
+        if slot.job is not None:
+            number, slot.job = slot.job, None
+            self._lose(number, reason)
+        if slot.deaths >= MOST_DEATHS:
+            self._fail(
+                f"worker {slot.number} ended {slot.deaths} times in a row without "
+                f"finishing a job; the last time: {reason}"
+            )
+        if self._failure:
+            return
+        try:
+            slot.process = self._nursery.start_worker(slot.number)
+        except ExecutorError as error:
+            self._failure = error
+            return
+        self._watch(slot)
+
+    def _reason(self, process: WorkerProcess, fault: str) -> str:
+        """Return what happened to a worker: one line, then all that it said."""
+        if fault:
+            summary = f"worker {process.slot} failed: {fault.strip().splitlines()[-1]}"
+        else:
+            summary = process.obituary()
+        words = process.words() or (self._nursery.words() if process.pid is None else "")
+        return "\n".join(part for part in (summary, fault.strip(), words) if part)
+
+    def _lose(self, number: int, reason: str) -> None:
+        job = self._jobs[number]
+        key = _key(job)
+        self._losses[key] = self._losses.get(key, 0) + 1
+        self._events.append((number, Lost(job, reason)))
+        if self._losses[key] >= MOST_DEATHS:
+            self._fail(f"job {job.id} was lost {self._losses[key]} times; the last time: {reason}")
+
+    def _fail(self, message: str) -> None:
+        self._failure = self._failure or ExecutorError(message)
+
+
+def _key(job: Job) -> tuple[str, str]:
+    return type(job).__name__, job.id
+
+
+def _milliseconds(seconds: float) -> int:
+    """Return a timeout for poll, rounded up so that it does not spin."""
+    return max(0, min(_MAX_POLL, math.ceil(seconds * 1000)))

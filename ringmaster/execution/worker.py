@@ -1,0 +1,148 @@
+"""What a worker process does: take a job, run it, send the result, and so on
+until it is told to stop.  What a job means is left to the work object, made by
+a factory that is known here by its dotted name only.
+
+Between parent and worker there is one duplex connection.  The parent sends one
+encoded job at a time and nothing else; the worker answers with a tag byte and
+a text: READY once, then RESULT for each job, or FAULT and a traceback when the
+work raised, after which the worker ends.  The parent closing its end, for
+whatever reason, means: abandon the job, end the engines, exit.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import os
+import signal
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from types import FrameType
+from typing import Any, Protocol
+
+import msgspec
+
+from ringmaster.model.jobs import Job
+from ringmaster.model.results import JobResult
+
+READY = b"+"
+RESULT = b"="
+FAULT = b"!"
+
+#: Exit status of a worker whose work raised an exception.
+FAULTY = 70
+#: Standard error that is kept of one job, in bytes.
+WORDS_LIMIT = 65536
+
+
+@dataclass(frozen=True)
+class WorkerContext:
+    """What the work object is told of the process that it is in.
+
+    slot        number of the worker, from 0; a replacement has the same
+    control_fd  becomes readable when the job must be abandoned (the parent
+                ended, or closes the executor).  Whatever waits during a job must
+                watch it; nothing may read from it
+    watcher_fd  where engines are announced to the reaper, or None
+    setup       the executor's `setup`; "marker" is always in it: the value of
+                RINGMASTER_RUN that every engine is to have in its environment
+    """
+
+    slot: int
+    control_fd: int
+    watcher_fd: int | None
+    setup: Mapping[str, Any]
+
+
+class Work(Protocol):
+    """What a factory returns."""
+
+    def run(self, job: Job) -> JobResult:
+        """Carry out a job.  An exception is a fault of the program: it ends the
+        worker and is reported with its traceback."""
+
+    def close(self) -> None:
+        """End all engines; called once, at the end of the worker process."""
+
+
+Factory = Callable[[WorkerContext], Work]
+
+
+def find_factory(work: str) -> Factory:
+    """Return the factory named "package.module:factory".
+
+    Raises ValueError when the name has another form, and whatever importing
+    the module raises.
+    """
+    module, colon, name = work.partition(":")
+    if not (module and colon and name):
+        raise ValueError(f"{work!r} does not name a factory; expected 'package.module:factory'")
+    factory: Factory = getattr(importlib.import_module(module), name)
+    return factory
+
+
+def serve(
+    slot: int, control_fd: int, watcher_fd: int | None, work: str, setup: Mapping[str, Any]
+) -> int:
+    """Be a worker until told to stop; returns the exit status of the process.
+
+    Standard error is expected to be a regular file.  Takes over `control_fd`.
+    """
+    faulthandler.enable()
+    signal.signal(signal.SIGTERM, _terminate)
+    # Ctrl-C is the parent's to deal with.  A handler that does nothing, unlike
+    # SIG_IGN, is not passed on to engines.
+    signal.signal(signal.SIGINT, _do_nothing)
+    connection = Connection(control_fd)
+    worker: Work | None = None
+    try:
+        worker = find_factory(work)(WorkerContext(slot, control_fd, watcher_fd, setup))
+        if _send(connection, READY):
+            _loop(connection, worker)
+        return 0
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 1
+    except Exception:
+        text = traceback.format_exc()
+        # An exception on the way out of an abandoned job is heard by nobody.
+        _send(connection, FAULT + text.encode("utf-8", "backslashreplace"))
+        return FAULTY
+    finally:
+        signal.signal(signal.SIGTERM, _do_nothing)
+        if worker is not None:
+            worker.close()
+        connection.close()
+
+
+def _loop(connection: Connection[bytes, bytes], worker: Work) -> None:
+    decode = msgspec.json.Decoder(Job).decode
+    encode = msgspec.json.Encoder().encode
+    while True:
+        try:
+            data = connection.recv_bytes()
+        except (EOFError, ConnectionError):
+            return
+        result = worker.run(decode(data))
+        if not _send(connection, RESULT + encode(result)):
+            return
+        if os.fstat(2).st_size > WORDS_LIMIT:
+            os.ftruncate(2, 0)
+
+
+def _send(connection: Connection[bytes, bytes], data: bytes) -> bool:
+    """Send; returns False when the parent is gone."""
+    try:
+        connection.send_bytes(data)
+    except ConnectionError:
+        return False
+    return True
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + signal.SIGTERM)
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    pass

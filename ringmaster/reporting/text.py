@@ -1,0 +1,127 @@
+"""Text from outside, made fit to print: engine names, messages and descriptions
+may hold escape sequences, right-to-left overrides or a megabyte of letters, and
+none of that may reach a terminal or spoil a column.  What a line says and where
+it goes is left to the other modules."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+
+#: Stands for what could not be printed.
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+ELLIPSIS = "…"
+
+# CSI sequences, strings (OSC, DCS, APC, PM, SOS) with their terminator, other escapes,
+# ECMA-48 8.3; each also in its eight-bit form.
+_ESCAPE = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
+)
+_NEWLINES = re.compile("[\t\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]+")
+_PLAIN = re.compile(r"[ -~]*\Z")
+
+# Beyond this many marks on one letter nobody's language is meant.
+_MARKS_PER_LETTER = 3
+
+_ASCII_FORMS = str.maketrans(
+    {ELLIPSIS: "...", "–": "-", "—": "-", "━": "#", "╸": "#", "─": "-", "±": "+/-", REPLACEMENT: "?"}
+)
+
+
+def sanitise(text: str, limit: int | None = None) -> str:
+    """Return `text` as one line that is safe to print.
+
+    Line breaks and tabs become a space, escape sequences and control characters
+    U+FFFD; invisible format characters (bidi controls among them) are removed.
+    limit  columns; a longer text is cut and ends in "…"
+    """
+    if limit is not None and len(text) > 8 * limit + 64:
+        # before any work that grows with the length; eight characters a column
+        # is more than a cluster can hold
+        text = text[: 8 * limit + 64]
+    if not _PLAIN.match(text):
+        text = _ESCAPE.sub(REPLACEMENT, text)
+        text = _NEWLINES.sub(" ", text)
+        text = "".join(_visible(unicodedata.normalize("NFC", text)))
+    return text if limit is None else cut(text, limit)
+
+
+def _visible(text: str) -> Iterator[str]:
+    marks = 0
+    for char in text:
+        category = unicodedata.category(char)
+        if category in ("Mn", "Me"):
+            marks += 1
+            # variation selectors change the width of what stands before them
+            if marks <= _MARKS_PER_LETTER and not "\ufe00" <= char <= "\ufe0f":
+                yield char
+            continue
+        if category == "Cf":
+            continue
+        marks = 0
+        if category == "Zs":
+            yield " "
+        elif category[0] == "C":
+            yield REPLACEMENT
+        else:
+            yield char
+
+
+def _char_width(char: str) -> int:
+    if unicodedata.category(char) in ("Mn", "Me", "Cf") or "\u1160" <= char <= "\u11ff":
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def width(text: str) -> int:
+    """Return how many terminal columns sanitised text takes."""
+    return len(text) if text.isascii() else sum(map(_char_width, text))
+
+
+def clusters(text: str) -> Iterator[str]:
+    """Yield letters with the marks that stand on them."""
+    cluster = ""
+    for char in text:
+        if cluster and _char_width(char):
+            yield cluster
+            cluster = ""
+        cluster += char
+    if cluster:
+        yield cluster
+
+
+def cut(text: str, columns: int) -> str:
+    """Return sanitised text, shortened to `columns` with "…" at its end."""
+    if columns <= 0:
+        return ""
+    if width(text) <= columns:
+        return text
+    kept, used = [], 0
+    for cluster in clusters(text):
+        used += width(cluster)
+        if used > columns - 1:
+            break
+        kept.append(cluster)
+    return "".join(kept) + ELLIPSIS
+
+
+def pad(text: str, columns: int) -> str:
+    """Return sanitised text with spaces up to `columns`."""
+    return text + " " * (columns - width(text))
+
+
+def printable(text: str, encoding: str | None) -> str:
+    """Return `text` as a stream of this encoding can take it: "…" becomes
+    "..." in ASCII, what has no such form "?"."""
+    encoding = encoding or "ascii"
+    try:
+        text.encode(encoding)
+        return text
+    except UnicodeError:
+        plain = text.translate(_ASCII_FORMS)
+        return plain.encode(encoding, "replace").decode(encoding)
+    except LookupError:
+        return text.translate(_ASCII_FORMS).encode("ascii", "replace").decode("ascii")

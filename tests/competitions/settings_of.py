@@ -1,0 +1,67 @@
+"""Competitions made without a control file, and results made without a game."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from ringmaster.competitions import competition_class
+from ringmaster.competitions.competition import Competition
+from ringmaster.errors import SettingError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import Call, Context, interpret_table
+
+
+def call(kind: str, *args: Any, **kwargs: Any) -> Call:
+    return Call(kind, args, kwargs)
+
+
+def uci(command: str = "engine", **settings: Any) -> Call:
+    return call("Player", command, **{"nodes": 100, **settings})
+
+
+class Refused(Exception):
+    """What a control file would have been refused for: "path: message"."""
+
+
+def problem(error: SettingError) -> str:
+    return f"{'.'.join(map(str, error.path))}: {error}"
+
+
+def make(type_name: str, directory: Path = Path("/nowhere"), **settings: Any) -> Any:
+    """Return a competition with the given settings.  Raises Refused."""
+    found = competition_class(type_name)
+    assert found is not None
+    context = Context(directory)
+    values = interpret_table(found.table, settings, (), context)
+    if values is None:
+        raise Refused("\n".join(map(problem, context.problems)))
+    try:
+        return found("event", values)
+    except SettingError as error:
+        raise Refused(problem(error)) from error
+
+
+def won(job: GameJob, code: str) -> GameResult:
+    """The result of a game that the player with this code won."""
+    codes = [player.code for player in job.players]
+    return GameResult(
+        job.id, job.attempt, "win", winner=codes.index(code), reason="mate", score="1-0"
+    )
+
+
+def drawn(job: GameJob) -> GameResult:
+    return GameResult(job.id, job.attempt, "draw", reason="stalemate", score="1/2-1/2")
+
+
+def void(job: GameJob) -> GameResult:
+    return GameResult(job.id, job.attempt, "void", reason="crash", detail="it exited")
+
+
+def again(competition: Competition, fresh: Competition) -> Competition:
+    """Carry a competition's state over to a fresh one, as a new run does."""
+    import msgspec
+
+    fresh.restore(msgspec.json.decode(msgspec.json.encode(competition.state())))
+    return fresh

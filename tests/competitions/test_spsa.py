@@ -1,0 +1,288 @@
+"""SPSA competitions: pairs, candidates, resuming, the closing match."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import StoreError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import GameResult
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+
+
+def parameter(code: str = "Mobility", **settings: Any) -> Any:
+    given = {"start": 50, "min": 0, "max": 100, "c_end": 4, "r_end": 0.02, "integer": True}
+    return call("Parameter", code, **{**given, **settings})
+
+
+def spsa(**settings: Any) -> Any:
+    return make(
+        "spsa",
+        **{
+            "game": "chess",
+            "players": {"e": uci(options={"Hash": 4})},
+            "player": "e",
+            "parameters": [parameter(), parameter("Space", integer=False)],
+            "number_of_games": 20,
+            **settings,
+        },
+    )
+
+
+def options(job: GameJob) -> list[dict[str, Any]]:
+    return [dict(player.options) for player in job.players]
+
+
+def test_iteration_is_one_pair_with_colours_swapped() -> None:
+    tune = spsa()
+    one, two = tune.next_job(), tune.next_job()
+    assert [p.code for p in one.players] == ["e+", "e-"]
+    assert [p.code for p in two.players] == ["e-", "e+"]
+    assert options(one) == options(two)[::-1]
+    assert (one.id, two.id) == ("01a", "01b")
+    assert one.opening == two.opening
+
+
+def test_parameters_are_set_beside_the_players_own_options() -> None:
+    first, second = options(spsa().next_job())
+    assert first["Hash"] == second["Hash"] == 4
+    assert first["Mobility"] != second["Mobility"]
+    assert isinstance(first["Mobility"], int)
+    assert first["Space"] - 50 == pytest.approx(50 - second["Space"])
+
+
+def test_parameter_may_have_an_option_of_another_name() -> None:
+    job = spsa(parameters=[parameter("mob", option="Mobility (Endgame)")]).next_job()
+    assert "Mobility (Endgame)" in options(job)[0]
+    assert set(job.parameters[0]) == {"mob"}
+
+
+def test_candidates_are_made_by_the_control_files_function() -> None:
+    def make_candidate(mob: int) -> Any:
+        return call("Player", ["engine", f"--mob={mob}"], depth=1)
+
+    job = spsa(parameters=[parameter("mob")], make_candidate=make_candidate).next_job()
+    commands = [player.command for player in job.players]
+    assert commands == [("engine", f"--mob={p['mob']}") for p in job.parameters]
+
+
+def test_winner_pulls_the_parameters_to_its_side() -> None:
+    tune = spsa()
+    jobs = [tune.next_job(), tune.next_job()]
+    start = list(tune.tuner.theta)
+    for job in jobs:
+        verdict = tune.take(job.ticket, won(job, "e+"))
+    for before, now, plus, minus in zip(
+        start, tune.tuner.theta, jobs[0].ticket["p"], jobs[0].ticket["m"], strict=True
+    ):
+        assert (now - before) * (plus - minus) > 0
+    assert verdict.notes[0].startswith("iteration 1: W-L +2;")
+
+
+def test_nothing_moves_before_both_games_are_back() -> None:
+    tune = spsa()
+    job = tune.next_job()
+    tune.take(job.ticket, won(job, "e+"))
+    assert tune.tuner.theta == [50, 50]
+
+
+def test_games_of_a_pair_may_come_back_in_any_order() -> None:
+    one, other = spsa(), spsa()
+    jobs = [one.next_job(), one.next_job()]
+    assert jobs == [other.next_job(), other.next_job()]
+    results = {jobs[0].id: won(jobs[0], "e-"), jobs[1].id: drawn(jobs[1])}
+    for job in jobs:
+        one.take(job.ticket, results[job.id])
+    for job in reversed(jobs):
+        other.take(job.ticket, results[job.id])
+    assert one.state() == other.state()
+
+
+def outcome(job: GameJob) -> GameResult:
+    """A result that is a function of the job, as deterministic engines give."""
+    code = random.Random(f"{job.id} {job.ticket}").choice([*(p.code for p in job.players), None])
+    return drawn(job) if code is None else won(job, code)
+
+
+def play_out(tune: Any, most: int | None = None) -> int:
+    """Play one game at a time; returns how many."""
+    played = 0
+    while (most is None or played < most) and (job := tune.next_job()) is not None:
+        tune.take(job.ticket, outcome(job))
+        played += 1
+    return played
+
+
+@settings(max_examples=40, deadline=None)
+@given(cuts=st.lists(st.integers(1, 9), max_size=8))
+def test_interrupted_tune_ends_as_an_uninterrupted_one(cuts: list[int]) -> None:
+    verify = call("Verify", games=6)
+    whole = spsa(verify=verify)
+    assert play_out(whole) == 26
+    tune = spsa(verify=verify)
+    for cut in cuts:
+        play_out(tune, cut)
+        tune = again(tune, spsa(verify=verify))
+    play_out(tune)
+    assert tune.finished()
+    assert tune.state() == whole.state()
+
+
+@settings(max_examples=40, deadline=None)
+@given(saved=st.integers(0, 26), data=st.data())
+def test_old_state_and_the_results_since_are_as_good_as_the_latest_state(
+    saved: int, data: st.DataObject
+) -> None:
+    verify = call("Verify", games=6)
+    tune, later = spsa(verify=verify), spsa(verify=verify)
+    since: list[tuple[GameJob, GameResult]] = []
+    running: list[GameJob] = []
+    for number in range(26):
+        while len(running) < 3 and (job := tune.next_job()) is not None:
+            running.append(job)
+        if number == saved:
+            later = again(tune, spsa(verify=verify))
+            since.clear()
+        job = running.pop(data.draw(st.integers(0, len(running) - 1)))
+        result = outcome(job)
+        tune.take(job.ticket, result)
+        since.append((job, result))
+    for job, result in since:
+        later.take(job.ticket, result)
+    for job in running:
+        later.reissue(job.id, job.attempt, job.ticket)
+    assert later.state() == tune.state()
+
+
+def test_void_game_is_replayed_and_does_not_count() -> None:
+    tune = spsa()
+    one, two = tune.next_job(), tune.next_job()
+    tune.take(one.ticket, won(one, "e+"))
+    verdict = tune.take(two.ticket, void(two))
+    assert verdict.replay
+    assert tune.progress().completed == 1
+    tune.take(two.ticket, won(two, "e+"))
+    assert tune.tuner.told == 1
+
+
+def test_closing_match_is_tuned_against_start_on_fresh_openings(tmp_path: Any) -> None:
+    book = tmp_path / "book.epd"
+    lines = [
+        f"rnbqkbnr/pppppppp/8/8/8/{f}/PPPPPPPP/RNBQKB1R b KQkq -".replace("PPPPPPPP/", "PPPPPPPP/")
+        for f in ("5N2", "7N", "N7", "2N5")
+    ]
+    book.write_text("\n".join(lines) + "\n")
+    tune = spsa(
+        number_of_games=4, verify=call("Verify", games=4), openings=call("Openings", str(book))
+    )
+    tune.prepare()
+    used = set()
+    for _ in range(4):
+        job = tune.next_job()
+        used.add(job.opening.source)
+        tune.take(job.ticket, won(job, "e+"))
+    assert not tune.finished()
+    job = tune.next_job()
+    assert [p.code for p in job.players] == ["e:tuned", "e:start"]
+    assert options(job)[1]["Mobility"] == 50
+    assert options(job)[0]["Mobility"] == tune.tuner.values()[0]
+    assert job.opening.source not in used
+    tune.take(job.ticket, won(job, "e:tuned"))
+    for _ in range(3):
+        job = tune.next_job()
+        tune.take(job.ticket, won(job, "e:tuned"))
+    assert tune.finished()
+    assert tune.next_job() is None
+    assert tune.summary()["matchups"][0]["wins"] == [4, 0]
+
+
+def test_closing_match_waits_for_the_last_iteration() -> None:
+    tune = spsa(number_of_games=2, verify=call("Verify", games=2))
+    jobs = [tune.next_job(), tune.next_job()]
+    assert tune.next_job() is None
+    tune.take(jobs[0].ticket, drawn(jobs[0]))
+    assert tune.next_job() is None
+    tune.take(jobs[1].ticket, drawn(jobs[1]))
+    assert tune.next_job().ticket == {"v": 1, "g": 0}
+
+
+def test_more_games_go_on_with_sequences_derived_anew_and_say_so() -> None:
+    tune = spsa(verify=call("Verify", games=2))
+    play_out(tune)
+    longer = again(tune, spsa(number_of_games=40, verify=call("Verify", games=2)))
+    assert any("derived anew, from iteration 11 on" in line for line in longer.warnings())
+    assert play_out(longer) == 22
+    assert longer.finished()
+    assert [m.completed for m in longer._state.matches] == [2, 2]
+
+
+def test_other_parameters_are_refused() -> None:
+    tune = spsa()
+    with pytest.raises(StoreError, match="the tune is of Mobility, Space"):
+        again(tune, spsa(parameters=[parameter()]))
+
+
+def test_state_does_not_grow_with_the_number_of_games() -> None:
+    sizes = []
+    for games in (50, 500):
+        tune = spsa(number_of_games=1000)
+        play_out(tune, games)
+        sizes.append(len(msgspec.json.encode(tune.state())))
+    assert sizes[1] < sizes[0] + 30
+
+
+def test_whole_range_of_each_parameter_is_checked_before_the_first_game() -> None:
+    values = [job.player.options["Mobility"] for job in spsa().check_jobs()]
+    assert values == [50, 0, 100]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": 101}, "parameters.0.start: parameter 'Mobility': start 101 is outside"),
+        ({"min": 200}, "parameters.0.min: parameter 'Mobility': min 200 is more than max 100"),
+        ({"min": 50, "max": 50}, "min and max are both 50"),
+        ({"min": 0.5}, "parameters.0.min: parameter 'Mobility': 0.5 is not an integer"),
+        ({"c_end": 60}, "parameters.0.c_end: parameter 'Mobility': c_end 60 is more than half"),
+        ({"c_end": 0}, "parameters.0.c_end: 0 is out of range"),
+        ({"r_end": "x"}, "parameters.0.r_end: 'x' is not a number"),
+        ({"ceend": 1}, "parameters.0.ceend: Parameter has no argument 'ceend'"),
+    ],
+)
+def test_wrong_parameter_is_refused_where_it_stands(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        spsa(parameters=[parameter(**change)])
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"number_of_games": 21}, "number_of_games: 21 is odd"),
+        ({"player": "x"}, "player: there is no player 'x'"),
+        ({"parameters": [parameter(), parameter()]}, "parameters.1.code: parameter 'Mobility'"),
+        ({"verify": call("Verify", games=3)}, "verify.games: 3 is odd"),
+        ({"make_candidate": lambda **v: 3}, "make_candidate: called with"),
+        ({"make_candidate": lambda x: 3}, "raised TypeError"),
+        ({"make_candidate": lambda **v: call("Player", "x")}, "nothing limits the moves"),
+    ],
+)
+def test_wrong_setting_is_refused_where_it_stands(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        spsa(**change)
+    assert message in str(refused.value)
+
+
+def test_go_engines_need_a_make_candidate_function() -> None:
+    with pytest.raises(Refused, match="GTP has no options that parameters could be"):
+        spsa(game="go", players={"e": call("Player", "x")}, board_size=9, komi=7.5)
+
+
+def test_perturbation_that_rounding_would_hide_is_warned_of() -> None:
+    assert any("raised to 0.5" in w for w in spsa(parameters=[parameter(c_end=0.1)]).warnings())

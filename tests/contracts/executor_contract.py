@@ -1,0 +1,141 @@
+"""What every executor does.  Subclass `ExecutorContract` in a test module, with
+a `make` fixture that gives a function from a number of slots to an executor
+whose work is (or behaves as) `tests.execution.scripted_work.Scripted`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+
+import pytest
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.executor import Done, Event, Executor, Lost
+from ringmaster.model.jobs import Job
+from tests.execution.scripted_work import check, expected, game
+
+Make = Callable[[int], Executor]
+
+#: Seconds after which a wait that should have ended is a failure.
+LONG = 20.0
+
+
+def run_all(executor: Executor, jobs: Iterable[Job]) -> list[Event]:
+    """Submit jobs and wait until nothing is running."""
+    for job in jobs:
+        executor.submit(job)
+    events: list[Event] = []
+    while executor.running():
+        some = executor.wait(LONG)
+        assert some, "nothing happened for a long time"
+        events += some
+    return events
+
+
+class ExecutorContract:
+    @pytest.mark.parametrize("slots", [1, 3])
+    def test_every_job_gives_exactly_one_event_with_its_own_result(
+        self, make: Make, slots: int
+    ) -> None:
+        executor = make(slots)
+        jobs: list[Job] = [game(n, n=n) if n % 3 else check(n) for n in range(30)]
+        events = run_all(executor, jobs)
+        assert executor.slots == slots
+        assert sorted(e.job.id for e in events) == sorted(job.id for job in jobs)
+        assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)
+        assert executor.wait(0) == []
+
+    def test_the_job_of_an_event_is_the_one_submitted(self, make: Make) -> None:
+        job = game(1)
+        (event,) = run_all(make(1), [job])
+        assert event.job is job
+
+    def test_one_slot_works_in_order_of_submission(self, make: Make) -> None:
+        events = run_all(make(1), [game(n) for n in range(12)])
+        assert [e.job.id for e in events] == [f"0_{n}" for n in range(12)]
+
+    def test_equal_jobs_are_different_jobs(self, make: Make) -> None:
+        executor = make(2)
+        assert len(run_all(executor, [game(1)] * 5)) == 5
+
+    def test_running_lists_the_jobs_not_yet_reported_oldest_first(self, make: Make) -> None:
+        executor = make(2)
+        jobs: list[Job] = [game(n) for n in range(6)]
+        for job in jobs:
+            executor.submit(job)
+        left = list(jobs)
+        while left:
+            assert list(executor.running()) == left
+            for event in executor.wait(LONG):
+                left.remove(event.job)
+        assert list(executor.running()) == []
+
+    def test_any_text_and_number_survives_the_way_there_and_back(self, make: Make) -> None:
+        ticket = {"é": "\0\n\x1b[31m☃ 𝄞", "seed": 2**100, "x": 0.1, "list": [None, True, {}]}
+        (event,) = run_all(make(1), [game(1, **ticket)])
+        assert isinstance(event, Done)
+        assert event.result == expected(game(1, **ticket))
+
+    def test_a_result_may_be_long(self, make: Make) -> None:
+        (event,) = run_all(make(1), [game(1, record=3_000_000)])
+        assert isinstance(event, Done)
+        assert len(event.result.record or "") == 3_000_000  # type: ignore[union-attr]  # a game
+
+    def test_jobs_may_be_submitted_between_waits(self, make: Make) -> None:
+        executor = make(2)
+        executor.submit(game(0))
+        done = 0
+        for n in range(1, 20):
+            done += len(executor.wait(LONG))
+            executor.submit(game(n))
+        assert done + len(run_all(executor, [])) == 20
+
+    def test_waiting_for_nothing_returns_at_once(self, make: Make) -> None:
+        executor = make(1)
+        assert executor.wait(None) == []
+        assert executor.wait(0) == []
+
+    def test_a_wait_without_events_ends_at_its_timeout(self, make: Make) -> None:
+        executor = make(1)
+        started = time.monotonic()
+        assert executor.wait(0.05) == []
+        assert 0.045 <= time.monotonic() - started < LONG
+
+    def test_a_readable_descriptor_ends_a_wait_and_is_left_unread(self, make: Make) -> None:
+        executor = make(1)
+        read, write = os.pipe()
+        try:
+            os.write(write, b"wake")
+            assert executor.wait(None, [read]) == []
+            assert executor.wait(LONG, [read, read]) == []
+            assert os.read(read, 10) == b"wake"
+            assert executor.wait(0, [read]) == []
+        finally:
+            os.close(read)
+            os.close(write)
+
+    def test_work_that_always_raises_ends_in_an_error_with_its_words(self, make: Make) -> None:
+        executor = make(2)
+        job = game(1, **{"raise": "by nothing at all"})
+
+        def try_again_and_again() -> None:
+            for _ in range(10):
+                (event,) = run_all(executor, [job])
+                assert isinstance(event, Lost)
+                assert "by nothing at all" in event.reason
+
+        with pytest.raises(ExecutorError, match="ZeroDivisionError: by nothing at all"):
+            try_again_and_again()
+
+    def test_close_is_idempotent_and_ends_everything(self, make: Make) -> None:
+        executor = make(2)
+        for n in range(4):
+            executor.submit(game(n))
+        executor.close()
+        executor.close(patience=0)
+        assert list(executor.running()) == []
+        assert executor.wait(None) == []
+        assert executor.wait(LONG) == []
+        with pytest.raises(ExecutorError, match="closed"):
+            executor.submit(game(5))

@@ -1,0 +1,257 @@
+"""The channel with real child processes: deadlines, bounds, standard error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+import pytest
+
+from ringmaster.engines.channel import MAX_LINE, Channel, Exchange
+from ringmaster.engines.process import EngineProcess, Surroundings
+from ringmaster.errors import (
+    EngineCrashed,
+    EngineNotStarted,
+    EngineProtocolError,
+    EngineTimeout,
+    JobAbandoned,
+)
+
+
+class Until(Exchange):
+    """Waits for a line."""
+
+    def __init__(self, line: bytes, request: bytes = b"") -> None:
+        self.request = request
+        self.line = line
+        self.seen: list[bytes] = []
+
+    def feed(self, line: bytes) -> bool:
+        self.seen.append(line)
+        return line == self.line
+
+
+@contextmanager
+def shell(script: str, interrupt_fd: int | None = None) -> Iterator[Channel]:
+    process = EngineProcess(["/bin/sh", "-c", script])
+    try:
+        yield Channel(process, "p", interrupt_fd=interrupt_fd)
+    finally:
+        process.end(patience=0.05)
+    assert not process.is_open
+
+
+def test_answer_is_read_and_timed() -> None:
+    with shell("read x; echo one; echo $x; cat") as channel:
+        exchange = Until(b"two", b"two\n")
+        assert channel.converse(exchange, 10) > 0
+        assert exchange.seen == [b"one", b"two"]
+
+
+def test_lines_after_the_answer_do_not_answer_the_next_request() -> None:
+    with shell("read x; printf 'yes\\nyes\\n'; read x; echo no; cat") as channel:
+        channel.converse(Until(b"yes", b"1\n"), 10)
+        exchange = Until(b"no", b"2\n")
+        channel.converse(exchange, 10)
+        assert exchange.seen == [b"no"]
+
+
+def test_silent_engine_is_cut_off_at_its_deadline() -> None:
+    with (
+        shell("cat > /dev/null") as channel,
+        pytest.raises(EngineTimeout, match=r"no answer to 'go' in 0\.05 s"),
+    ):
+        channel.converse(Until(b"never", b"position\ngo\n"), 0.05)
+
+
+def test_engine_that_prints_for_ever_is_cut_off_at_the_same_deadline() -> None:
+    with shell("yes info depth 1") as channel:
+        before = psutil.Process().memory_info().rss
+        with pytest.raises(EngineTimeout):
+            channel.converse(_Forgetful(), 0.2)
+        assert psutil.Process().memory_info().rss - before < 20 << 20
+
+
+class _Forgetful(Exchange):
+    def feed(self, line: bytes) -> bool:
+        return False
+
+
+def test_deadline_holds_on_the_given_clock_alone() -> None:
+    now = iter(range(0, 10**15, 10**9))
+    process = EngineProcess(["/bin/sh", "-c", "yes info"])
+    try:
+        channel = Channel(process, "p", clock=lambda: next(now))
+        with pytest.raises(EngineTimeout):
+            channel.converse(_Forgetful(), 30)
+        assert next(now) < 40 * 10**9
+    finally:
+        process.end(patience=0.05)
+
+
+def test_line_without_end_is_refused() -> None:
+    with (
+        shell("yes | tr -d '\\n'") as channel,
+        pytest.raises(EngineProtocolError, match=str(MAX_LINE)),
+    ):
+        channel.converse(Until(b"never"), 30)
+
+
+def test_crash_tells_status_and_last_words() -> None:
+    with shell("read x; echo 'out of paper' >&2; exit 7") as channel:
+        with pytest.raises(EngineCrashed, match="status 7"):
+            channel.converse(Until(b"never", b"go\n"), 10)
+        assert channel.last_words() == "out of paper"
+
+
+def test_signal_is_named() -> None:
+    with (
+        shell("read x; kill -SEGV $$") as channel,
+        pytest.raises(EngineCrashed, match="SIGSEGV"),
+    ):
+        channel.converse(Until(b"never", b"go\n"), 10)
+
+
+def test_closed_output_of_a_living_engine_is_a_crash() -> None:
+    with (
+        shell("exec >&-; read x; read x") as channel,
+        pytest.raises(EngineCrashed, match="closed its standard"),
+    ):
+        channel.converse(Until(b"never"), 10)
+
+
+def test_engine_that_does_not_read_is_cut_off() -> None:
+    with (
+        shell("exec sleep 1000") as channel,
+        pytest.raises(EngineTimeout, match="read no input"),
+    ):
+        channel.send(b"x" * (4 << 20), 0.05)
+
+
+def test_large_request_to_an_engine_that_answers_as_it_reads_does_not_lock_up() -> None:
+    with shell("cat; cat") as channel:
+        data = b"line\n" * 200_000
+        channel.send(data, 20)
+        channel.converse(Until(b"end", b"end\n"), 20)
+
+
+def test_standard_error_without_end_neither_blocks_nor_fills_memory() -> None:
+    with shell("for i in 1 2 3; do head -c 300000 /dev/zero | tr '\\0' 'e' >&2; "
+               "echo >&2; done; echo done; cat") as channel:  # fmt: skip
+        channel.converse(Until(b"done"), 20)
+        lines = channel.take_stderr()
+        assert lines
+        assert max(map(len, lines)) <= 500
+
+
+def test_standard_error_is_handed_over_once() -> None:
+    with shell("echo warning >&2; echo ready; cat") as channel:
+        channel.converse(Until(b"ready"), 10)
+        assert channel.take_stderr() == ["warning"]
+        assert channel.take_stderr() == []
+        assert channel.last_words() == "warning"
+
+
+def test_interrupt_ends_the_wait() -> None:
+    read_fd, write_fd = os.pipe()
+    try:
+        with shell("cat > /dev/null", interrupt_fd=read_fd) as channel:
+            os.write(write_fd, b"x")
+            with pytest.raises(JobAbandoned):
+                channel.converse(Until(b"never", b"go\n"), 60)
+    finally:
+        os.close(read_fd)
+        os.close(write_fd)
+
+
+def test_discard_input_does_not_stay_with_an_endless_printer() -> None:
+    with shell("yes") as channel:
+        channel.converse(Until(b"y"), 10)
+        channel.discard_input()
+
+
+def test_end_kills_an_engine_that_ignores_sigterm_and_its_children() -> None:
+    process = EngineProcess(
+        ["/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $!; exec 1>&-; while :; do wait; done"]
+    )
+    channel = Channel(process, "p")
+    exchange = _FirstLine()
+    channel.converse(exchange, 10)
+    child = psutil.Process(int(exchange.line))
+    process.end(patience=0.05)
+    psutil.wait_procs([child], timeout=10)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert not psutil.pid_exists(process.pid)
+
+
+def test_end_kills_a_child_in_a_session_of_its_own() -> None:
+    process = EngineProcess(["/bin/sh", "-c", "setsid sleep 1000 & echo $!; cat"])
+    channel = Channel(process, "p")
+    exchange = _FirstLine()
+    channel.converse(exchange, 10)
+    child = psutil.Process(int(exchange.line))
+    process.end(patience=0.05)
+    psutil.wait_procs([child], timeout=10)
+    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+class _FirstLine(Exchange):
+    line = b""
+
+    def feed(self, line: bytes) -> bool:
+        self.line = line
+        return True
+
+
+def test_no_descriptor_is_left_after_the_end() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        with shell("cat") as channel:
+            channel.converse(Until(b"x", b"x\n"), 10)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_engine_quits_by_itself_when_its_input_is_closed() -> None:
+    process = EngineProcess(["/bin/sh", "-c", "cat; exit 3"])
+    process.close_stdin()
+    assert process.wait(10)
+    assert process.exit_status() == "status 3"
+    process.end()
+    process.end()
+
+
+def test_environment_is_inherited_extended_and_overridden(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RM_INHERITED", "a")
+    monkeypatch.setenv("RM_OWN", "b")
+    process = EngineProcess(
+        ["/bin/sh", "-c", "echo $RM_INHERITED $RM_OWN $RM_SLOT; cat"],
+        environ={"RM_OWN": "mine"},
+        surroundings=Surroundings({"RM_SLOT": "3", "RM_OWN": "theirs"}),
+    )
+    try:
+        exchange = _FirstLine()
+        Channel(process, "p").converse(exchange, 10)
+        assert exchange.line == b"a mine 3"
+    finally:
+        process.end(patience=0.05)
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["no-such-engine"], "no such program on PATH"),
+        (["./no/such/engine"], "no such file"),
+        (["/etc/passwd"], "not an executable file"),
+        (["/"], "not an executable file"),
+    ],
+)
+def test_engine_that_cannot_be_started_says_why(command: list[str], message: str) -> None:
+    with pytest.raises(EngineNotStarted, match=message):
+        EngineProcess(command)
+
+
+def test_missing_working_directory_is_named() -> None:
+    with pytest.raises(EngineNotStarted, match=r"working directory '/no/such/place'"):
+        EngineProcess(["/bin/sh"], cwd="/no/such/place")

@@ -1,0 +1,176 @@
+"""UCI exchanges as scripted dialogues; a comment names the engine of a quirk."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.engines.engine import Limits
+from ringmaster.engines.uci import Go, Handshake, OptionDeclaration, Ready, go_command, read_info
+from ringmaster.errors import OptionRefused
+from tests.engines_layer.dialogue import converse, still_waits
+
+
+def test_handshake_collects_name_and_options() -> None:
+    shake = Handshake()
+    assert shake.request == b"uci\n"
+    rest = converse(
+        shake,
+        "Stockfish 15.1 by the Stockfish developers (see AUTHORS file)",  # a greeting
+        "id name Stockfish 15.1",
+        "id author the Stockfish developers (see AUTHORS file)",
+        "",
+        "option name Debug Log File type string default ",
+        "option name Threads type spin default 1 min 1 max 1024",
+        "option name Clear Hash type button",
+        "option name Ponder type check default false",
+        "uciok",
+        "late",
+    )
+    assert rest == ["late"]
+    assert shake.name == "Stockfish 15.1"
+    assert [o.name for o in shake.options.values()] == [
+        "Debug Log File",
+        "Threads",
+        "Clear Hash",
+        "Ponder",
+    ]
+    assert shake.options["threads"] == OptionDeclaration("Threads", "spin", "1", 1, 1024)
+
+
+def test_option_name_may_contain_spaces_and_brackets() -> None:
+    # Glaurung
+    option = OptionDeclaration.parse(
+        "option name Mobility (Middle Game) type spin default 100 min 0 max 200"
+    )
+    assert option == OptionDeclaration("Mobility (Middle Game)", "spin", "100", 0, 200)
+
+
+def test_combo_keeps_choices_of_several_words() -> None:
+    # Toga II
+    option = OptionDeclaration.parse(
+        "option name NullMove Pruning type combo default Always var Always var Fail High var Never"
+    )
+    assert option is not None
+    assert option.choices == ("Always", "Fail High", "Never")
+    assert option.default == "Always"
+
+
+def test_windows_line_ends_are_no_part_of_an_answer() -> None:
+    shake = Handshake()
+    converse(shake, "id name X\r", "uciok\r")
+    assert shake.name == "X"
+    ready = Ready()
+    converse(ready, "readyok\r")
+
+
+def test_ready_passes_over_chatter_and_keeps_complaints() -> None:
+    ready = Ready(b"setoption name Hassh value 3\n")
+    assert ready.request == b"setoption name Hassh value 3\nisready\n"
+    converse(ready, "No such option: Hassh", "info string loading", "readyok")
+    assert ready.complaints == ["No such option: Hassh"]
+
+
+def test_go_keeps_the_last_info_line_with_a_score() -> None:
+    go = Go(b"go depth 3\n")
+    converse(
+        go,
+        "info depth 1 score cp 13 nodes 20 pv e2e4",
+        "info depth 2 score cp -7 nodes 99 nps 1000 pv d2d4 d7d5",
+        "info currmove e2e4 currmovenumber 1",
+        "bestmove d2d4 ponder d7d5",
+    )
+    assert go.bestmove == "d2d4"
+    assert read_info(go.info) == {"depth": 2, "score": -7, "nodes": 99}
+
+
+def test_go_does_not_end_before_bestmove() -> None:
+    assert still_waits(Go(b""), "info string bestmove is near", "readyok", " bestmove e2e4")
+
+
+@pytest.mark.parametrize(
+    ("line", "move"),
+    [("bestmove", ""), ("bestmove (none)", "(none)"), ("bestmove NULL", "NULL")],
+)
+def test_odd_bestmoves_come_through_as_they_are(line: str, move: str) -> None:
+    # Stockfish answers "(none)" when mated; Glaurung prints NULL
+    go = Go(b"")
+    converse(go, line)
+    assert go.bestmove == move
+
+
+def test_mate_scores_are_read() -> None:
+    assert read_info(b"info depth 9 score mate -3 pv e2e4") == {"depth": 9, "mate": -3}
+
+
+def test_words_of_the_pv_are_not_taken_for_values() -> None:
+    assert read_info(b"info depth 1 pv depth 7 nodes 3") == {"depth": 1}
+
+
+@given(st.binary(max_size=200))
+def test_any_info_line_is_survived(line: bytes) -> None:
+    assert set(read_info(b"info " + line)) <= {"depth", "nodes", "score", "mate"}
+
+
+@given(st.text(max_size=200))
+def test_any_option_line_is_survived(text: str) -> None:
+    option = OptionDeclaration.parse("option " + text)
+    assert option is None or option.type
+
+
+SPIN = OptionDeclaration("Hash", "spin", "16", 1, 1024)
+CHECK = OptionDeclaration("Ponder", "check", "false")
+COMBO = OptionDeclaration("Style", "combo", "Normal", choices=("Solid", "Normal"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "text"),
+    [
+        (SPIN, 16, "16"),
+        (SPIN, 16.0, "16"),
+        (SPIN, "16", "16"),
+        (CHECK, True, "true"),
+        (CHECK, "False", "false"),
+        (COMBO, "solid", "Solid"),
+        (OptionDeclaration("File", "string"), "", "<empty>"),
+        (OptionDeclaration("File", "string"), "a b", "a b"),
+        (OptionDeclaration("Clear", "button"), True, ""),
+    ],
+)
+def test_value_is_rendered_for_setoption(
+    option: OptionDeclaration, value: object, text: str
+) -> None:
+    assert option.render(value) == text  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "wanted"),
+    [
+        (SPIN, 0, "an integer from 1 to 1024"),
+        (SPIN, 2000, "an integer from 1 to 1024"),
+        (SPIN, 1.5, "an integer from 1 to 1024"),
+        (SPIN, "many", "an integer from 1 to 1024"),
+        (SPIN, True, "an integer from 1 to 1024"),
+        (CHECK, 1, "True or False"),
+        (COMBO, "Wild", "one of Solid, Normal"),
+    ],
+)
+def test_wrong_value_is_refused_with_what_would_be_right(
+    option: OptionDeclaration, value: object, wanted: str
+) -> None:
+    with pytest.raises(OptionRefused, match=wanted):
+        option.render(value)  # type: ignore[arg-type]
+
+
+def test_go_command_tells_clocks_of_both_sides() -> None:
+    limits = Limits(
+        seconds=1.0, clock_ms=(60000, 59000), increment_ms=(100, 200), moves_to_go=40, nodes=7
+    )
+    assert go_command(limits) == (
+        b"go wtime 60000 btime 59000 winc 100 binc 200 movestogo 40 nodes 7\n"
+    )
+
+
+def test_go_command_combines_limits_of_a_move() -> None:
+    assert go_command(Limits(1.0, depth=4, move_time_ms=250)) == b"go depth 4 movetime 250\n"

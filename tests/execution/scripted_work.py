@@ -1,0 +1,204 @@
+"""Work whose behaviour is written in the job's ticket, for tests of executors."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+
+import msgspec
+
+from ringmaster.engines import watcher
+from ringmaster.execution.worker import WorkerContext
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, GameResult, JobResult
+
+PLAYER = Player(code="a", command=("a",))
+SETTINGS = GameSettings(game="chess")
+
+
+def game(number: int | str, **ticket: object) -> GameJob:
+    return GameJob(id=f"0_{number}", players=(PLAYER, PLAYER), settings=SETTINGS, ticket=ticket)
+
+
+def check(number: int) -> CheckJob:
+    return CheckJob(id=f"check_{number}", player=PLAYER, settings=SETTINGS)
+
+
+def expected(job: Job, detail: str = "") -> JobResult:
+    """The result of a job that asks for nothing in particular."""
+    if isinstance(job, CheckJob):
+        return CheckResult(check_id=job.id, code=job.player.code)
+    return GameResult(
+        game_id=job.id, attempt=job.attempt, outcome="draw", detail=detail or str(job.ticket)
+    )
+
+
+class Scripted:
+    """Runs in this process; needs no context."""
+
+    def run(self, job: Job) -> JobResult:
+        if isinstance(job, GameJob) and "raise" in job.ticket:
+            raise ZeroDivisionError(job.ticket["raise"])
+        if isinstance(job, GameJob) and "record" in job.ticket:
+            return msgspec.structs.replace(expected(job), record="x" * job.ticket["record"])
+        return expected(job)
+
+    def close(self) -> None:
+        pass
+
+
+# An "engine" that says that it is ready, then ignores all but SIGKILL.
+ENGINE = """
+import os, signal, subprocess, sys
+for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+pids = [os.getpid()]
+if len(sys.argv) > 1:
+    child = subprocess.Popen([sys.executable, "-S", "-c", "import signal; signal.pause()"],
+                             start_new_session=True)
+    pids.append(child.pid)
+print(*pids, flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def start_engine(
+    *, marker: str | None = None, family: bool = False
+) -> tuple[subprocess.Popen[bytes], list[int]]:
+    """Start a stubborn engine; with `family`, one with a child in a session of
+    its own.  Returns it and the process ids."""
+    environ = {**os.environ, **({watcher.MARKER_NAME: marker} if marker else {})}
+    process = subprocess.Popen(
+        [sys.executable, "-S", "-c", ENGINE, *(["family"] if family else [])],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        env=environ,
+    )
+    assert process.stdout is not None
+    return process, [int(word) for word in process.stdout.readline().split()]
+
+
+class InProcess(Scripted):
+    """Also does what only a worker process can do.
+
+    do   "die": SIGKILL to itself; "exit": leaves in the middle; "block": until
+         told to abandon; "stick": for ever, whatever happens; "pause": until
+         any signal comes; "fault": raises when it gets SIGUSR1; the others look
+         at something
+    engine  start a stubborn engine first: "plain" or "family", and keep it
+    tell    path of a fifo: process ids of worker and engines are written there
+    """
+
+    def __init__(self, context: WorkerContext) -> None:
+        self.context = context
+        self.engines: list[subprocess.Popen[bytes]] = []
+
+    def run(self, job: Job) -> JobResult:
+        ticket = job.ticket if isinstance(job, GameJob) else {}
+        pids = [os.getpid()]
+        if "engine" in ticket:
+            engine, engine_pids = start_engine(
+                marker=self.context.setup["marker"], family=ticket["engine"] == "family"
+            )
+            watcher.announce(self.context.watcher_fd, self.context.slot, engine.pid)
+            self.engines.append(engine)
+            pids += engine_pids
+        if "say" in ticket:
+            print(ticket["say"], file=sys.stderr, flush=True)
+        if ticket.get("do") == "fault":
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+        if "tell" in ticket:
+            with open(ticket["tell"], "w") as fifo:
+                print(*pids, file=fifo)
+        match ticket.get("do"):
+            case "die":
+                os.kill(os.getpid(), signal.SIGKILL)
+            case "exit":
+                os._exit(3)
+            case "block":
+                poll = select.poll()
+                poll.register(self.context.control_fd, select.POLLIN)
+                poll.poll()
+                raise InterruptedError("abandoned")
+            case "stick":
+                signal.signal(signal.SIGTERM, signal.SIG_IGN)
+                while True:
+                    signal.pause()
+            case "pause":
+                signal.pause()
+            case "fault":
+                signal.sigwait({signal.SIGUSR1})
+                raise ZeroDivisionError("in the middle of a game")
+            case "pid":
+                return expected(job, str(os.getpid()))
+            case "wrong result":
+                return "draw"  # type: ignore[return-value]  # what a faulty work might do
+            case "context":
+                context = self.context
+                return expected(job, f"{context.slot} {sorted(context.setup.items())}")
+            case "descriptors":
+                links = [_link(fd) for fd in sorted(os.listdir("/proc/self/fd"), key=int)]
+                return expected(job, "\n".join(links))
+            case "main":
+                main = sys.modules["__main__"]
+                return expected(job, f"{main.__name__} {main.__file__}\n{sys.path}")
+            case "signals":
+                os.kill(os.getpid(), signal.SIGINT)
+        return super().run(job)
+
+    def close(self) -> None:
+        for engine in self.engines:
+            engine.kill()
+            engine.wait()
+            watcher.retire(self.context.watcher_fd, self.context.slot, engine.pid)
+
+
+def _link(fd: str) -> str:
+    try:
+        return f"{fd} {os.readlink(f'/proc/self/fd/{fd}')}"
+    except FileNotFoundError:
+        return f"{fd} gone"
+
+
+def factory(context: WorkerContext) -> InProcess:
+    return InProcess(context)
+
+
+def broken_factory(context: WorkerContext) -> InProcess:
+    raise LookupError("no board to play on")
+
+
+def dying_factory(context: WorkerContext) -> InProcess:
+    print("goodbye from the factory", file=sys.stderr, flush=True)
+    os._exit(4)
+
+
+def stubborn_factory(context: WorkerContext) -> InProcess:
+    """Work whose close never ends."""
+
+    class Stubborn(InProcess):
+        def close(self) -> None:
+            while True:
+                signal.pause()
+
+    return Stubborn(context)
+
+
+class Null:
+    """Work without any work, for measurements."""
+
+    def run(self, job: Job) -> JobResult:
+        return GameResult(game_id=job.id, attempt=0, outcome="draw")
+
+    def close(self) -> None:
+        pass
+
+
+def null_factory(context: WorkerContext) -> Null:
+    return Null()

@@ -1,0 +1,533 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import psutil
+import pytest
+
+from ringmaster.engines import watcher
+from ringmaster.errors import ExecutorError
+from ringmaster.execution import local
+from ringmaster.execution.executor import Done, Event, Lost
+from ringmaster.execution.local import LocalExecutor
+from ringmaster.execution.processes import WorkerProcess
+from tests.contracts.executor_contract import LONG, ExecutorContract, run_all
+from tests.execution.scripted_work import expected, game
+from tests.execution.watched import Watched
+
+HERE = "tests.execution.scripted_work"
+WORK = f"{HERE}:factory"
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs pidfd (Linux)")
+
+
+class Maker:
+    """Makes executors, and closes them at the end of the test."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+
+    def __call__(self, slots: int, work: str = WORK, *, reaper: bool = True) -> LocalExecutor:
+        executor = LocalExecutor(work, slots, watcher=watcher.__file__ if reaper else None)
+        self._stack.callback(executor.close)
+        return executor
+
+
+@pytest.fixture
+def make() -> Iterator[Maker]:
+    with ExitStack() as stack:
+        yield Maker(stack)
+
+
+class TestLocalExecutor(ExecutorContract):
+    """The contract; `make` is the fixture of the module."""
+
+
+class Fifo:
+    """Where workers tell the process ids of themselves and their engines."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self.path = str(path)
+        self._fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def pids(self, executor: LocalExecutor | None = None) -> list[int]:
+        """Wait for one worker, whose job does not end, to tell.
+
+        The executor goes on meanwhile.
+        """
+        poll = select.poll()
+        poll.register(self._fd, select.POLLIN)
+        deadline = time.monotonic() + LONG
+        text = b""
+        while not text.endswith(b"\n"):
+            assert time.monotonic() < deadline, "no worker told its process id"
+            if executor is None:
+                poll.poll(LONG * 1000)
+            else:
+                assert executor.wait(LONG, [self._fd]) == []
+            text += os.read(self._fd, 1000)
+        return [int(word) for word in text.split()]
+
+
+@pytest.fixture
+def fifos(tmp_path: Path) -> Iterator[list[Fifo]]:
+    made = [Fifo(tmp_path / f"fifo{n}") for n in range(3)]
+    yield made
+    for fifo in made:
+        fifo.close()
+
+
+@pytest.fixture
+def fifo(fifos: list[Fifo]) -> Fifo:
+    return fifos[0]
+
+
+def one_event(executor: LocalExecutor) -> Event:
+    (event,) = executor.wait(LONG)
+    return event
+
+
+def lost(executor: LocalExecutor) -> str:
+    """Wait for a lost job; returns the reason."""
+    event = one_event(executor)
+    assert isinstance(event, Lost), event
+    return event.reason
+
+
+def detail(executor: LocalExecutor, **ticket: object) -> str:
+    """Run a job; returns the detail of its result."""
+    executor.submit(game(1, **ticket))
+    event = one_event(executor)
+    assert isinstance(event, Done), event
+    return event.result.detail  # type: ignore[union-attr]  # the result of a game
+
+
+def helper(name: str, parent: int | None = None) -> int:
+    """Return the process id of the nursery or the watcher among the children."""
+    (pid,) = [
+        child.pid
+        for child in psutil.Process(parent).children()
+        if Path(child.cmdline()[-1]).stem == name
+    ]
+    return pid
+
+
+def all_work(executor: LocalExecutor) -> bool:
+    events = run_all(executor, [game(n) for n in range(3 * executor.slots)])
+    return all(isinstance(event, Done) for event in events)
+
+
+# What a worker is given
+
+
+def test_the_factory_is_told_its_slot_and_the_setup() -> None:
+    executor = LocalExecutor(WORK, 1, setup={"marker": "m1", "folder": "ü"})
+    try:
+        assert detail(executor, do="context") == "0 [('folder', 'ü'), ('marker', 'm1')]"
+    finally:
+        executor.close()
+
+
+def test_a_marker_is_made_up_when_none_is_given(make: Maker) -> None:
+    assert re.fullmatch(r"0 \[\('marker', '[0-9a-f]{24}'\)\]", detail(make(1), do="context"))
+
+
+def test_a_worker_holds_no_descriptor_of_its_parent_but_its_own(
+    make: Maker, tmp_path: Path
+) -> None:
+    with open(tmp_path / "lock", "w") as lock:
+        os.set_inheritable(lock.fileno(), True)
+        executor = make(2)
+        links = detail(executor, do="descriptors").splitlines()
+    pairs = (link.split(maxsplit=1) for link in links)
+    kinds = {int(fd): re.sub(r"\d+", "", target) for fd, target in pairs}
+    assert kinds.pop(0) == "/dev/null"
+    # Files without a name take standard output and error.
+    assert kinds.pop(1) == kinds.pop(2) != "/dev/null"
+    # The rest: its connection, the pipe of the reaper, and the listing itself.
+    assert sorted(k for k in kinds.values() if k != "gone") == ["pipe:[]", "socket:[]"]
+
+
+def test_a_worker_ignores_the_interrupt_of_its_terminal(make: Maker) -> None:
+    executor = make(1)
+    executor.submit(job := game(1, do="signals"))
+    assert one_event(executor) == Done(job, expected(job))
+
+
+def test_workers_are_not_in_the_terminals_group_nor_session(make: Maker) -> None:
+    pid = int(detail(make(1), do="pid"))
+    assert os.getpgid(pid) != os.getpgid(0)
+    assert os.getsid(pid) != os.getsid(0)
+
+
+def test_the_main_script_is_not_run_again_and_the_current_folder_shadows_nothing(
+    tmp_path: Path,
+) -> None:
+    for name in ("msgspec", "json", "select", "psutil"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('shadowed')")
+    done = subprocess.run(
+        [sys.executable, ROOT / "tests/execution/parent_script.py", WORK, "1", '{"do": "main"}'],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+    )
+    assert done.stderr == ""
+    assert done.stdout.count("run\n") == 1
+    assert "nursery.py" in done.stdout
+    assert done.stdout.endswith("closed\n")
+
+
+# Workers that die
+
+
+def test_a_killed_worker_costs_only_its_own_job(make: Maker, fifos: list[Fifo]) -> None:
+    executor = make(2)
+    jobs = [game(n, do="block", tell=fifo.path) for n, fifo in enumerate(fifos[:2])]
+    pids = []
+    for job, fifo in zip(jobs, fifos, strict=False):
+        executor.submit(job)
+        pids += fifo.pids(executor)
+    os.kill(pids[1], signal.SIGKILL)
+    (event,) = executor.wait(LONG)
+    assert isinstance(event, Lost)
+    assert event.job is jobs[1]
+    assert re.fullmatch(rf"worker [01] \(process {pids[1]}\) was killed by SIGKILL", event.reason)
+    assert list(executor.running()) == [jobs[0]]
+    executor.submit(game(3))
+    assert isinstance(one_event(executor), Done)
+
+
+def test_the_engines_of_a_killed_worker_are_killed_with_their_children(
+    make: Maker, fifo: Fifo
+) -> None:
+    executor = make(1)
+    executor.submit(game(1, do="block", engine="family", tell=fifo.path))
+    worker, *engines = fifo.pids(executor)
+    assert len(engines) == 2
+    with Watched(engines) as watched:
+        os.kill(worker, signal.SIGKILL)
+        lost(executor)
+        assert watched.alive(LONG) == []
+    assert all_work(executor)
+
+
+def test_a_terminated_worker_ends_its_engines_itself(make: Maker, fifo: Fifo) -> None:
+    executor = make(1, reaper=False)
+    executor.submit(game(1, do="pause", engine="plain", tell=fifo.path))
+    worker, *engines = fifo.pids(executor)
+    with Watched(engines) as watched:
+        os.kill(worker, signal.SIGTERM)
+        assert lost(executor) == f"worker 0 (process {worker}) exited with status 143"
+        assert watched.alive() == []
+
+
+def test_a_worker_killed_while_idle_is_replaced_without_a_word(make: Maker) -> None:
+    executor = make(1)
+    pid = int(detail(executor, do="pid"))
+    with Watched([pid]) as watched:
+        os.kill(pid, signal.SIGKILL)
+        assert watched.alive(LONG) == []
+    assert all_work(executor)
+
+
+def test_what_a_worker_said_before_it_died_is_in_the_reason(make: Maker) -> None:
+    executor = make(1)
+    executor.submit(game(1, do="exit", say="no\x1b[31mmemory"))
+    reason = lost(executor)
+    assert re.fullmatch(
+        r"worker 0 \(process \d+\) exited with status 3\nno\ufffd\[31mmemory", reason
+    )
+
+
+def test_a_fault_of_the_work_is_reported_with_its_traceback(make: Maker) -> None:
+    executor = make(1)
+    executor.submit(game(1, **{"raise": "many"}, say="warned"))
+    first, *rest = lost(executor).splitlines()
+    assert first == "worker 0 failed: ZeroDivisionError: many"
+    assert rest[0].startswith("Traceback")
+    assert any("scripted_work.py" in line for line in rest)
+    assert rest[-1] == "warned"
+    assert all_work(executor)
+
+
+def test_a_result_of_the_wrong_type_is_a_fault_of_the_work(make: Maker) -> None:
+    executor = make(1)
+    executor.submit(game(1, do="wrong result"))
+    assert lost(executor).startswith("worker 0 failed: sent what is no result")
+
+
+def test_a_fault_ends_the_engines_of_its_worker(make: Maker, fifo: Fifo) -> None:
+    executor = make(1, reaper=False)
+    executor.submit(game(1, do="fault", engine="plain", tell=fifo.path))
+    worker, *engines = fifo.pids(executor)
+    with Watched(engines) as watched:
+        os.kill(worker, signal.SIGUSR1)
+        assert lost(executor).startswith("worker 0 failed: ZeroDivisionError: in the middle")
+        assert watched.alive() == []
+
+
+def test_a_job_that_kills_every_worker_ends_the_run_though_others_succeed(make: Maker) -> None:
+    executor = make(2)
+    deadly = game("deadly", do="die")
+    losses: list[Lost] = []
+
+    def play() -> None:
+        executor.submit(deadly)
+        deadline = time.monotonic() + LONG
+        while time.monotonic() < deadline:
+            executor.submit(game(len(losses)))
+            for event in executor.wait(LONG):
+                if isinstance(event, Lost):
+                    losses.append(event)
+                    executor.submit(event.job)
+
+    with pytest.raises(ExecutorError, match=r"job 0_deadly was lost 3 times.*SIGKILL"):
+        play()
+    assert [event.job for event in losses] == [deadly] * 3
+
+
+def test_a_job_lost_twice_and_then_done_starts_over(make: Maker) -> None:
+    executor = make(1)
+    for _ in range(2):
+        for _ in range(2):
+            executor.submit(game(1, do="die"))
+            lost(executor)
+        executor.submit(game(1))
+        assert isinstance(one_event(executor), Done)
+
+
+def test_results_are_reported_before_the_failure_of_others(make: Maker) -> None:
+    executor = make(1)
+    for n in range(3):
+        executor.submit(game(n, do="die"))
+    events = [one_event(executor) for _ in range(3)]
+    assert [event.job.id for event in events] == ["0_0", "0_1", "0_2"]
+    for _ in range(2):
+        with pytest.raises(ExecutorError, match="worker 0 ended 3 times in a row"):
+            executor.wait(LONG)
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        (f"{HERE}:broken_factory", "LookupError: no board to play on"),
+        (f"{HERE}:dying_factory", "exited with status 4\ngoodbye from the factory"),
+        (f"{HERE}:absent", "has no attribute 'absent'"),
+        ("ringmaster.absent:factory", "No module named 'ringmaster.absent'"),
+    ],
+)
+def test_workers_that_cannot_start_are_an_error_with_the_reason(
+    make: Maker, work: str, words: str
+) -> None:
+    executor = make(2, work)
+    executor.submit(game(1))
+    with pytest.raises(ExecutorError, match=re.escape(words)) as caught:
+        executor.wait(LONG)
+    assert "ended 3 times in a row without finishing a job" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((WORK, 0), "at least 1 slot, not 0"),
+        (("scripted_work.factory", 1), "expected 'package.module:factory'"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(arguments: tuple[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        LocalExecutor(*arguments)
+
+
+def test_a_marker_with_a_space_is_refused() -> None:
+    with pytest.raises(ValueError, match="without spaces"):
+        LocalExecutor(WORK, 1, setup={"marker": "a b"})
+
+
+def test_a_reaper_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(ExecutorError, match=r"/nowhere/watcher\.py"):
+        LocalExecutor(WORK, 1, watcher="/nowhere/watcher.py")
+
+
+def test_a_job_that_is_no_json_data_is_refused_when_it_is_submitted(make: Maker) -> None:
+    executor = make(1)
+    with pytest.raises(ExecutorError, match="job 0_1 cannot be sent"):
+        executor.submit(game(1, lock=object()))
+    assert executor.running() == []
+    assert all_work(executor)
+
+
+# The end
+
+
+def everything() -> list[int]:
+    return [p.pid for p in psutil.Process().children(recursive=True)]
+
+
+def test_close_leaves_no_process_and_no_descriptor(fifo: Fifo) -> None:
+    me = psutil.Process()
+    before = me.num_fds(), everything()
+    executor = LocalExecutor(WORK, 3, watcher=watcher.__file__)
+    executor.submit(game(1, do="block", engine="family", tell=fifo.path))
+    pids = fifo.pids(executor)
+    executor.submit(game(2, do="die"))
+    lost(executor)
+    with Watched({*pids, *everything()}) as watched:
+        started = time.monotonic()
+        executor.close(patience=LONG)
+        # A worker that watches its control_fd does not make close wait.
+        assert time.monotonic() - started < LONG / 4
+        assert watched.alive() == []
+    assert (me.num_fds(), everything()) == before
+
+
+def test_close_kills_a_worker_that_does_not_abandon_its_job(make: Maker, fifo: Fifo) -> None:
+    executor = make(1)
+    executor.submit(game(1, do="stick", engine="plain", tell=fifo.path))
+    with Watched(fifo.pids(executor)) as watched:
+        executor.close(patience=0.0)
+        assert watched.alive() == []
+
+
+def test_close_kills_a_worker_whose_work_does_not_close(make: Maker) -> None:
+    executor = make(1, f"{HERE}:stubborn_factory")
+    assert all_work(executor)
+    with Watched(everything()) as watched:
+        executor.close(patience=0.0)
+        assert watched.alive() == []
+
+
+def test_an_executor_can_be_closed_before_its_workers_have_started() -> None:
+    before = psutil.Process().num_fds()
+    LocalExecutor(WORK, 4, watcher=watcher.__file__).close()
+    assert (psutil.Process().num_fds(), everything()) == (before, [])
+
+
+def test_a_close_that_was_interrupted_goes_on_when_called_again(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor = make(2)
+    executor.submit(game(1, do="block"))
+
+    def interrupted(workers: list[WorkerProcess], seconds: float) -> list[WorkerProcess]:
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(local, "wait_for", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        executor.close()
+    executor.close()
+    assert everything() == []
+
+
+def test_two_executors_do_not_meet(make: Maker) -> None:
+    first, second = make(1), make(2)
+    assert all_work(first)
+    first.close()
+    assert all_work(second)
+
+
+def test_a_nursery_that_is_killed_costs_nothing(make: Maker, fifo: Fifo) -> None:
+    executor = make(1)
+    worker = int(detail(executor, do="pid"))
+    nursery = helper("nursery")
+    with Watched([nursery]) as watched:
+        os.kill(nursery, signal.SIGKILL)
+        assert watched.alive(LONG) == []
+    # The worker works on; when it dies too, a new nursery brings up another.
+    executor.submit(game(2, do="block", tell=fifo.path))
+    assert fifo.pids(executor) == [worker]
+    os.kill(worker, signal.SIGKILL)
+    assert lost(executor) == f"worker 0 (process {worker}) ended"
+    assert all_work(executor)
+    assert helper("nursery") != nursery
+
+
+def test_workers_without_a_nursery_are_ended_by_close(make: Maker, fifo: Fifo) -> None:
+    executor = make(1)
+    executor.submit(game(1, do="stick", engine="plain", tell=fifo.path))
+    pids = fifo.pids(executor)
+    nursery = helper("nursery")
+    with Watched([*pids, nursery]) as watched:
+        os.kill(nursery, signal.SIGKILL)
+        executor.close(patience=0.0)
+        assert watched.alive() == []
+
+
+def test_engines_are_found_by_their_marker_when_the_reaper_was_killed(
+    make: Maker, fifo: Fifo
+) -> None:
+    executor = make(1)
+    executor.submit(game(1, do="block", engine="family", tell=fifo.path))
+    worker, *engines = fifo.pids(executor)
+    reaper = helper("watcher")
+    with Watched(engines) as watched, Watched([reaper]) as dead:
+        os.kill(reaper, signal.SIGKILL)
+        assert dead.alive(LONG) == []
+        os.kill(worker, signal.SIGKILL)
+        lost(executor)
+        assert all_work(executor)
+        executor.close()
+        assert watched.alive() == []
+
+
+# The parent dies
+
+
+class Parent:
+    """A program with an executor, two jobs and their engines, to be killed."""
+
+    def __init__(self, fifos: list[Fifo], grace: float, *ways: str) -> None:
+        tickets = [
+            {"do": way, "engine": "family", "tell": fifo.path}
+            for way, fifo in zip(ways, fifos, strict=False)
+        ]
+        self.process = subprocess.Popen(
+            [sys.executable, "tests/execution/parent_script.py", WORK, str(grace)]
+            + [json.dumps(ticket) for ticket in tickets],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.DEVNULL,
+            process_group=0,
+        )
+        self.pids = [pid for fifo, _ in zip(fifos, ways, strict=False) for pid in fifo.pids()]
+        self.helpers = [helper(name, self.process.pid) for name in ("nursery", "watcher")]
+
+
+@pytest.mark.parametrize("way", ["block", "stick"])
+def test_nothing_survives_a_killed_parent(fifos: list[Fifo], way: str) -> None:
+    parent = Parent(fifos, LONG if way == "block" else 0.05, "block", way)
+    with Watched([*parent.pids, *parent.helpers]) as watched:
+        assert len(watched.alive()) == 2 * 3 + 2
+        parent.process.kill()
+        parent.process.wait()
+        assert watched.alive(LONG) == []
+
+
+def test_nothing_survives_when_all_processes_of_ringmaster_are_killed_at_once(
+    fifos: list[Fifo],
+) -> None:
+    parent = Parent(fifos, LONG, "block", "stick")
+    nursery, reaper = parent.helpers
+    with Watched([*parent.pids, nursery, reaper]) as watched:
+        os.killpg(nursery, signal.SIGSTOP)
+        os.killpg(parent.process.pid, signal.SIGKILL)
+        os.killpg(nursery, signal.SIGKILL)
+        parent.process.wait()
+        assert watched.alive(LONG) == []

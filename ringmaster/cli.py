@@ -133,15 +133,19 @@ def _run(arguments: argparse.Namespace) -> int:
     from ringmaster.storage.lock import CompetitionLock
 
     event = _load(arguments)
-    with CompetitionLock(event.paths.log), KeyWatcher() as keys:
+    display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
+    with (
+        CompetitionLock(event.paths.log),
+        KeyWatcher(display.suspend, display.resume) as keys,
+    ):
         event.paths.cmd.unlink(missing_ok=True)
         options = RunOptions(arguments.parallel, arguments.max_games, arguments.log_gtp)
         status = Ringmaster(
             event,
             options,
             executor=lambda: _executor(arguments.parallel),
-            display=make_display(sys.stdout, quiet=arguments.quiet),
-            stop_fd=keys.fileno(),
+            display=display,
+            stop_fd=keys.fileno,
             stop_asked=keys.stop_requested,
         ).run()
     if not arguments.quiet:

@@ -25,7 +25,7 @@ from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.model.jobs import CheckJob, GameJob
 from ringmaster.model.results import CheckResult, GameResult
-from ringmaster.reporting.live import Display, View
+from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal, write_record
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Run, Transaction
@@ -54,7 +54,8 @@ class Ringmaster:
     """One run of an event.
 
     executor  makes the executor when it is needed
-    stop_fd   readable when the user may have asked to stop; `stop_asked` tells
+    stop_fd   what to wait on for the user's wish to stop, asked before each wait;
+              `stop_asked` tells whether there is one
     clock     seconds since the epoch
     """
 
@@ -65,7 +66,7 @@ class Ringmaster:
         *,
         executor: Callable[[], Executor],
         display: Display,
-        stop_fd: int | None = None,
+        stop_fd: Callable[[], int | None] = lambda: None,
         stop_asked: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -100,7 +101,7 @@ class Ringmaster:
         event = self._event
         self._journal = Journal(event.paths.log, event.paths.hist)
         with self._signals() as wake_fd:
-            self._wake = [fd for fd in (wake_fd, self._stop_fd) if fd is not None]
+            self._wake_fd = wake_fd
             try:
                 event.prepare()
                 self._open_known_store()
@@ -163,7 +164,7 @@ class Ringmaster:
         """Start every player once.  Raises PlayerCheckFailed naming each problem."""
         if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
             return
-        results = check_players(self._event, self._executor, self._wake, self._is_interrupted)
+        results = check_players(self._event, self._executor, [self._wake_fd], self._is_interrupted)
         problems = [
             f"player {result.code!r}: {problem}"
             for result in results
@@ -174,6 +175,11 @@ class Ringmaster:
                 self._journal.log(f"startup check failed: {problem}")
             raise PlayerCheckFailed("\n".join(dict.fromkeys(problems)))
 
+    def _wake(self) -> list[int]:
+        """Return what ends a wait for results."""
+        stop_fd = self._stop_fd()
+        return [self._wake_fd] if stop_fd is None else [self._wake_fd, stop_fd]
+
     def _is_interrupted(self) -> bool:
         return self._interrupted is not None
 
@@ -182,7 +188,7 @@ class Ringmaster:
         if self._store is None:
             self._store = SqliteStore.open(event.paths.status, code=event.code)
             self._changes = []
-        self._journal.resume(self._store)
+        self._resume_journal()
         self._write_pending()
         number = self._store.begin_run(
             Run(
@@ -198,6 +204,7 @@ class Ringmaster:
         self._journal.log(f"run {number} started (ringmaster {ringmaster.__version__})")
         for change in self._changes:
             self._journal.log(f"changed since the last run: {change}")
+        self._display_started = time.monotonic()
         self._display.start()
         reason = "error"
         try:
@@ -210,6 +217,13 @@ class Ringmaster:
             finally:
                 self._display.close()
                 self._store.close()
+
+    def _resume_journal(self) -> None:
+        """Write the history lines of the last result, if a kill prevented it."""
+        assert self._store is not None
+        lines = self._store.note("history")
+        if lines and not self._journal.has_line(lines[0]):
+            self._journal.history(lines)
 
     def _reason(self) -> str:
         if self._interrupted is not None:
@@ -284,7 +298,7 @@ class Ringmaster:
             if self._interrupted is not None:
                 return
             self._display.update(self._view)
-            for event in self._executor.wait(COMMAND_PERIOD, self._wake):
+            for event in self._executor.wait(COMMAND_PERIOD, self._wake()):
                 if isinstance(event, Done):
                     assert isinstance(event.job, GameJob)
                     assert isinstance(event.result, GameResult)
@@ -323,6 +337,8 @@ class Ringmaster:
                 transaction.issue(Issue(again.id, again.attempt, again.ticket))
                 self._replays.append(again)
             self._halt = self._halt or verdict.halt
+            lines = [verdict.line, *verdict.notes]
+            transaction.set_note("history", lines)
             if pending is not None:
                 transaction.add_pending(pending)
             self._forget_written(transaction)
@@ -334,7 +350,8 @@ class Ringmaster:
                 jobs.append(following)
             self._save_state(transaction)
         self._submit(jobs)
-        self._tell(seq, result, verdict, pending)
+        self._journal.history(lines)
+        self._tell(result, verdict, pending)
 
     def _save_state(self, transaction: Transaction) -> None:
         """Store the state, a large one only now and then: what has come since is
@@ -370,13 +387,10 @@ class Ringmaster:
         for pending in self._store.pending():
             self._write(pending)
 
-    def _tell(
-        self, seq: int, result: GameResult, verdict: Verdict, pending: Pending | None
-    ) -> None:
-        """What comes after the commit: record, history, log, display."""
+    def _tell(self, result: GameResult, verdict: Verdict, pending: Pending | None) -> None:
+        """What comes after the commit: record, log, display."""
         if pending is not None:
             self._write(pending)
-        self._journal.history_result(seq, [verdict.line, *verdict.notes])
         self._journal.log(verdict.line)
         for code, line in result.stderr:
             self._journal.log(f"{result.game_id} {code} stderr: {line}")
@@ -394,11 +408,12 @@ class Ringmaster:
         description = self._event.loaded.values["description"]
         return View(
             heading=f"{self._competition.type_name}: {self._event.code}",
-            description=description,
+            description=(description or "").strip(),
+            started=self._display_started,
             progress=self._competition.progress(),
             completed_this_run=self._completed,
             running=[
-                f"{job.id}: {job.players[0].code} v {job.players[1].code}"
+                RunningGame(job.id, (job.players[0].code, job.players[1].code))
                 for job in self._executor.running()
                 if isinstance(job, GameJob)
             ],
@@ -406,6 +421,7 @@ class Ringmaster:
             results=list(self._recent),
             warnings=list(self._warnings[-5:]),
             parallel=self._options.parallel,
+            hint="Ctrl-X to stop after the games in progress, Ctrl-C to stop at once",
         )
 
 

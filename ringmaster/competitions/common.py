@@ -314,7 +314,9 @@ class OpeningBook:
     def _book(self) -> tuple[tuple[Opening, ...], OpeningOrder]:
         assert self._settings is not None
         openings = load_openings(self._settings.path, self._game)
-        return openings, OpeningOrder(len(openings), self._settings.order, seed=self._seed)
+        settings = self._settings
+        order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)
+        return openings, order
 
     def load(self) -> None:
         """Read the file.  Raises OpeningsError."""
@@ -329,7 +331,7 @@ class OpeningBook:
         if self._settings is None:
             return Opening()
         openings, order = self._book
-        return openings[order.index(self._settings.start - 1 + number)]
+        return openings[order.index(number)]
 
 
 class VoidRule:
@@ -372,7 +374,8 @@ def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     detail = result.detail.splitlines()[0] if result.detail else ""
     reason = detail or result.reason
     if result.outcome == "void":
-        return f"{head} void ({result.reason}): {detail}"
+        attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
+        return f"{head} void ({result.reason}{attempt}): {detail}"
     if result.winner is not None:
         winner, loser = codes[result.winner], codes[1 - result.winner]
         why = "" if result.reason == "score" and not detail else f" ({reason})"

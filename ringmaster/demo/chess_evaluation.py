@@ -20,8 +20,8 @@ WEIGHTS = (
     Option("RookValue", 500, 50, 1400),
     Option("QueenValue", 950, 100, 2500),
     Option("BishopPair", 35, -100, 200),
-    # A legal move more than the opponent has.
-    Option("Mobility", 4, -20, 40),
+    # Ten legal moves more than the opponent has.
+    Option("Mobility", 40, -200, 400),
     # A pawn or minor piece on c3-f6, and once more on d4, e4, d5, e5.
     Option("Centre", 8, -40, 80),
     # A rank that a pawn has advanced, and the same again for a passed pawn.
@@ -159,7 +159,7 @@ class Evaluation:
             score += (mixed >> 32) % (2 * self._noise + 1) - self._noise
         if not white_to_move:
             score = -score
-        score += self._mobility * mobility
+        score += int(self._mobility * mobility / 10)
         if halfmove_clock > 10:
             # Makes the side that is ahead prefer progress to the 50-move rule.
             score = int(score * (110 - halfmove_clock) / 100)
@@ -215,5 +215,5 @@ def _bring_home(bitboards: Bitboards, white_king: int, black_king: int) -> int:
         return 0
     distance = _DISTANCE[white_king][black_king]
     if ahead > 0:
-        return 20 * (3 - _RING[black_king]) + 6 * (7 - distance)
-    return -20 * (3 - _RING[white_king]) - 6 * (7 - distance)
+        return 60 * (3 - _RING[black_king]) + 20 * (7 - distance)
+    return -60 * (3 - _RING[white_king]) - 20 * (7 - distance)

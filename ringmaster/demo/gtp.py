@@ -46,7 +46,7 @@ class GoEngine:
     """A GTP engine that is fed one line at a time."""
 
     def __init__(self, console: Console) -> None:
-        self._console = console
+        self.console = console
         self.options = Options(WEIGHTS + NOISE)
         #: Whether "quit" was received.
         self.quit = False
@@ -107,12 +107,12 @@ class GoEngine:
     def run(self) -> None:
         """Serve the console until "quit" or the end of input."""
         while not self.quit:
-            line = self._console.read()
+            line = self.console.read()
             if line is None:
                 return
             answer = self.handle(line)
             if answer:
-                self._console.write(answer)
+                self.console.write(answer)
 
     def _known_command(self, words: list[str]) -> str:
         return "true" if words[:1] and words[0] in self._commands else "false"

@@ -34,7 +34,7 @@ class ChessEngine:
     """
 
     def __init__(self, console: Console, rules: ModuleType | None = None) -> None:
-        self._console = console
+        self.console = console
         self._rules = chess_rules.load() if rules is None else rules
         self._read = chess_rules.bitboard_reader(self._rules)
         self._moves = chess_rules.MoveTable(self._rules)
@@ -78,12 +78,12 @@ class ChessEngine:
     def run(self) -> None:
         """Serve the console until "quit" or the end of input."""
         while not self.quit:
-            line = self._console.read()
+            line = self.console.read()
             if line is None:
                 return
             answer = self.handle(line)
             if answer:
-                self._console.write(answer)
+                self.console.write(answer)
 
     def _uci(self) -> list[str]:
         options = [
@@ -123,10 +123,7 @@ class ChessEngine:
         if words[:1] == ["startpos"]:
             fen = START
         elif words[:1] == ["fen"]:
-            fields = words[1:end]
-            # Counters are often left out, as EPD does.
-            missing = 6 - len(fields) if len(fields) in (4, 5) else 0
-            fen = " ".join(fields + ["0", "1"][2 - missing :])
+            fen = _complete(words[1:end])
         else:
             return ["info string position needs 'startpos' or 'fen'"]
         played = self._played
@@ -162,10 +159,10 @@ class ChessEngine:
         def interrupt(line: str | None) -> bool:
             """Take a line that arrived during the search; True ends it."""
             if line is None:
-                return self._console.at_end
+                return self.console.at_end
             command = line.split(maxsplit=1)[:1]
             if command == ["isready"]:
-                self._console.write(["readyok"])
+                self.console.write(["readyok"])
             elif command == ["quit"]:
                 self.quit = True
                 return True
@@ -178,11 +175,11 @@ class ChessEngine:
         def on_check() -> None:
             nonlocal told_to_stop
             if lines:
-                self._console.write(lines)
+                self.console.write(lines)
                 lines.clear()
             # What follows another "go" is meant for that one.
             while not (told_to_stop or (deferred and deferred[-1].split()[:1] == ["go"])):
-                line = self._console.read_nowait()
+                line = self.console.read_nowait()
                 told_to_stop = interrupt(line)
                 if line is None:
                     break
@@ -203,12 +200,12 @@ class ChessEngine:
             if budget is not None and "movetime" not in limits and elapsed > budget / 3:
                 break
         if endless and not told_to_stop and not self.quit:
-            self._console.write(lines)
+            self.console.write(lines)
             lines.clear()
             # UCI: no bestmove before "stop", even when there is no more to search.
-            while not interrupt(self._console.read()):
+            while not interrupt(self.console.read()):
                 pass
-        self._console.unread(deferred)
+        self.console.unread(deferred)
         best = "(none)" if search.best is None else self._names([search.best])
         return [*lines, f"bestmove {best}"]
 
@@ -245,6 +242,17 @@ class ChessEngine:
             names.append(chess_rules.uci(move, own, bitboards[7]))
             board.play_unchecked(self._moves[move])
         return " ".join(names)
+
+
+def _complete(fields: list[str]) -> str:
+    """Return a FEN with both counters, which EPD leaves out, and with those
+    beyond the range that the rules take brought into it."""
+    counters = []
+    for given, default, most in zip([*fields, "", ""][4:6], (0, 1), (100, 9999), strict=False):
+        if given.isdecimal() and len(given) < 9:
+            given = str(min(max(int(given), default), most))
+        counters.append(given or str(default))
+    return " ".join([*fields[:4], *counters, *fields[6:]])
 
 
 def _limits(words: list[str], complaints: list[str]) -> dict[str, int]:

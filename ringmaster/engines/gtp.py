@@ -85,17 +85,31 @@ class GtpEngine(Engine):
     def optional(self, *words: str) -> str | None:
         """Return the response to a command that the engine may not have, or
         may refuse: None in both cases."""
-        name = self.player.gtp_aliases.get(words[0], words[0])
-        if self._known is not None and name not in self._known:
+        if not self.knows(words[0]):
             return None
         try:
             return self.command(*words)
         except EngineRefused:
             return None
 
+    def knows(self, name: str) -> bool:
+        """Whether the engine has a command, by its list of commands or else by
+        its own word; `gtp_aliases` are applied."""
+        name = self.player.gtp_aliases.get(name, name)
+        if name not in self._known:
+            self._known[name] = not self._has_list and self._says_it_knows(name)
+        return self._known[name]
+
+    def _says_it_knows(self, name: str) -> bool:
+        try:
+            return self.command("known_command", name).strip().lower() == "true"
+        except EngineRefused:
+            return False
+
     def _shake_hands(self) -> None:
         self._timeout = START_TIMEOUT
-        self._known: frozenset[str] | None = None
+        self._known: dict[str, bool] = {}
+        self._has_list = False
         try:
             version = self.command("protocol_version")
         except EngineRefused:
@@ -103,9 +117,11 @@ class GtpEngine(Engine):
             version = "2"
         if version.strip() != "2":
             raise EngineProtocolError(f"it speaks GTP version {version[:20]!r}, not 2")
-        listed = self.optional("list_commands")
-        if listed is not None:
-            self._known = frozenset(listed.split())
+        try:
+            self._known = dict.fromkeys(self.command("list_commands").split(), True)
+            self._has_list = True
+        except EngineRefused:
+            pass
         name = self.optional("name") or ""
         release = self.optional("version") or ""
         # an engine may repeat its name in its version
@@ -113,10 +129,6 @@ class GtpEngine(Engine):
             release = release[len(name) :].lstrip()
         self.name = f"{name}:{release}" if name and release else name
         self.description = self.optional("gomill-describe_engine") or ""
-
-    def knows(self, name: str) -> bool:
-        """Whether the engine has a command (True when it does not list them)."""
-        return self._known is None or self.player.gtp_aliases.get(name, name) in self._known
 
     def check(self, settings: GameSettings) -> list[str]:
         problems = []
@@ -170,14 +182,10 @@ class GtpEngine(Engine):
 
     def explain_last_move(self) -> str:
         """Return the engine's comment on the move it just made, "" if none."""
-        if self._known is None or not self.knows("gomill-explain_last_move"):
-            return ""
         return self.optional("gomill-explain_last_move") or ""
 
     def cpu_time(self) -> float | None:
         """Return the CPU seconds that the engine itself reports, or None."""
-        if self._known is None or not self.knows("gomill-cpu_time"):
-            return None
         try:
             return float(self.optional("gomill-cpu_time") or "")
         except ValueError:

@@ -30,6 +30,11 @@ def _seconds(seconds: float) -> str:
     return f"{seconds:.{3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1}f}s"
 
 
+def player_name(record: GameRecord, index: int) -> str:
+    """Return the name of a player, or else its code, on one line."""
+    return one_line(record.names[index]) or one_line(record.codes[index]) or "?"
+
+
 def assignments(values: Mapping[str, Any]) -> str:
     """Return "a=1, b=0.5"."""
     return one_line(", ".join(f"{name}={value}" for name, value in values.items()), 10_000)

@@ -276,8 +276,8 @@ if HAVE_COZY:
 
 #: A FEN whose fields are in their usual form.
 _PLAIN = re.compile(
-    r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb] (-|(?! )K?Q?k?q?) (?:-|[a-h][36])"
-    r" [0-9]{1,2} [1-9][0-9]{0,3}"
+    r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb]"
+    r" (-|(?! )K?Q?k?q?) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
 )
 
 

@@ -180,13 +180,13 @@ class GoGame(Game):
         black, white = self.area_score()
         return black - white - komi - compensation
 
-    def stones(self) -> tuple[frozenset[str], frozenset[str]]:
+    def stones(self) -> tuple[set[str], set[str]]:
         """Return the vertices of Black's and White's stones."""
         found: tuple[set[str], set[str]] = (set(), set())
         for p, chain in enumerate(self._at):
             if chain is not None:
                 found[chain.colour].add(self._geometry.names[p])
-        return frozenset(found[0]), frozenset(found[1])
+        return found
 
     @property
     def ko(self) -> str | None:

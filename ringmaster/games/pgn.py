@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ringmaster.games.annotations import assignments, note_lines, search_summary
+from ringmaster.games.annotations import assignments, note_lines, player_name, search_summary
 from ringmaster.games.text import one_line, shown
 from ringmaster.model.record import GameRecord
 
@@ -75,13 +75,13 @@ def write_pgn(record: GameRecord) -> str:
 
 def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, str]]:
     """Yield the seven tag roster, then the others that have a value."""
-    yield "Event", record.event or "?"
+    yield "Event", one_line(record.event) or "?"
     yield "Site", "?"
     known = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date)
     yield "Date", record.date.replace("-", ".") if known else "????.??.??"
-    yield "Round", record.game_id or "?"
+    yield "Round", one_line(record.game_id) or "?"
     for i, side in enumerate(_SIDES):
-        yield side, record.names[i] or record.codes[i] or "?"
+        yield side, player_name(record, i)
     yield "Result", result
     if record.opening.fen is not None:
         yield "SetUp", "1"

@@ -8,7 +8,13 @@ parses whatever an engine calls itself or says of its moves.
 from __future__ import annotations
 
 from ringmaster import __version__
-from ringmaster.games.annotations import assignments, note_lines, reason_line, search_summary
+from ringmaster.games.annotations import (
+    assignments,
+    note_lines,
+    player_name,
+    reason_line,
+    search_summary,
+)
 from ringmaster.games.text import lines, one_line
 from ringmaster.games.vertices import parse_vertex
 from ringmaster.model.record import GameRecord, MoveRecord
@@ -44,14 +50,14 @@ def _root(record: GameRecord) -> str:
     if record.setup:
         head.append("AB" + "".join(f"[{_point(vertex, size)}]" for vertex in record.setup))
     simple = (
-        ("PB", record.names[0] or record.codes[0]),
-        ("PW", record.names[1] or record.codes[1]),
-        ("EV", record.event),
-        ("GN", record.game_id),
-        ("DT", record.date),
-        ("RE", record.score or "?"),
+        ("PB", player_name(record, 0)),
+        ("PW", player_name(record, 1)),
+        ("EV", one_line(record.event)),
+        ("GN", one_line(record.game_id)),
+        ("DT", one_line(record.date)),
+        ("RE", one_line(record.score) or "?"),
     )
-    head += [f"{name}[{_quoted(one_line(text))}]" for name, text in simple if text]
+    head += [f"{name}[{_quoted(text)}]" for name, text in simple if text]
     return "\n".join([*head, f"C[{_quoted(_root_comment(record))}]"])
 
 

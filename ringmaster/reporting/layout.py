@@ -60,13 +60,23 @@ class Line:
     filled: int = 0
 
 
-# What a section is cut down to, first gently in this order, then hard: results
-# first, then games in progress, then tables.
-_ORDER = ("description", "results", "running", "report", "warnings")
-_GENTLE = {"description": 0, "results": 3, "running": 3, "report": 4, "warnings": 3}
-_HARD = {"description": 0, "results": 0, "running": 0, "report": 1, "warnings": 0}
+# Which section is cut down to how many lines, one after the other until all fits:
+# results first, then games in progress, then tables.
+_CUTS = (
+    ("description", 0),
+    ("results", 3),
+    ("running", 3),
+    ("results", 0),
+    ("report", 8),
+    ("running", 0),
+    ("report", 1),
+    ("warnings", 0),
+    ("report", 0),
+)
 _BAR_WIDTH = 40
 _LEAST_BAR = 10
+# A bar grows and shrinks in these steps, not with every digit beside it.
+_BAR_STEP = 5
 
 
 def compose(view: View, estimate: Estimate, now: float, columns: int, rows: int) -> list[Line]:
@@ -120,17 +130,24 @@ def _fit(sections: dict[str, list[Line]], titles: dict[str, str], room: int) -> 
                 used += len(lines) + 1 + (name in titles)
         return used - room
 
-    for least in (_GENTLE, _HARD):
-        for name in _ORDER:
-            over = excess()
-            if over <= 0:
-                return
-            lines = sections[name]
-            if len(lines) > least[name]:
-                sections[name] = _shorten(name, lines, max(least[name], len(lines) - over))
+    report = sections["report"]
+    for name, least in _CUTS:
+        over = excess()
+        if over <= 0:
+            break
+        lines = sections[name]
+        if len(lines) > least:
+            sections[name] = _shorten(name, lines, max(least, len(lines) - over))
+    # a section that vanished took its title along: give the lines to the tables
+    spare = -excess()
+    kept = len(sections["report"])
+    if spare > 0 and 0 < kept < len(report):
+        sections["report"] = _shorten("report", report, min(kept + spare, len(report)))
 
 
 def _shorten(name: str, lines: list[Line], count: int) -> list[Line]:
+    if count >= len(lines):
+        return lines
     if name == "results":
         return lines[len(lines) - count :]
     if count == 0:
@@ -169,6 +186,7 @@ def describe_progress(progress: Progress, estimate: Estimate) -> str:
 def _progress(progress: Progress, estimate: Estimate, columns: int) -> Line:
     text = describe_progress(progress, estimate)
     length = min(_BAR_WIDTH, columns - width(text) - 2)
+    length -= length % _BAR_STEP
     if not progress.total or length < _LEAST_BAR:
         return Line(text)
     filled = length * min(progress.completed, progress.total) // progress.total
@@ -198,5 +216,3 @@ def _running(view: View, columns: int) -> list[Line]:
         # the column of times stays in place while names of other lengths come and go
         lines.append(Line(pad(cut(left, room), min(room, 50)) + "  " + right if right else left))
     return lines
-
-

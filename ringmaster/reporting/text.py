@@ -27,7 +27,16 @@ _PLAIN = re.compile(r"[ -~]*\Z")
 _MARKS_PER_LETTER = 3
 
 _ASCII_FORMS = str.maketrans(
-    {ELLIPSIS: "...", "–": "-", "—": "-", "━": "#", "╸": "#", "─": "-", "±": "+/-", REPLACEMENT: "?"}
+    {
+        ELLIPSIS: "...",
+        "–": "-",
+        "—": "-",
+        "━": "#",
+        "╸": "#",
+        "─": "-",
+        "±": "+/-",
+        REPLACEMENT: "?",
+    }
 )
 
 

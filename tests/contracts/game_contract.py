@@ -89,12 +89,15 @@ class GameContract:
             for move in self.moves_to_try(game, rng):
                 side, moves, position = game.to_move, list(game.moves), game.position()
                 ending = game.ending()
+                refusal = None
                 try:
                     game.play(move)
                 except IllegalMove as error:
-                    assert error.move == move
-                    assert error.position == position
-                    assert error.reason
+                    refusal = error
+                if refusal is not None:
+                    assert refusal.move == move
+                    assert refusal.position == position
+                    assert refusal.reason
                     assert game.to_move == side
                     assert game.moves == moves
                     assert game.position() == position

@@ -1,0 +1,205 @@
+"""Ctrl-X on the controlling terminal, while standard input and output may be
+anything.  What is done about it is left to the main loop.
+
+The terminal is changed only while the process is in its foreground: line
+editing and echo are off, so that a key arrives at once and leaves no mark;
+Ctrl-C and Ctrl-Z work as ever.  It is given back on leaving, on Ctrl-Z and on
+any exception.  A process that is killed with SIGKILL cannot give it back; an
+interactive shell does so itself.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
+from typing import Any
+
+try:
+    import termios
+except ImportError:  # not a POSIX system
+    termios = None  # type: ignore[assignment]
+
+CTRL_X = b"\x18"
+_TERMINAL = "/dev/tty"
+
+
+class KeyWatcher:
+    """Watches for Ctrl-X; a context manager, to be entered in the main thread.
+
+    on_suspend  called before the process stops for Ctrl-Z
+    on_resume   called when it goes on, in the foreground or not
+
+    Where there is no terminal, no termios, or another thread enters, there is
+    nothing to watch and `fileno` is None; nothing raises.
+    """
+
+    def __init__(
+        self,
+        on_suspend: Callable[[], None] | None = None,
+        on_resume: Callable[[], None] | None = None,
+    ) -> None:
+        self._on_suspend = on_suspend
+        self._on_resume = on_resume
+        self._fd: int | None = None
+        self._saved: list[Any] | None = None
+        self._handlers: dict[int, Any] = {}
+        self._suspended = False
+        self._stop = False
+
+    def __enter__(self) -> KeyWatcher:
+        if termios is None or threading.current_thread() is not threading.main_thread():
+            return self
+        try:
+            # a description of its own: O_NONBLOCK must not reach the shell's
+            self._fd = os.open(_TERMINAL, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError:
+            return self
+        try:
+            self._handle(signal.SIGTSTP, self._stopped)
+            self._handle(signal.SIGCONT, self._continued)
+            self._take_terminal()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the terminal and the signals back; idempotent."""
+        try:
+            self._give_terminal_back()
+        finally:
+            for number, handler in self._handlers.items():
+                signal.signal(number, handler)
+            self._handlers.clear()
+            self._hang_up()
+
+    def fileno(self) -> int | None:
+        """Return what to wait for, for the next wait only: None while there is
+        no terminal or the process is in its background, as there a key is
+        somebody else's."""
+        if not self._in_foreground():
+            # whoever has the terminal now sets it up for itself
+            self._saved = None
+            return None
+        if self._saved is None:
+            # `fg` for a job that ran on in the background sends no SIGCONT
+            self._take_terminal()
+        return None if self._saved is None else self._fd
+
+    def stop_requested(self) -> bool:
+        """Whether Ctrl-X has been pressed, now or before; never blocks."""
+        fd = self.fileno()
+        if fd is not None:
+            with _without_job_control():
+                self._read(fd)
+        return self._stop
+
+    def _read(self, fd: int) -> None:
+        try:
+            keys = os.read(fd, 1024)
+        except (BlockingIOError, InterruptedError):
+            return
+        except OSError:
+            # EIO: the terminal has hung up, or was taken away just now
+            if self._in_foreground():
+                self._hang_up()
+            return
+        if not keys:
+            self._hang_up()
+        elif CTRL_X in keys:
+            self._stop = True
+
+    def _in_foreground(self) -> bool:
+        if self._fd is None:
+            return False
+        try:
+            return os.tcgetpgrp(self._fd) == os.getpgrp()
+        except OSError:
+            return False
+
+    def _take_terminal(self) -> None:
+        if self._fd is None or not self._in_foreground():
+            return
+        editing = termios.ICANON | termios.ECHO
+        with _without_job_control():
+            try:
+                mode = termios.tcgetattr(self._fd)
+                if self._saved is None or mode[3] & editing:
+                    # after SIGSTOP and `fg` it is the shell's mode again, after
+                    # a SIGCONT from nowhere still our own
+                    self._saved = termios.tcgetattr(self._fd)
+                mode[3] &= ~editing
+                # at least one byte: an empty read then means that it hung up
+                mode[6][termios.VMIN] = 1
+                mode[6][termios.VTIME] = 0
+                termios.tcsetattr(self._fd, termios.TCSANOW, mode)
+            except termios.error:
+                self._saved = None
+
+    def _give_terminal_back(self) -> None:
+        saved, self._saved = self._saved, None
+        # in the background it is another's to set up, and the shell has done so
+        if saved is None or self._fd is None or not self._in_foreground():
+            return
+        with _without_job_control():
+            try:
+                termios.tcsetattr(self._fd, termios.TCSANOW, saved)
+            except termios.error:
+                pass
+
+    def _hang_up(self) -> None:
+        self._saved = None
+        if self._fd is not None:
+            fd, self._fd = self._fd, None
+            os.close(fd)
+
+    def _handle(self, number: int, handler: Callable[[int, FrameType | None], None]) -> None:
+        # a shell without job control has it ignored, and so it stays
+        if signal.getsignal(number) not in (signal.SIG_IGN, None):
+            self._handlers[number] = signal.signal(number, handler)
+
+    def _stopped(self, number: int, frame: FrameType | None) -> None:
+        self._give_terminal_back()
+        self._suspended = True
+        if self._on_suspend is not None:
+            self._on_suspend()
+        signal.signal(signal.SIGTSTP, self._handlers.get(signal.SIGTSTP, signal.SIG_DFL))
+        os.kill(os.getpid(), signal.SIGTSTP)
+        # here the process stops, unless its group is orphaned
+        if signal.SIGTSTP in self._handlers:
+            signal.signal(signal.SIGTSTP, self._stopped)
+        self._go_on()
+
+    def _continued(self, number: int, frame: FrameType | None) -> None:
+        self._go_on()
+
+    def _go_on(self) -> None:
+        self._take_terminal()
+        if self._suspended:
+            self._suspended = False
+            if self._on_resume is not None:
+                self._on_resume()
+
+
+@contextmanager
+def _without_job_control() -> Iterator[None]:
+    """Have a terminal call fail rather than stop the process, should it have
+    been moved to the background at this very moment."""
+    stopping = {signal.SIGTTIN, signal.SIGTTOU}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)

@@ -1,0 +1,248 @@
+"""The display on a terminal: redrawn in place a few times a second by rich.
+What the lines say is `layout.py`'s."""
+
+from __future__ import annotations
+
+import io
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, TextIO, cast
+
+from ringmaster.reporting.layout import Line, View, compose
+from ringmaster.reporting.live import LINE_LIMIT, Clock, Display
+from ringmaster.reporting.rate import RateMeter
+from ringmaster.reporting.text import printable, sanitise
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+#: Seconds between two drawings at least …
+INTERVAL = 0.125
+#: … and at most, as times go on while no game ends.
+LONGEST = 1.0
+# Messages kept while nothing can be drawn.
+_KEPT = 1000
+# A terminal that claims less is lying or of no use.
+_LEAST_COLUMNS, _LEAST_ROWS = 10, 2
+
+_STYLES = {"": "", "heading": "bold", "bar": "", "dim": "dim", "warning": "yellow"}
+
+
+class TerminalDisplay(Display):
+    """A screenful that is redrawn in place; messages scroll away above it.
+
+    Nothing is drawn while the process is in the background, and nothing of the
+    screenful is left after `close`.
+    """
+
+    def __init__(
+        self,
+        stream: TextIO,
+        *,
+        clock: Clock = time.monotonic,
+        size: Callable[[], tuple[int, int]] | None = None,
+    ) -> None:
+        """size  returns (columns, rows); by default that of the stream's terminal"""
+        self._screen = Screen(stream)
+        self._clock = clock
+        self._size = size or self._terminal_size
+        self._due = 0.0
+        self._drawn = 0.0
+        self._wanted = False
+        self._busy = False
+        self._messages: deque[tuple[str, str]] = deque(maxlen=_KEPT)
+        self._meter: RateMeter | None = None
+        self._console: Console | None = None
+        self._live: Live | None = None
+        self._last_size = (0, 0)
+
+    def update(self, build: Callable[[], View]) -> None:
+        now = self._clock()
+        if now < self._due:
+            self._wanted = True
+            return
+        self._due = now + INTERVAL
+        self._drawn = now
+        self._wanted = False
+        if not self._screen.is_ours():
+            return
+        view = build()
+        progress, count = view.progress, view.completed_this_run
+        if self._meter is None:
+            self._meter = RateMeter(view.started)
+        self._meter.sample(now, count)
+        remaining = None if progress.total is None else progress.total - progress.completed
+        estimate = self._meter.estimate(now, count, remaining)
+        columns, rows = self._size()
+        columns, rows = max(columns, _LEAST_COLUMNS), max(rows, _LEAST_ROWS)
+        # the last row stays free: a full one scrolls some terminals
+        lines = compose(view, estimate, now, columns, rows - 1)
+        self._busy = True
+        try:
+            self._draw(lines, columns, rows)
+        finally:
+            self._busy = False
+
+    def next_update(self) -> float | None:
+        due = self._due if self._wanted or self._messages else self._drawn + LONGEST
+        return max(0.0, due - self._clock())
+
+    def result(self, line: str) -> None:
+        pass
+
+    def message(self, line: str) -> None:
+        self._messages.append((line, ""))
+
+    def warning(self, line: str) -> None:
+        self._messages.append((line, "warning"))
+
+    def suspend(self) -> None:
+        if self._live is not None and not self._busy:
+            self._live.stop()
+            self._live = None
+        else:
+            # a signal came in the middle of a drawing, which goes on afterwards
+            self._screen.show_cursor()
+
+    def resume(self) -> None:
+        self._due = 0.0
+
+    def close(self) -> None:
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+        if self._messages:
+            self._print_messages(self._get_console())
+
+    def _get_console(self) -> Console:
+        if self._console is None:
+            from rich.console import Console
+
+            self._console = Console(
+                file=cast(IO[str], self._screen),
+                force_terminal=True,
+                highlight=False,
+                markup=False,
+                emoji=False,
+                legacy_windows=False,
+            )
+        return self._console
+
+    def _draw(self, lines: list[Line], columns: int, rows: int) -> None:
+        from rich.console import Group
+        from rich.live import Live
+
+        console = self._get_console()
+        # one write for everything, or the screen would flicker
+        with console:
+            if self._live is not None and self._last_size != (columns, rows):
+                # the terminal may have wrapped the old lines, so how far up
+                # they reach now cannot be known
+                self._live.stop()
+                self._live = None
+                console.clear()
+            self._last_size = (columns, rows)
+            console.size = (columns, rows)
+            group = Group(*map(_render, lines))
+            if self._live is None:
+                self._live = Live(
+                    group,
+                    console=console,
+                    auto_refresh=False,
+                    redirect_stdout=False,
+                    redirect_stderr=False,
+                    transient=True,
+                    vertical_overflow="crop",
+                )
+                self._live.start()
+            self._print_messages(console)
+            self._live.update(group, refresh=True)
+
+    def _print_messages(self, console: Console) -> None:
+        from rich.text import Text
+
+        while self._messages:
+            text, style = self._messages.popleft()
+            for line in text.splitlines():
+                console.print(Text(sanitise(line, LINE_LIMIT), style=_STYLES[style]))
+
+    def _terminal_size(self) -> tuple[int, int]:
+        return self._screen.size()
+
+
+def _render(line: Line) -> Text:
+    from rich.text import Text
+
+    text = Text(line.text, style=_STYLES[line.style], no_wrap=True, overflow="crop")
+    if line.style == "bar":
+        length = len(line.text) - len(line.text.lstrip("━"))
+        text.stylize("green", 0, line.filled)
+        text.stylize("bright_black", line.filled, length)
+    return text
+
+
+class Screen(io.TextIOBase):
+    """A terminal's stream as rich wants it: each write is one synchronised
+    update, and a terminal that is gone is no error."""
+
+    # DEC private mode 2026; terminals without it ignore it
+    _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._broken = False
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return getattr(self._stream, "encoding", None) or "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def write(self, text: str) -> int:
+        if text:
+            self._put(f"{self._BEGIN}{printable(text, self.encoding)}{self._END}")
+        return len(text)
+
+    def flush(self) -> None:
+        pass
+
+    def show_cursor(self) -> None:
+        """Make the cursor visible."""
+        self._put("\x1b[?25h")
+
+    def is_ours(self) -> bool:
+        """Whether the process may draw: it is not in the background of the
+        terminal, and the terminal is still there."""
+        if self._broken:
+            return False
+        try:
+            return os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()
+        except (OSError, ValueError, AttributeError):
+            # not our controlling terminal, so there is no background
+            return True
+
+    def size(self) -> tuple[int, int]:
+        """Return (columns, rows)."""
+        try:
+            size = os.get_terminal_size(self._stream.fileno())
+        except (OSError, ValueError):
+            return 80, 24
+        # a new pseudo-terminal may say 0 x 0
+        return size.columns or 80, size.lines or 24
+
+    def _put(self, text: str) -> None:
+        if self._broken:
+            return
+        try:
+            self._stream.write(text)
+            self._stream.flush()
+        except (OSError, ValueError):
+            self._broken = True

@@ -1,0 +1,74 @@
+"""Makes controlfiles/openings.epd: short, varied, balanced chess openings.
+
+Each opening is a random walk from the initial position: at every ply one of the
+moves that the engine rates within MARGIN centipawns of the best is taken, so the
+positions are such as occur in games.  A position is kept if a deeper search finds
+it balanced and it differs from all kept before.  One thread and a cleared hash
+before every search make the output the same for the same seed and engine version.
+
+    python scripts/make_openings.py --engine stockfish > controlfiles/openings.epd
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+
+import chess
+import chess.engine
+
+MARGIN = 70
+CHOICES = 8
+WALK = chess.engine.Limit(depth=8)
+CHECK = chess.engine.Limit(depth=14)
+
+
+def candidates(engine: chess.engine.SimpleEngine, board: chess.Board) -> list[chess.Move]:
+    """Return the moves that are at most MARGIN centipawns worse than the best."""
+    lines = engine.analyse(board, WALK, multipv=CHOICES, game=object())
+    scores = [line["score"].relative.score(mate_score=100_000) for line in lines]
+    return [
+        line["pv"][0]
+        for line, score in zip(lines, scores, strict=True)
+        if score >= scores[0] - MARGIN
+    ]
+
+
+def walk(engine: chess.engine.SimpleEngine, rng: random.Random, plies: int) -> chess.Board:
+    """Return the position after `plies` random good moves."""
+    board = chess.Board()
+    for _ in range(plies):
+        board.push(rng.choice(sorted(candidates(engine, board), key=str)))
+    return board
+
+
+def main() -> None:
+    """Print the openings, one EPD line each."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--engine", default="stockfish", help="UCI engine that judges")
+    parser.add_argument("--count", type=int, default=500, help="openings to make")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--max-score", type=int, default=60, help="centipawns, either side")
+    arguments = parser.parse_args()
+
+    rng = random.Random(arguments.seed)
+    seen: set[str] = set()
+    with chess.engine.SimpleEngine.popen_uci(arguments.engine) as engine:
+        engine.configure({"Threads": 1})
+        while len(seen) < arguments.count:
+            board = walk(engine, rng, rng.choice((6, 8)))
+            epd = board.epd()
+            if epd in seen or board.is_check() or board.is_game_over():
+                continue
+            score = engine.analyse(board, CHECK, game=object())["score"].relative
+            if abs(score.score(mate_score=100_000)) > arguments.max_score:
+                continue
+            seen.add(epd)
+            print(f'{epd} id "demo.{len(seen):03d}";')
+            if len(seen) % 50 == 0:
+                print(f"{len(seen)} openings", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

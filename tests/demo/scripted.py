@@ -1,0 +1,39 @@
+"""A console without a process: lines are given, what is written is kept."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+
+class ScriptedConsole:
+    """A Console whose input is a list.
+
+    lines    what `read` and `read_nowait` return, in order; None in it is a
+             moment at which nothing has arrived yet
+    written  what the engine wrote itself
+    """
+
+    def __init__(self, lines: Iterable[str | None] = ()) -> None:
+        self.lines: deque[str | None] = deque(lines)
+        self.written: list[str] = []
+
+    def read(self) -> str | None:
+        while self.lines:
+            line = self.lines.popleft()
+            if line is not None:
+                return line
+        return None
+
+    def read_nowait(self) -> str | None:
+        return self.lines.popleft() if self.lines else None
+
+    @property
+    def at_end(self) -> bool:
+        return not self.lines
+
+    def unread(self, lines: Iterable[str]) -> None:
+        self.lines.extendleft(reversed(list(lines)))
+
+    def write(self, lines: Iterable[str]) -> None:
+        self.written += lines

@@ -1,0 +1,303 @@
+from __future__ import annotations
+
+import dataclasses
+import io
+import random
+from typing import Any
+
+import chess
+import chess.pgn
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.games.pgn import write_pgn
+from ringmaster.games.text import one_line
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.record import GameRecord, MoveRecord
+
+anything = st.text(st.characters(), max_size=60)
+hostile = st.text('"\\]{}[%;()$!?*\n\r\t \0\x1b\x85\u2028\u202e\ud800aé1', max_size=120)
+
+
+def uci(text: str) -> tuple[MoveRecord, ...]:
+    return tuple(MoveRecord(move, i % 2) for i, move in enumerate(text.split()))
+
+
+RECORD = GameRecord(
+    game_id="0_012",
+    event="tune",
+    date="2024-03-09",
+    codes=("alpha", "beta"),
+    names=("Glaurung 2.2", "beta"),
+    settings=GameSettings("chess"),
+    opening=Opening(),
+    moves=uci("f2f3 e7e5 g2g4 d8h4"),
+    score="0-1",
+    reason="mate",
+)
+
+
+def record(**changes: Any) -> GameRecord:
+    return dataclasses.replace(RECORD, **changes)
+
+
+def parse(text: str) -> chess.pgn.Game:
+    """Read the one game of `text`, which must be without fault and alone."""
+    handle = io.StringIO(text)
+    game = chess.pgn.read_game(handle)
+    assert game is not None
+    assert game.errors == []
+    assert chess.pgn.read_game(handle) is None
+    return game
+
+
+def moves(game: chess.pgn.Game) -> list[str]:
+    return [move.uci() for move in game.mainline_moves()]
+
+
+def comments(text: str) -> list[str]:
+    return [" ".join(node.comment.split()) for node in parse(text).mainline()]
+
+
+def test_a_record_reads_back() -> None:
+    game = parse(write_pgn(RECORD))
+    headers = list(game.headers.items())
+    assert headers[:7] + sorted(headers[7:]) == [
+        ("Event", "tune"),
+        ("Site", "?"),
+        ("Date", "2024.03.09"),
+        ("Round", "0_012"),
+        ("White", "Glaurung 2.2"),
+        ("Black", "beta"),
+        ("Result", "0-1"),
+        ("PlyCount", "4"),
+        ("Termination", "normal"),
+        ("TimeControl", "-"),
+    ]
+    assert moves(game) == ["f2f3", "e7e5", "g2g4", "d8h4"]
+
+
+def test_the_text_is_as_the_field_writes_it() -> None:
+    full = record(
+        moves=(
+            MoveRecord("f2f3", 0),
+            MoveRecord("e7e5", 1, seconds=0.52, score=31, depth=12),
+            MoveRecord("g2g4", 0, seconds=1.25, mate=-1, depth=3),
+            MoveRecord("d8h4", 1, seconds=0.004, mate=1),
+        ),
+        opening=Opening(moves=("f2f3",), source="book.epd:1"),
+    )
+    head, movetext = write_pgn(full).split("\n\n", 1)
+    assert head.startswith('[Event "tune"]\n[Site "?"]\n[Date "2024.03.09"]\n')
+    assert movetext == (
+        "1. f3 {book} 1... e5 {+0.31/12 0.52s} 2. g4 {-M1/3 1.25s} 2... Qh4# {+M1\n"
+        "0.004s} {Black mates} 0-1\n\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("move", "expected"),
+    [
+        ({}, ""),
+        ({"score": 0, "depth": 1}, "0.00/1"),
+        ({"score": -250, "seconds": 12.345}, "-2.50 12.3s"),
+        ({"score": 7}, "+0.07"),
+        ({"mate": 5, "score": 9999, "depth": 20, "seconds": 0.0}, "+M5/20 0.000s"),
+        ({"mate": 0}, "-M0"),
+        ({"depth": 5, "seconds": 9.999}, "10.0s"),
+        ({"seconds": 0.0996}, "0.10s"),
+        ({"seconds": 2.0, "comment": "I like {this}\nmove"}, "2.00s, I like (this) move"),
+        ({"comment": "why not"}, "why not"),
+    ],
+)
+def test_move_comments_hold_score_depth_and_time(move: dict[str, Any], expected: str) -> None:
+    text = write_pgn(record(moves=(MoveRecord("e2e4", 0, **move), MoveRecord("e7e5", 1))))
+    assert comments(text)[0] == expected
+
+
+@pytest.mark.parametrize(
+    ("score", "reason", "termination", "comment"),
+    [
+        ("1-0", "mate", "normal", "White mates"),
+        ("0-1", "resignation", "normal", "White resigns"),
+        ("1-0", "time", "time forfeit", "Black loses on time"),
+        ("0-1", "illegal move", "rules infraction", "White makes an illegal move"),
+        ("1-0", "refused", "rules infraction", "Black refuses a command"),
+        ("1-0", "claim", "normal", "White wins: claim"),
+        ("1/2-1/2", "stalemate", "normal", "Draw by stalemate"),
+        ("1/2-1/2", "repetition", "normal", "Draw by threefold repetition"),
+        ("1/2-1/2", "50 moves", "normal", "Draw by the 50-move rule"),
+        ("1/2-1/2", "material", "normal", "Draw by insufficient material"),
+        ("1/2-1/2", "move limit", "adjudication", "Draw by the move limit"),
+        ("*", "crash", "abandoned", "Void game: an engine crashes"),
+        ("*", "hang", "abandoned", "Void game: an engine hangs"),
+        ("*", "protocol", "abandoned", "Void game: an engine breaks the protocol"),
+        ("*", "start", "abandoned", "Void game: an engine does not start"),
+        ("*", "", "normal", "No result"),
+        ("?", "odd", "normal", "No result: odd"),
+    ],
+)
+def test_the_last_comment_says_why_the_game_ended(
+    score: str, reason: str, termination: str, comment: str
+) -> None:
+    text = write_pgn(record(score=score, reason=reason, moves=uci("e2e4 e7e5")))
+    game = parse(text)
+    assert game.headers["Result"] == (score if score != "?" else "*")
+    assert game.headers["Termination"] == termination
+    assert comments(text)[-1] == comment
+
+
+def test_detail_and_notes_follow_the_reason() -> None:
+    text = write_pgn(
+        record(
+            score="0-1",
+            reason="time",
+            detail="alpha used 3.2 s\nwith 1.0 s left",
+            notes=("a note", "", "two\nlines"),
+            moves=uci("e2e4 e7e5"),
+        )
+    )
+    last = "White loses on time (alpha used 3.2 s with 1.0 s left); a note; two lines"
+    assert comments(text)[-1] == last
+
+
+def test_a_start_position_is_in_the_tags_and_numbers_the_moves() -> None:
+    fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 17"
+    played = (MoveRecord("c7c5", 1), MoveRecord("g1f3", 0))
+    text = write_pgn(record(opening=Opening(fen=fen), moves=played, score="*", reason=""))
+    game = parse(text)
+    assert game.headers["FEN"] == fen
+    assert game.headers["SetUp"] == "1"
+    assert moves(game) == ["c7c5", "g1f3"]
+    assert "\n\n17... c5 18. Nf3 {" in text
+
+
+def test_only_the_moves_of_the_opening_are_marked_as_book() -> None:
+    opening = Opening(moves=("e2e4", "e7e5"))
+    text = write_pgn(record(opening=opening, moves=uci("e2e4 e7e5 g1f3 b8c6"), score="*"))
+    assert comments(text)[:3] == ["book", "book", ""]
+
+
+def test_time_controls_and_parameters_have_tags() -> None:
+    full = record(
+        time_controls=("10+0.1", "10+0.1"),
+        parameters=({"weight": 0.5, "n": 3}, {"name": 'a "b" \\'}),
+    )
+    headers = parse(write_pgn(full)).headers
+    assert headers["TimeControl"] == "10+0.1"
+    assert headers["WhiteParameters"] == "weight=0.5, n=3"
+    # python-chess leaves the quoting of tags as it is.
+    assert headers["BlackParameters"] == r"name=a \"b\" \\"
+    headers = parse(write_pgn(record(time_controls=("40/60", "")))).headers
+    assert "TimeControl" not in headers
+    assert headers["WhiteTimeControl"] == "40/60"
+    assert headers["BlackTimeControl"] == "-"
+
+
+def test_missing_texts_become_question_marks_or_codes() -> None:
+    bare = record(event="", date="yesterday", game_id=" ", names=("\n", ""))
+    headers = parse(write_pgn(bare)).headers
+    assert headers["Event"] == "?"
+    assert headers["Date"] == "????.??.??"
+    assert headers["Round"] == "?"
+    assert headers["White"] == "alpha"
+
+
+def test_a_game_without_moves_is_a_record_too() -> None:
+    text = write_pgn(record(moves=(), score="*", reason="crash"))
+    assert moves(parse(text)) == []
+    assert text.endswith("\n\n{Void game: an engine crashes} *\n\n")
+
+
+@pytest.mark.parametrize("bad", ["e2e5", "0000", "resign", "", "e9e9", "P@e4", "e1}e2"])
+def test_a_move_that_is_not_legal_ends_the_record_with_a_comment(bad: str) -> None:
+    text = write_pgn(record(moves=(*uci("e2e4 e7e5"), MoveRecord(bad, 0)), score="*"))
+    game = parse(text)
+    assert moves(game) == ["e2e4", "e7e5"]
+    assert game.headers["PlyCount"] == "2"
+    assert f"The move {bad.replace('}', ')')!r} is not legal here" in comments(text)[-1]
+
+
+def test_a_start_position_that_cannot_be_read_is_said_in_a_comment() -> None:
+    text = write_pgn(record(opening=Opening(fen="nonsense"), score="*"))
+    assert "{The opening cannot be shown:" in text
+
+
+def test_castling_promotion_and_en_passant_have_their_san() -> None:
+    played = uci("e2e4 a7a6 e4e5 d7d5 e5d6 a6a5 d6c7 a5a4 c7b8q a4a3 g1f3 a3b2 f1e2 b2c1n e1g1")
+    text = write_pgn(record(moves=played, score="*"))
+    for san in ("exd6", "cxb8=Q", "bxc1=N", "O-O"):
+        assert f" {san} " in text.replace("\n", " ")
+    assert moves(parse(text)) == [move.move for move in played]
+
+
+def test_lines_have_at_most_79_characters_and_hide_nothing() -> None:
+    rng = random.Random(1)
+    nasty = ("%", "%hidden", "[Event", '"x"]', ";rest", "x" * 200, "{", "}", "ordinary", "1-0")
+    board, played = chess.Board(), []
+    for i in range(120):
+        move = rng.choice(list(board.legal_moves))
+        board.push(move)
+        comment = " ".join(rng.choice(nasty) for _ in range(rng.randrange(12)))
+        played.append(MoveRecord(move.uci(), i % 2, seconds=i / 7, comment=comment))
+    text = write_pgn(record(moves=tuple(played), score="*"))
+    movetext = text.split("\n\n")[1].split("\n")
+    assert all(0 < len(line) <= 79 for line in movetext)
+    assert not any(line[0] in "%[;" for line in movetext)
+    assert moves(parse(text)) == [move.move for move in played]
+    assert "%hidden" in text
+
+
+def test_a_record_of_another_game_is_refused() -> None:
+    with pytest.raises(ValueError, match="PGN records are for chess, not for go"):
+        write_pgn(record(settings=GameSettings("go")))
+
+
+@given(*[anything | hostile] * 6)
+@settings(max_examples=100, deadline=None)
+def test_no_text_breaks_a_record(
+    name: str, event: str, comment: str, note: str, reason: str, value: str
+) -> None:
+    full = record(
+        names=(name, "beta"),
+        event=event,
+        game_id=event,
+        reason=reason,
+        detail=note,
+        notes=(note,),
+        parameters=({name: value}, {}),
+        time_controls=(value, value),
+        moves=tuple(dataclasses.replace(move, comment=comment) for move in RECORD.moves),
+    )
+    text = write_pgn(full)
+    text.encode()
+    game = parse(text)
+    assert moves(game) == [move.move for move in RECORD.moves]
+    assert game.headers["Result"] == "0-1"
+    quoted = one_line(name).replace("\\", "\\\\").replace('"', '\\"')
+    assert game.headers["White"] == (quoted or "alpha")
+    said = one_line(comment).replace("{", "(").replace("}", ")").split()
+    assert "".join(comments(text)[0].split()) == "".join(said)
+
+
+@given(st.integers(0, 1 << 32))
+@settings(max_examples=15, deadline=None)
+def test_random_games_read_back_move_for_move(seed: int) -> None:
+    rng = random.Random(seed)
+    board = chess.Board()
+    for _ in range(rng.randrange(16)):
+        board.push(rng.choice(list(board.legal_moves)))
+    fen, played = board.fen(), []
+    for _ in range(rng.randrange(100)):
+        legal = list(board.legal_moves)
+        if not legal:
+            break
+        move = rng.choice(legal)
+        played.append(MoveRecord(move.uci(), 0 if board.turn else 1, seconds=rng.random()))
+        board.push(move)
+    score = rng.choice(("1-0", "0-1", "1/2-1/2", "*"))
+    game = parse(write_pgn(record(opening=Opening(fen=fen), moves=tuple(played), score=score)))
+    assert moves(game) == [move.move for move in played]
+    assert game.headers["Result"] == score
+    assert game.board().fen() == fen

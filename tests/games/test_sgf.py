@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sgfmill import sgf
+
+from ringmaster.games.sgf import write_sgf
+from ringmaster.games.text import lines, one_line
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.record import GameRecord, MoveRecord
+
+KNOWN = {"FF", "GM", "CA", "AP", "SZ", "KM", "PB", "PW", "EV", "GN", "DT", "RE", "C"}
+
+anything = st.text(st.characters(), max_size=60)
+hostile = st.text("\\]:[;)(\n\r\t \0\x1b\x85\u2028\u202e\ud800aé", max_size=12)
+
+RECORD = GameRecord(
+    game_id="0_012",
+    event="tune",
+    date="2024-03-09",
+    codes=("alpha", "beta"),
+    names=("GNU Go 3.8", "beta"),
+    settings=GameSettings("go", board_size=9, komi=7.5),
+    opening=Opening(),
+    moves=(
+        MoveRecord("E5", 0, seconds=0.52, comment="tengen"),
+        MoveRecord("A9", 1, seconds=0.004),
+        MoveRecord("pass", 0),
+        MoveRecord("pass", 1),
+    ),
+    score="B+3.5",
+    reason="score",
+    descriptions=("GNU Go 3.8\nlevel 10", ""),
+)
+
+
+def record(**changes: Any) -> GameRecord:
+    return dataclasses.replace(RECORD, **changes)
+
+
+def parse(text: str) -> sgf.Sgf_game:
+    game = sgf.Sgf_game.from_bytes(text.encode())
+    assert game.get_charset() == "UTF-8"
+    return game
+
+
+def moves(game: sgf.Sgf_game) -> list[tuple[str, tuple[int, int] | None]]:
+    return [node.get_move() for node in game.get_main_sequence()[1:]]
+
+
+def test_a_record_reads_back() -> None:
+    game = parse(write_sgf(RECORD))
+    root = game.get_root()
+    assert game.get_size() == 9
+    assert game.get_komi() == 7.5
+    assert game.get_handicap() is None
+    assert game.get_player_name("b") == "GNU Go 3.8"
+    assert game.get_player_name("w") == "beta"
+    assert game.get_winner() == "b"
+    assert root.get("RE") == "B+3.5"
+    assert root.get("GM") == 1
+    assert root.get("FF") == 4
+    assert root.get("DT") == "2024-03-09"
+    assert root.get("GN") == "0_012"
+    assert root.get("EV") == "tune"
+    assert root.get("AP")[0] == "ringmaster"
+    assert not root.has_property("RU")
+    # sgfmill counts rows and columns from the lower left.
+    assert moves(game) == [("b", (4, 4)), ("w", (8, 0)), ("b", None), ("w", None)]
+
+
+def test_move_comments_hold_the_engines_words_and_the_time() -> None:
+    nodes = parse(write_sgf(RECORD)).get_main_sequence()
+    assert nodes[1].get("C") == "tengen\n0.52s"
+    assert nodes[2].get("C") == "0.004s"
+    assert not nodes[3].has_property("C")
+
+
+def test_the_root_comment_tells_of_players_and_result() -> None:
+    full = record(
+        score="W+F",
+        reason="illegal move",
+        detail="alpha played D4 on a stone",
+        notes=("first note", "", "second\nnote"),
+        parameters=({"weight": 0.25, "n": 3}, {}),
+        time_controls=("10+0.1", ""),
+        cpu_times=(12.3456, None),
+    )
+    assert parse(write_sgf(full)).get_root().get("C").split("\n") == [
+        "Black alpha: GNU Go 3.8",
+        "level 10",
+        "Black parameters: weight=0.25, n=3",
+        "Black time control: 10+0.1",
+        "Black cpu time: 12.35s",
+        "White beta",
+        "Result: W+F (illegal move: alpha played D4 on a stone)",
+        "first note",
+        "second",
+        "note",
+    ]
+
+
+def test_handicap_stones_are_set_up_and_white_moves_first() -> None:
+    game = parse(
+        write_sgf(
+            record(setup=("C3", "G7", "C7"), moves=(MoveRecord("E5", 1), MoveRecord("D4", 0)))
+        )
+    )
+    assert game.get_handicap() == 3
+    assert game.get_root().get_setup_stones()[0] == {(2, 2), (6, 6), (6, 2)}
+    assert moves(game) == [("w", (4, 4)), ("b", (3, 3))]
+
+
+@pytest.mark.parametrize("score", ["B+3.5", "W+R", "W+F", "W+T", "B+", "0", "?", "Void"])
+def test_every_score_is_the_result(score: str) -> None:
+    assert parse(write_sgf(record(score=score))).get_root().get("RE") == score
+
+
+@pytest.mark.parametrize("komi", [0.0, 7.0, 6.5, -3.5, 0.1, 375.25])
+def test_komi_is_exact(komi: float) -> None:
+    rules = GameSettings("go", board_size=9, komi=komi)
+    assert parse(write_sgf(record(settings=rules))).get_komi() == komi
+
+
+@pytest.mark.parametrize("size", [2, 9, 19, 25])
+def test_corners_of_every_board_are_where_they_should_be(size: int) -> None:
+    top = "ABCDEFGHJKLMNOPQRSTUVWXYZ"[size - 1]
+    played = tuple(
+        MoveRecord(move, i % 2) for i, move in enumerate(("A1", f"{top}{size}", f"A{size}"))
+    )
+    rules = GameSettings("go", board_size=size)
+    game = parse(write_sgf(record(settings=rules, moves=played)))
+    assert [point for _, point in moves(game)] == [
+        (0, 0),
+        (size - 1, size - 1),
+        (size - 1, 0),
+    ]
+
+
+def test_a_game_without_moves_is_a_record_too() -> None:
+    game = parse(write_sgf(record(moves=(), score="Void", reason="crash")))
+    assert len(game.get_main_sequence()) == 1
+
+
+def test_missing_names_are_replaced_by_codes_and_missing_texts_left_out() -> None:
+    game = parse(write_sgf(record(names=("\n", ""), event=" ", date="", game_id="")))
+    assert game.get_player_name("b") == "alpha"
+    assert game.get_player_name("w") == "beta"
+    for name in ("EV", "DT", "GN"):
+        assert not game.get_root().has_property(name)
+
+
+def test_a_move_that_is_no_vertex_ends_the_record_with_a_comment() -> None:
+    bad = (MoveRecord("E5", 0), MoveRecord("Z]9", 1), MoveRecord("D4", 0))
+    nodes = parse(write_sgf(record(moves=bad))).get_main_sequence()
+    assert len(nodes) == 3
+    assert nodes[2].get("C") == "Move 2 cannot be shown: 'Z]9' is not a vertex such as D4"
+
+
+def test_lines_without_comments_are_short() -> None:
+    many = tuple(MoveRecord("E5" if i % 3 else "pass", i % 2) for i in range(300))
+    text = write_sgf(record(moves=many))
+    assert max(map(len, text.splitlines())) <= 79
+    assert len(moves(parse(text))) == 300
+
+
+def test_a_record_of_another_game_is_refused() -> None:
+    with pytest.raises(ValueError, match="SGF records are for Go, not for chess"):
+        write_sgf(record(settings=GameSettings("chess")))
+
+
+@given(*[anything | hostile] * 7)
+@settings(max_examples=200, deadline=None)
+def test_no_text_breaks_a_record(
+    name: str, code: str, event: str, comment: str, description: str, note: str, score: str
+) -> None:
+    full = record(
+        names=(name, name),
+        codes=(code, "beta"),
+        event=event,
+        descriptions=(description, description),
+        notes=(note,),
+        moves=(MoveRecord("E5", 0, comment=comment), MoveRecord("D4", 1)),
+        score=score,
+        detail=note,
+        parameters=({name: note}, {}),
+    )
+    game = parse(write_sgf(full))
+    root, first, second = game.get_main_sequence()
+    assert {*root.properties()} <= KNOWN
+    assert moves(game) == [("b", (4, 4)), ("w", (3, 3))]
+    assert (root.get("PW") if root.has_property("PW") else "") == (one_line(name) or "beta")
+    assert (root.get("EV") if root.has_property("EV") else "") == one_line(event)
+    assert (first.get("C") if first.has_property("C") else "") == lines(comment)
+    assert not second.has_property("C")
+    for text in (lines(description), lines(note), one_line(code)):
+        assert text in root.get("C")

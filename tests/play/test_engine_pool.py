@@ -1,0 +1,97 @@
+"""Which engine serves which player, and which is ended."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ringmaster.engines.engine import Engine
+from ringmaster.engines.process import Surroundings
+from ringmaster.model.players import Player
+from ringmaster.play.engine_pool import EnginePool
+from tests.play.scripted import Scripted
+
+NOWHERE = Surroundings({})
+
+
+def uci(code: str, command: str = "x", **settings: Any) -> Player:
+    return Player(code, (command,), protocol="uci", nodes=1, **settings)
+
+
+class Pool:
+    def __init__(self) -> None:
+        self.made: list[Scripted] = []
+        self.pool = EnginePool(self._make)
+
+    def _make(self, player: Player, surroundings: Surroundings) -> Engine:
+        self.made.append(Scripted(player, []))
+        return self.made[-1]
+
+    def game(self, *players: Player, healthy: bool = True) -> tuple[Engine, Engine]:
+        engines = self.pool.take((players[0], players[1]), NOWHERE)
+        for engine in engines:
+            if not engine.is_alive():
+                engine.launch()
+        self.pool.give_back(engines, healthy)
+        return engines
+
+
+def test_uci_engines_are_kept_and_go_to_the_player_they_served_when_colours_swap() -> None:
+    pool = Pool()
+    a, b = pool.game(uci("a"), uci("b"))
+    assert pool.game(uci("b"), uci("a")) == (b, a)
+    assert [engine.launches for engine in pool.made] == [1, 1]
+
+
+def test_player_with_other_options_is_served_by_the_same_process() -> None:
+    pool = Pool()
+    first = pool.game(uci("a", options={"X": 1}), uci("b"))
+    second = pool.game(uci("a", options={"X": 2}), uci("b"))
+    assert first == second
+    assert second[0].player.options == {"X": 2}
+
+
+def test_one_process_never_serves_both_players() -> None:
+    pool = Pool()
+    a, b = pool.game(uci("a"), uci("a"))
+    assert a is not b
+
+
+def test_gtp_engines_are_new_for_each_game_unless_kept_on_request() -> None:
+    pool = Pool()
+    a, kept = Player("a", ("x",)), Player("k", ("y",), restart="off")
+    first, second = pool.game(a, kept), pool.game(a, kept)
+    assert first[0] is not second[0]
+    assert first[1] is second[1]
+
+
+def test_restart_on_gives_a_new_process_each_game() -> None:
+    pool = Pool()
+    a = uci("a", restart="on")
+    assert pool.game(a, uci("b"))[0] is not pool.game(a, uci("b"))[0]
+
+
+def test_unhealthy_engines_are_ended() -> None:
+    pool = Pool()
+    pool.game(uci("a"), uci("b"), healthy=False)
+    assert [engine.is_alive() for engine in pool.made] == [False, False]
+
+
+def test_engine_that_died_meanwhile_is_not_given_out() -> None:
+    pool = Pool()
+    a, _ = pool.game(uci("a"), uci("b"))
+    a.end()
+    assert pool.game(uci("a"), uci("b"))[0] is not a
+
+
+def test_engines_that_the_next_game_does_not_need_are_ended() -> None:
+    pool = Pool()
+    a, b = pool.game(uci("a"), uci("b"))
+    pool.game(uci("c", "z"), uci("b"))
+    assert (a.is_alive(), b.is_alive()) == (False, True)
+
+
+def test_close_ends_all() -> None:
+    pool = Pool()
+    pool.game(uci("a"), uci("b"))
+    pool.pool.close()
+    assert not any(engine.is_alive() for engine in pool.made)

@@ -16,7 +16,7 @@ players = {
     "glaurung": Player(
         "glaurung",
         options={"Threads": 1, "Hash": 4, "OwnBook": False, "Ponder": False},
-        nodes=2000),
+        depth=5),
 }
 
 player = "glaurung"

@@ -35,11 +35,11 @@ class _Failure(Exception):
 
 class _State(NamedTuple):
     """What undo takes back: `last` is the point of the last move, None after a
-    pass; `passed` whether it was one."""
+    pass, and `passed` the colour that passed, None after a move."""
 
     position: Position = Position()
     last: int | None = None
-    passed: bool = False
+    passed: int | None = None
 
 
 class GoEngine:
@@ -220,7 +220,7 @@ class GoEngine:
         # Only the simple ko is forbidden, so a game could go on in a circle.
         if len(self._states) > 4 * self._board.size**2:
             return None, "pass: the game is too long"
-        if state.passed:
+        if state.passed == 1 - colour:
             margin = self._margin()
             if margin > 0 if colour == BLACK else margin < 0:
                 return None, "pass: so did the other side, and the score is a win"
@@ -235,7 +235,7 @@ class GoEngine:
             after = position.play(self._board, point, colour)
         if after is None:
             return False
-        self._states.append(_State(after, point, point is None))
+        self._states.append(_State(after, point, colour if point is None else None))
         return True
 
     def _undo(self, words: list[str]) -> str:

@@ -1,0 +1,156 @@
+"""The demo engines as processes: how they are chosen, started and ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from ringmaster.demo.console import ProcessConsole
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def run(text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ringmaster.demo", *arguments],
+        input=text,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=20,
+        check=False,
+    )
+
+
+@contextmanager
+def pipe() -> Iterator[tuple[int, int]]:
+    ends = os.pipe()
+    try:
+        yield ends
+    finally:
+        for end in ends:
+            try:
+                os.close(end)
+            except OSError:
+                pass
+
+
+def test_chess_is_played_over_uci() -> None:
+    done = run("isready\nposition startpos\ngo depth 1\nquit\n", "chess")
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[0] == "readyok"
+    assert done.stdout.splitlines()[-1].startswith("bestmove ")
+
+
+def test_go_is_played_over_gtp_until_the_end_of_input() -> None:
+    done = run("boardsize 9\ngenmove b\n", "go", "--seed", "3")
+    assert done.returncode == 0
+    assert done.stdout.startswith("=\n\n= ")
+
+
+def test_first_line_decides_when_no_game_is_named() -> None:
+    assert run("uci\nquit\n").stdout.endswith("uciok\n")
+    assert run("protocol_version\nquit\n").stdout == "= 2\n\n=\n\n"
+    assert run("").returncode == 0
+
+
+def test_seed_of_the_command_line_is_the_option_seed() -> None:
+    lines = "ringmaster-params\nquit\n"
+    assert "Seed 77 0 " in run(lines, "--seed", "77", "go").stdout
+
+
+@pytest.mark.parametrize(
+    "arguments", [("shogi",), ("chess", "go"), ("--seed",), ("--seed", "x"), ("--seed", "-1")]
+)
+def test_usage_is_shown_for_arguments_not_understood(arguments: tuple[str, ...]) -> None:
+    done = run("", *arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith("usage: ")
+    assert "not understood" in done.stderr
+
+
+def test_help_is_printed() -> None:
+    done = run("", "--help")
+    assert (done.returncode, done.stdout[:6]) == (0, "usage:")
+
+
+def test_interrupt_is_ignored_and_stop_is_not() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "ringmaster.demo", "chess"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as engine:
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        print("position startpos\ngo infinite\nisready", file=engine.stdin, flush=True)
+        while engine.stdout.readline() != "readyok\n":
+            pass
+        engine.send_signal(signal.SIGINT)
+        print("stop", file=engine.stdin, flush=True)
+        lines = iter(engine.stdout.readline, "")
+        assert any(line.startswith("bestmove ") for line in lines)
+        print("quit", file=engine.stdin, flush=True)
+        assert engine.wait(timeout=20) == 0
+
+
+def test_lost_reader_ends_the_engine_quietly() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", "ringmaster.demo", "go"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    ) as engine:
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        assert engine.stderr is not None
+        engine.stdout.close()
+        print("name", file=engine.stdin, flush=True)
+        assert engine.wait(timeout=20) == 0
+        assert engine.stderr.read() == ""
+
+
+def test_console_joins_pieces_and_takes_a_last_line_without_newline() -> None:
+    with pipe() as (source, sink):
+        console = ProcessConsole(source, sink)
+        os.write(sink, b"one\r\ntw")
+        assert console.read_nowait() == "one"
+        assert console.read_nowait() is None
+        os.write(sink, b"o\nth\xffree")
+        assert console.read() == "two"
+        os.close(sink)
+        assert console.read() == "th\ufffdree"
+        assert console.read() is None
+        assert console.at_end
+        assert console.read_nowait() is None
+
+
+def test_console_hands_out_unread_lines_first() -> None:
+    with pipe() as (source, sink):
+        console = ProcessConsole(source, sink)
+        console.write(["three"])
+        console.unread(["one", "two"])
+        assert [console.read() for _ in range(3)] == ["one", "two", "three"]
+
+
+def test_endless_line_does_not_fill_the_memory() -> None:
+    with pipe() as (source, sink):
+        console = ProcessConsole(source, sink)
+        for _ in range(40):
+            os.write(sink, b"x" * 50_000)
+            assert console.read_nowait() is None
+        os.write(sink, b"\nname\n")
+        first = console.read()
+        assert first is not None
+        assert len(first) <= 1_000_000
+        assert console.read() == "name"

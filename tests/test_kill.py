@@ -1,0 +1,146 @@
+"""kill -9 at random instants: no game lost, none doubled, no engine left."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.events import PLAYOFF, SPSA, living_engines, ringmaster, shown, start, write_event
+
+#: Rounds of each test; `RINGMASTER_KILLS=50` makes a hundred kills in all.
+ROUNDS = int(os.environ.get("RINGMASTER_KILLS", "8"))
+#: Enough that the kills, not the end, stop the runs.
+GAMES = 250 * ROUNDS
+
+
+def results(control: Path) -> list[tuple[Any, ...]]:
+    """Return what the store knows of each game, in order of recording."""
+    connection = sqlite3.connect(control.with_suffix(".status"))
+    try:
+        return connection.execute(
+            "SELECT game_id, ticket, outcome, winner, plies FROM results ORDER BY seq"
+        ).fetchall()
+    finally:
+        connection.close()
+
+
+def state(control: Path) -> tuple[int, dict[str, Any]]:
+    """Return the final state, without the CPU times, which no two runs share."""
+    connection = sqlite3.connect(control.with_suffix(".status"))
+    try:
+        seq, data = connection.execute("SELECT seq, data FROM state").fetchone()
+    finally:
+        connection.close()
+    decoded: dict[str, Any] = json.loads(data)
+    for matchup in decoded.get("matchups", {}).values():
+        del matchup["cpu"]
+    return seq, decoded
+
+
+def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
+    """Start the event and kill it with SIGKILL within its first moments of
+    play; every third time its whole process group with it.  Returns whether it
+    was still running."""
+    process = start(control, "-q", "-j", str(parallel))
+    try:
+        # the wait is for the process, so a run that ends early ends it
+        process.wait(rng.uniform(0.2, 0.7))
+        return False
+    except subprocess.TimeoutExpired:
+        if rng.random() < 1 / 3:
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait(20)
+        return True
+
+
+@pytest.mark.parametrize("source", [SPSA, PLAYOFF], ids=["spsa", "playoff"])
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_killed_event_ends_as_an_uninterrupted_one(
+    tmp_path: Path, source: str, parallel: int
+) -> None:
+    games = GAMES // 3 if source is PLAYOFF else GAMES
+    whole = write_event(tmp_path / "whole", source, games)
+    assert ringmaster(whole, "-q").returncode == 0
+
+    control = write_event(tmp_path / "killed", source, games)
+    rng = random.Random(parallel)
+    killed = 0
+    for _ in range(ROUNDS):
+        killed += kill_at_random(control, rng, parallel)
+        assert living_engines(control) == []
+    assert killed > ROUNDS // 2
+    done = ringmaster(control, "-q", "-j", str(parallel))
+    assert (done.returncode, done.stderr) == (0, "")
+
+    ids = [row[0] for row in results(control)]
+    summary = shown(control)
+    assert len(ids) == len(set(ids)) == summary["games"]["completed"]
+    assert summary["games"]["completed"] == summary["games"]["total"]
+    assert summary["games"]["in_progress"] == 0
+    assert living_engines(control) == []
+    # every result is in the history once, and every record is on disk
+    history = control.with_suffix(".hist").read_text().splitlines()
+    games_told = [line.split(":")[0] for line in history if line.startswith("game ")]
+    assert sorted(games_told) == sorted(f"game {id}" for id in ids)
+    records = {path.stem for path in control.with_suffix(".games").iterdir()}
+    assert records == set(ids)
+    if parallel == 1:
+        assert results(control) == results(whole)
+        assert state(control) == state(whole)
+
+
+def test_killed_worker_costs_only_its_own_game(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, 2000)
+    process = start(control, "-q", "-j", "2")
+    try:
+        workers = _wait_for_workers(psutil.Process(process.pid))
+        workers[0].kill()
+        # still at work afterwards
+        assert ringmaster(control, "stop").returncode == 0
+        assert process.wait(30) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    assert living_engines(control) == []
+    ids = [row[0] for row in results(control)]
+    assert len(ids) == len(set(ids)) > 0
+    assert shown(control)["games"]["completed"] == len(ids)
+
+
+def _wait_for_workers(main: psutil.Process) -> list[psutil.Process]:
+    """Return the worker processes, once engines run under them."""
+    while main.is_running():
+        parents = {
+            child.ppid()
+            for child in _descendants(main)
+            if any("duel_uci.py" in word for word in _command(child))
+        }
+        if len(parents) >= 2:
+            return [psutil.Process(pid) for pid in sorted(parents)]
+    raise AssertionError("the run ended before it had engines")
+
+
+def _descendants(process: psutil.Process) -> list[psutil.Process]:
+    try:
+        return process.children(recursive=True)
+    except psutil.Error:
+        return []
+
+
+def _command(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []

@@ -17,7 +17,6 @@ import sys
 
 players = {
     "demo": Player([sys.executable, "-m", "ringmaster.demo", "chess"],
-                   options={"Noise": 8},
                    depth=1),
 }
 
@@ -25,18 +24,18 @@ player = "demo"
 
 # c_end: how far apart the two sides play; r_end: how fast the values move.
 parameters = [
-    Parameter("KnightValue", start=150, min=50, max=700, c_end=30, r_end=0.01, integer=True),
-    Parameter("RookValue", start=250, min=100, max=1000, c_end=40, r_end=0.01, integer=True),
-    Parameter("Mobility", start=0, min=0, max=20, c_end=2, r_end=0.01, integer=True),
-    Parameter("PawnAdvance", start=0, min=0, max=20, c_end=2, r_end=0.01, integer=True),
+    Parameter("KnightValue", start=500, min=100, max=900, c_end=60, r_end=0.03, integer=True),
+    Parameter("RookValue", start=250, min=100, max=1000, c_end=60, r_end=0.03, integer=True),
+    Parameter("Mobility", start=0, min=0, max=150, c_end=15, r_end=0.03, integer=True),
+    Parameter("PassedPawn", start=0, min=0, max=60, c_end=6, r_end=0.03, integer=True),
 ]
 
 openings = Openings("openings.epd", order="random")
 
-number_of_games = 1600
+number_of_games = 1500
 move_limit = 300
 record_games = False
 seed = 1
 
 # When the tune is done: the tuned against the start values.
-verify = Verify(games=400)
+verify = Verify(games=300)

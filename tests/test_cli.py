@@ -1,0 +1,365 @@
+"""The command line: actions, exit statuses, and what bad input is answered."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import ringmaster as package
+from ringmaster.cli import run
+from tests.events import (
+    ENGINES,
+    PLAYOFF,
+    SPSA,
+    living_engines,
+    ringmaster,
+    shown,
+    start,
+    write_event,
+)
+
+DUEL = f'Player([{sys.executable!r}, "-I", "-S", {str(ENGINES / "duel_uci.py")!r}], nodes=1)'
+
+GOOD = f"""competition_type = "playoff"
+game = "chess"
+players = {{
+    "a": {DUEL},
+    "b": {DUEL},
+}}
+openings = Openings("book.epd")
+matchups = [Matchup("a", "b", number_of_games=4)]
+"""
+
+Screen = Callable[[], tuple[str, str]]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_event(tmp_path, PLAYOFF, 4)  # for its book
+    (tmp_path / "event.ctl").write_text(GOOD)
+    return tmp_path
+
+
+def outputs(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()} - {"event.ctl", "book.epd"}
+
+
+def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
+    done = ringmaster(folder / "event.ctl")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "game 0_0: " in done.stdout
+    assert "a v b (4/4 games)" in done.stdout
+    assert outputs(folder) == {f"event.{x}" for x in ("status", "log", "hist", "report", "games")}
+    assert "a v b (4/4 games)" in (folder / "event.report").read_text()
+
+
+def test_actions_follow_the_life_of_an_event(folder: Path) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2"]) == 0
+    assert shown(control)["games"] == {"completed": 2, "void": 0, "in_progress": 0, "total": 4}
+    assert run([str(control), "-q"]) == 0
+    assert shown(control)["games"]["completed"] == 4
+    (folder / "event.report").unlink()
+    assert run([str(control), "report"]) == 0
+    assert "(4/4 games)" in (folder / "event.report").read_text()
+    assert run([str(control), "reset"]) == 0
+    assert outputs(folder) == set()
+    assert shown(control)["games"]["completed"] == 0
+
+
+def test_finished_event_goes_on_when_it_is_given_more_games(folder: Path) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q"]) == 0
+    control.write_text(GOOD.replace("number_of_games=4", "number_of_games=6"))
+    assert run([str(control), "-q"]) == 0
+    assert shown(control)["games"]["completed"] == 6
+    assert shown(control)["runs"] == 2
+
+
+def test_show_json_has_the_keys_of_its_type(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([str(folder / "event.ctl"), "show", "--json"]) == 0
+    summary = json.loads(capsys.readouterr().out)
+    assert summary == {
+        "competition": "event",
+        "competition_type": "playoff",
+        "games": {"completed": 0, "void": 0, "in_progress": 0, "total": 4},
+        "matchups": [
+            {
+                "id": "0",
+                "players": ["a", "b"],
+                "wins": [0, 0],
+                "draws": 0,
+                "unknown": 0,
+                "forfeits": [0, 0],
+            }
+        ],
+        "runs": 0,
+    }
+    assert outputs(folder) == set()
+
+
+def test_show_json_of_a_tune_has_its_parameters(tmp_path: Path) -> None:
+    control = write_event(tmp_path, SPSA, 10)
+    summary = shown(control)
+    assert summary["parameters"][0] == {
+        "code": "X",
+        "start": 20.0,
+        "value": 20.0,
+        "engine_value": 20,
+    }
+    assert "matchups" not in summary
+
+
+def test_check_says_that_all_is_well(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([str(folder / "event.ctl"), "check"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "player 'a': ok (Duel)",
+        "player 'b': ok (Duel)",
+    ]
+    assert run([str(folder / "event.ctl"), "check", "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert checked["ok"] is True
+    assert checked["players"][0] == {"code": "a", "name": "Duel", "problems": []}
+    assert outputs(folder) == set()
+
+
+def test_transcripts_are_written_on_request(folder: Path) -> None:
+    assert run([str(folder / "event.ctl"), "-q", "-g", "1", "--log-gtp"]) == 0
+    (log,) = (folder / "event.gtplogs").iterdir()
+    text = log.read_text()
+    assert re.search(r"a > position fen .*\n +[\d.]+ a > go nodes 1\n", text)
+    assert re.search(r"a < bestmove e2e4|a < bestmove f2f3", text)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("", "", ["no such file"]),  # the file is removed
+        ('"chess"', '"chess', ["event.ctl:2:", "^"]),
+        ("nodes=1", "nodes=0", ["event.ctl:4:", "players['a'].nodes", "at least 1"]),
+        ('"chess"', '"ches"', ["event.ctl:2:", "game", "'chess'"]),
+        ('Matchup("a", "b"', 'Matchup("a", "x"', ["event.ctl:8:", "no player 'x'"]),
+        ("number_of_games=4", "number_of_game=4", ["event.ctl:8:", "number_of_games"]),
+        ("number_of_games=4", "number_of_games=1/0", ["event.ctl:8:", "ZeroDivisionError"]),
+        ('"playoff"', '"playof"', ["event.ctl:1:", "'playoff'"]),
+        ('competition_type = "playoff"', "x = 1", ["competition_type"]),
+        ("book.epd", "none.epd", ["none.epd", "o such file"]),
+        ("matchups =", "matchup =", ["'matchups' is missing"]),
+    ],
+)
+def test_bad_control_file_is_answered_with_its_place_and_writes_nothing(
+    folder: Path, capfd: pytest.CaptureFixture[str], old: str, new: str, told: list[str]
+) -> None:
+    control = folder / "event.ctl"
+    if old:
+        assert old in GOOD
+        control.write_text(GOOD.replace(old, new))
+    else:
+        control.unlink()
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    for part in told:
+        assert part in message
+    assert len(message.splitlines()) < 24
+    assert "Traceback" not in message
+    assert outputs(folder) <= {"event.log"}
+
+
+def test_all_independent_errors_are_reported_at_once(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(GOOD.replace("nodes=1", "nodes=0").replace('"chess"', '"x"'))
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    assert [message.count(p) for p in ("players['a']", "players['b']", "game:")] == [1, 1, 1]
+
+
+def test_misspelt_setting_is_warned_of(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    control = folder / "event.ctl"
+    control.write_text(GOOD + "move_limmit = 100\n")
+    assert run([str(control), "show"]) == 0
+    message = capfd.readouterr().err
+    assert "event.ctl:9:1" in message
+    assert "move_limit" in message
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("8/8/8/8/8/8/8/8 w - -", "book.epd:2: "),
+        ("rnbqkbnr/pppppppp/8/8 w KQkq -", "book.epd:2: "),
+        ("hello", "'hello'"),
+    ],
+)
+def test_bad_opening_is_named_by_file_and_line(
+    folder: Path, capfd: pytest.CaptureFixture[str], line: str, told: str
+) -> None:
+    book = folder / "book.epd"
+    book.write_text(f"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq -\n{line}\n")
+    assert run([str(folder / "event.ctl")]) == 1
+    assert told in capfd.readouterr().err
+    assert outputs(folder) == {"event.log"}
+
+
+def test_empty_book_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    (folder / "book.epd").write_text("\n")
+    assert run([str(folder / "event.ctl")]) == 1
+    assert "book.epd" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("player", "told"),
+    [
+        ('Player("no-such-engine", nodes=1)', "no such program on PATH"),
+        ('Player("./book.epd", nodes=1)', "not an executable file"),
+        ('Player("true", nodes=1)', "it exited with status 0"),
+        (DUEL.replace("nodes", "options={'Z': 1}, nodes"), "it has no option 'Z'"),
+        (DUEL.replace("nodes", "options={'X': 101}, nodes"), "an integer from 0 to 100"),
+    ],
+)
+def test_player_that_fails_its_check_stops_the_run_before_the_first_game(
+    folder: Path, capfd: pytest.CaptureFixture[str], player: str, told: str
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(GOOD.replace(f'"a": {DUEL}', f'"a": {player}'))
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    assert "player 'a': " in message
+    assert told in message
+    assert outputs(folder) == {"event.log"}
+
+
+def test_changed_seed_is_refused_after_the_first_game(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "1"]) == 0
+    control.write_text(GOOD + "seed = 3\n")
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    assert "event.ctl:9:" in message
+    assert "seed 0 -> 3" in message
+    assert "reset" in message
+    assert run([str(control), "reset"]) == 0
+    assert run([str(control), "-q"]) == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["x.ctl", "fly"],
+        ["x.ctl", "-j", "0"],
+        ["x.ctl", "-j", "many"],
+        ["x.ctl", "-g", "-1"],
+        ["x.ctl", "run", "--json"],
+        ["x.ctl", "--no-such-option"],
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(arguments) == 2
+    assert capsys.readouterr().err.startswith("ringmaster: ")
+
+
+def test_version_and_help_exit_with_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out == f"ringmaster {package.__version__}\n"
+    assert run(["--help"]) == 0
+
+
+def test_internal_error_exits_with_4_and_asks_for_a_report(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ringmaster.event import Event
+
+    def broken(self: Event) -> str:
+        raise KeyError("a bug")
+
+    monkeypatch.setattr(Event, "report_text", broken)
+    assert run([str(folder / "event.ctl"), "show"]) == 4
+    message = capsys.readouterr().err
+    assert "KeyError" in message
+    assert "Please report it" in message
+
+
+def test_second_run_is_refused_while_one_is_alive_and_only_then(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    process = start(control, "-q")
+    try:
+        _wait_for_games(control)
+        second = ringmaster(control, "-q")
+        assert second.returncode == 1
+        assert "is being run by another ringmaster" in second.stderr
+        reset = ringmaster(control, "reset")
+        assert reset.returncode == 1
+        assert shown(control)["games"]["completed"] > 0
+    finally:
+        process.kill()
+        process.wait()
+    assert ringmaster(control, "-q", "-g", "1").returncode == 0
+
+
+def test_stop_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    process = start(control, "-q", "-j", "2")
+    try:
+        _wait_for_games(control)
+        assert ringmaster(control, "stop").returncode == 0
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()
+    assert "stopped by command" in control.with_suffix(".log").read_text()
+    assert shown(control)["games"]["in_progress"] == 0
+    assert living_engines(control) == []
+
+
+def test_stop_of_what_is_not_running_is_an_error(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([str(folder / "event.ctl"), "stop"]) == 1
+    assert "is not running" in capsys.readouterr().err
+    assert outputs(folder) == set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_a_run_at_once_with_status_3(tmp_path: Path, number: signal.Signals) -> None:
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    process = start(control, "-q", "-j", "2")
+    try:
+        _wait_for_games(control)
+        os.kill(process.pid, number)
+        assert process.wait(30) == 3
+    finally:
+        process.kill()
+        process.wait()
+    assert f"interrupted by {number.name}" in control.with_suffix(".log").read_text()
+    assert living_engines(control) == []
+    before = shown(control)["games"]["completed"]
+    assert ringmaster(control, "-q", "-g", "10").returncode == 0
+    assert shown(control)["games"]["completed"] == before + 10
+
+
+def _wait_for_games(control: Path) -> None:
+    """Wait until the history has results, by following it as `tail -f` does."""
+    with subprocess.Popen(
+        ["tail", "-n", "+1", "-F", "--retry", str(control.with_suffix(".hist"))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as tail:
+        assert tail.stdout is not None
+        for _ in range(20):
+            assert tail.stdout.readline().startswith("game ")
+        tail.kill()

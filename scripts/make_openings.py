@@ -47,7 +47,7 @@ def main() -> None:
     """Print the openings, one EPD line each."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--engine", default="stockfish", help="UCI engine that judges")
-    parser.add_argument("--count", type=int, default=500, help="openings to make")
+    parser.add_argument("--count", type=int, default=1000, help="openings to make")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--max-score", type=int, default=60, help="centipawns, either side")
     arguments = parser.parse_args()

@@ -1,0 +1,127 @@
+"""A UCI engine that answers at once and honestly, but for the faults it is told to have.
+
+Without flags for it, it plays like instant_uci.py.  Flags combine.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import faults
+import uci_player
+from flags import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FLAGS = {
+    **uci_player.FLAGS,
+    **faults.FLAGS,
+    "no-uciok": ("", str, False, "never end the answer to `uci`"),
+    "ignore-stop": ("", str, False, "think on after `stop`"),
+    "echo-unknown": ("", str, False, "complain about unknown commands, as Stockfish does"),
+}
+COMMANDS = "uci isready ucinewgame setoption position go stop quit ponderhit debug register".split()
+GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nuciok readyok bestmovee2e4\nBestmove e2e4\n"
+BABBLE = b"info string still here, still talking, nothing to say\n"
+# No piece moves from a1 to b4.
+ILLEGAL = "a1b4"
+
+
+class FaultyEngine:
+    """One process: a player with faults."""
+
+    def __init__(self, flags: dict[str, Any]) -> None:
+        self._flags = flags
+        self._player = uci_player.UciPlayer(flags)
+        self._faults = faults.Faults(flags, BABBLE)
+        self._reader = faults.Reader()
+
+    def run(self) -> None:
+        """Answer commands until told to quit."""
+        self._faults.begin()
+        while True:
+            line = self._reader.line()
+            if line is None:
+                self._faults.end_of_input()
+                self._faults.hang()
+            self._obey(line)
+
+    def _obey(self, line: bytes) -> None:
+        words = line.split(None, 1)
+        command = words[0].decode("ascii", "replace") if words else ""
+        if self._faults.command(command):
+            self._faults.write(GARBAGE)
+        elif command == "quit":
+            self._faults.end_of_input()
+        elif command == "go":
+            self._go(line.split())
+        elif command == "uci":
+            answer = self._player.handle(line)
+            if self._flags["bad-utf8"]:
+                answer = answer.replace(uci_player.NAME, faults.BAD_UTF8)
+            if self._flags["no-uciok"]:
+                answer = answer.removesuffix(b"uciok\n")
+            self._faults.write(answer)
+        elif command and command not in COMMANDS and self._flags["echo-unknown"]:
+            self._faults.write(b"Unknown command: '%s'. Type help for more information.\n" % line)
+        else:
+            self._faults.write(self._player.handle(line))
+
+    def _go(self, words: list[bytes]) -> None:
+        seconds = self._flags["slow"]
+        late = self._flags["overstep"]
+        if late is not None:
+            seconds += self._clock(words) + late / 1000
+        if b"infinite" in words or b"ponder" in words:
+            seconds = 1e6
+        # who oversteps does not stop either
+        self._deaf = self._flags["ignore-stop"] or late is not None
+        if seconds:
+            self._reader.think(seconds, self._interrupt)
+        info, _, move = self._player.bestmove().rpartition(b"bestmove ")
+        answer = self._faults.move(move.decode().strip(), ILLEGAL)
+        if self._flags["long-line"]:
+            info += b"info string " + b"x" * (self._flags["long-line"] - 12) + b"\n"
+        if self._flags["bad-utf8"]:
+            info += b"info string " + faults.BAD_UTF8 + b"\n"
+        self._faults.write(info)
+        self._faults.write_move(b"bestmove " + os.fsencode(answer) + b"\n")
+
+    def _interrupt(self, line: bytes) -> bool:
+        """Take a command while thinking; whether to think on."""
+        command = line.strip()
+        if command == b"isready":
+            self._faults.write(b"readyok\n")
+        elif command == b"stop":
+            return bool(self._deaf)
+        elif command == b"quit" and not self._flags["ignore-quit"]:
+            self._reader.put_back(line)
+            return False
+        return True
+
+    def _clock(self, words: list[bytes]) -> float:
+        """Return the seconds that `go` allows for the move; 0 when it sets no time."""
+        fields = self._player.line.split()
+        black_first = fields[1:2] == [b"fen"] and fields[3:4] == [b"b"]
+        black = (self._player.ply() + black_first) % 2
+        for name in (b"movetime", b"btime" if black else b"wtime"):
+            if name in words[:-1]:
+                return int(words[words.index(name) + 1]) / 1000
+        return 0.0
+
+
+def main() -> None:
+    flags = parse(sys.argv[1:], (__doc__ or "") + (faults.__doc__ or ""), FLAGS)
+    if flags["openings"]:
+        uci_player.print_openings(flags["openings"])
+        return
+    FaultyEngine(flags).run()
+
+
+if __name__ == "__main__":
+    main()

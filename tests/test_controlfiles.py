@@ -1,0 +1,46 @@
+"""Every control file that ships is sound, and plays."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from ringmaster.event import Event
+from tests.events import ringmaster, shown
+from tests.real.engines import PLACES, engine
+
+FOLDER = Path(__file__).parent.parent / "controlfiles"
+FILES = sorted(FOLDER.glob("*.ctl"))
+NEEDS = {
+    "playoff_chess.ctl": ["stockfish", "glaurung"],
+    "playoff_gnugo.ctl": ["gnugo"],
+    "spsa_glaurung.ctl": ["glaurung"],
+    "tune.ctl": [],
+}
+
+
+def test_every_control_file_is_listed_here() -> None:
+    assert [path.name for path in FILES] == sorted(NEEDS)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_control_file_loads_without_a_warning(path: Path) -> None:
+    event = Event(path)
+    event.prepare()
+    assert event.warnings() == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in NEEDS[path.name]:
+        engine(name)
+    monkeypatch.setenv("PATH", PLACES)
+    for file in (path, FOLDER / "openings.epd"):
+        shutil.copy(file, tmp_path)
+    control = tmp_path / path.name
+    done = ringmaster(control, "-j", "2", "-g", "4")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert shown(control)["games"]["completed"] == 4
+    assert shown(control)["games"]["void"] == 0

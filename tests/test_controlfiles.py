@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from ringmaster.event import Event
-from tests.events import ringmaster, shown
+from tests.events import environment, ringmaster, shown
 from tests.real.engines import PLACES, engine
 
 FOLDER = Path(__file__).parent.parent / "controlfiles"
@@ -44,3 +46,9 @@ def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert (done.returncode, done.stderr) == (0, "")
     assert shown(control)["games"]["completed"] == 4
     assert shown(control)["games"]["void"] == 0
+
+
+def test_reference_pages_are_those_of_the_settings_tables() -> None:
+    script = FOLDER.parent / "scripts" / "make_reference.py"
+    done = subprocess.run([sys.executable, str(script), "--check"], env=environment())
+    assert done.returncode == 0

@@ -12,20 +12,20 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import faults
 import uci_player
-from flags import parse
+from flags import Table, parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-FLAGS = {
+FLAGS: Table = {
     **uci_player.FLAGS,
     **faults.FLAGS,
     "no-uciok": ("", str, False, "never end the answer to `uci`"),
     "ignore-stop": ("", str, False, "think on after `stop`"),
     "echo-unknown": ("", str, False, "complain about unknown commands, as Stockfish does"),
 }
-COMMANDS = "uci isready ucinewgame setoption position go stop quit ponderhit debug register".split()
+COMMANDS = {"uci", "isready", "ucinewgame", "setoption", "position", "go", "stop", "ponderhit"}
 GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nuciok readyok bestmovee2e4\nBestmove e2e4\n"
 BABBLE = b"info string still here, still talking, nothing to say\n"
 # No piece moves from a1 to b4.
@@ -38,7 +38,7 @@ class FaultyEngine:
     def __init__(self, flags: dict[str, Any]) -> None:
         self._flags = flags
         self._player = uci_player.UciPlayer(flags)
-        self._faults = faults.Faults(flags, BABBLE)
+        self._faults = faults.Faults(flags, BABBLE, "go")
         self._reader = faults.Reader()
 
     def run(self) -> None:

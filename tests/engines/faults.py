@@ -60,12 +60,14 @@ class Faults:
     """Decides when a fault strikes, and carries out those that are the same in
     every protocol.
 
-    babble  a line that the engine may print for ever
+    babble        a line that the engine may print for ever
+    move_command  what asks for a move
     """
 
-    def __init__(self, flags: dict[str, Any], babble: bytes) -> None:
+    def __init__(self, flags: dict[str, Any], babble: bytes, move_command: str) -> None:
         self.flags = flags
         self._babble = babble
+        self._move_command = move_command
         self._counts: dict[str, int] = {}
         self._moves = 0
         self._closed = False
@@ -144,7 +146,9 @@ class Faults:
 
     def _strikes(self, flag: str, command: str) -> bool:
         # a flag that was given without its value strikes at the first move
-        triggers = [("go", 1) if wanted is True else wanted for wanted in self.flags[flag]]
+        triggers = [
+            (self._move_command, 1) if wanted is True else wanted for wanted in self.flags[flag]
+        ]
         return (command, self._counts[command]) in triggers and self._first()
 
     def _first(self) -> bool:

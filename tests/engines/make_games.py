@@ -47,12 +47,12 @@ def main() -> None:
             wanted.remove(len(game))
             games[len(game)] = game
     print('"""Chess games that end in mate, by plies.  Made by make_games.py."""\n')
-    print("GAMES = {")
+    print("GAMES: dict[int, str] = {")
     for plies, moves in sorted(games.items()):
         print(f"    {plies}: (")
         for line in textwrap.wrap(" ".join(moves), 84, drop_whitespace=False):
             print(f'        "{line}"')
-        print("    ).split(),")
+        print("    ),")
     print("}")
 
 

@@ -1,11 +1,11 @@
 """Chess games that end in mate, by plies.  Made by make_games.py."""
 
-GAMES = {
+GAMES: dict[int, str] = {
     40: (
         "f2f4 b7b5 g1f3 c7c5 e2e3 g7g5 h2h4 d8a5 e1e2 a5d8 e2d3 e7e5 h4h5 e5e4 d3e4 d8a5 e4e5"
         " f7f5 b1a3 b8c6 e5d5 b5b4 f4g5 e8f7 f3g1 d7d6 h1h4 g8e7 d5c4 c8a6 a3b5 c6d4 h5h6 "
         "f8h6 d1f3 a8d8 f1d3 d8e8 h4h6 a6b5"
-    ).split(),
+    ),
     100: (
         "f2f3 h7h6 b1c3 d7d6 d2d4 c8d7 a2a3 d7a4 a1a2 f7f5 c1h6 a4b5 e1d2 d8d7 d1e1 h8h6 c3a4"
         " b5c4 d2d1 d7e6 g2g3 g7g6 a4c3 e6f7 b2b4 c4e2 c3e2 b8d7 a2b2 a8d8 d1c1 h6h4 c2c4 "
@@ -14,7 +14,7 @@ GAMES = {
         "h7f6 e8f7 f6d7 e5g5 h4h5 g5g2 h5h6 c3a3 h6h1 f7e8 c2f5 c8a8 f5h3 g6g5 c1d3 d8c6 f4g5"
         " g2e2 d3f4 c6e5 f4g6 a3a2 b1c1 e5g4 b5b6 g4e5 g6f4 a2b2 c1d1 a8a7 h1h2 e7c8 d4d5 "
         "b2c2"
-    ).split(),
+    ),
     200: (
         "e2e4 e7e6 f2f3 a7a6 b1a3 f8d6 e1e2 g8e7 g1h3 h7h5 h3f4 h8h7 f4g6 f7f5 a1b1 h5h4 e2e3"
         " f5e4 d1e1 e7g8 h2h3 c7c6 f3e4 h7h8 f1c4 d6a3 b2b3 d7d6 e1e2 h8h5 h1g1 a8a7 e2g4 "
@@ -29,5 +29,5 @@ GAMES = {
         "e8f6 a8b8 e7c8 f3g3 g5f4 g3g1 f4e5 g1h1 e5d4 c2c7 d4d5 c7g7 f6g8 g7g5 d5d4 g5g8 a5a6"
         " h1h7 a6a7 b8c8 a7a8n c8b7 d4c3 b7a6 a8c7 h7c7 c3b4 g8c8 b4a3 c7g7 a3b2 c8c5 b2b1 "
         "g7b7 b1a1 c5a5"
-    ).split(),
+    ),
 }

@@ -33,7 +33,7 @@ LEVELS = ("a2a3", "a2a4", "b2b3", "b2b4", "c2c3", "c2c4", "b1a3", "b1c3")
 WHITE_WINS = ("f7f6", "e2e4", "g7g5", "d1h5")
 BLACK_WINS = ("e7e5", "f2f3", "h7h6", "g2g4", "d8h4")
 DRAW = ("g8f6", "g1f3", "f6g8", "f3g1", "g8f6", "g1f3", "f6g8", "f3g1")
-LINES = {line[0]: line for line in (WHITE_WINS, BLACK_WINS, DRAW)}
+LINES: dict[str, tuple[str, ...]] = {line[0]: line for line in (WHITE_WINS, BLACK_WINS, DRAW)}
 BY_NAME = {"white": WHITE_WINS, "black": BLACK_WINS, "draw": DRAW}
 OUTCOMES = (*BY_NAME, "by-option")
 #: A level is this much stronger or weaker by chance, at most.
@@ -115,7 +115,7 @@ class UciPlayer:
         self.line = b"position startpos"
         self._outcome = flags["outcome"]
         plies = flags["plies"] if isinstance(flags["plies"], int) else 200
-        moves = flags["moves"] or GAMES.get(plies) or GAMES[200][:plies]
+        moves = flags["moves"] or GAMES.get(plies, GAMES[200]).split()[:plies]
         if isinstance(flags["script"], str):
             with open(flags["script"], encoding="ascii") as file:
                 moves = file.read().split()

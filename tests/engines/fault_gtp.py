@@ -1,0 +1,253 @@
+"""A GTP Go engine that answers at once and honestly, but for the faults it is told to have.
+
+Black fills the left half of the board in a fixed order, White the right half, and then
+they pass; Black is ahead on the board by the points of the middle column.  Flags combine.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import faults
+from flags import Table, parse
+from go_board import Board, vertex
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def _failure(text: str) -> tuple[str, str]:
+    command, _, message = text.partition(":")
+    return command, message or "cannot do that"
+
+
+FLAGS: Table = {
+    **faults.FLAGS,
+    "fail": ("CMD[:MESSAGE]", _failure, [], "always answer CMD with a failure response"),
+    "no-command": ("CMD", str, [], "do not know CMD"),
+    "final-score": ("TEXT", str, None, "the answer to final_score, word for word"),
+    "claim": ("[N]", int, None, "claim the win at the N-th (first) move, if it may"),
+    "resign-at": ("N", int, 0, "resign at the N-th move"),
+    "missing-blank-line": ("", str, False, "no response is ended by an empty line"),
+    "extra-output": ("", str, False, "a line of chatter before each response"),
+    "id-mismatch": ("", str, False, "each response has an id that was not asked for"),
+    "tabs": ("", str, False, "tabs and other control characters in responses"),
+    "cpu-time": ("SECONDS", float, None, "what gomill-cpu_time says; unknown unless given"),
+}
+GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nD4\n"
+BABBLE = b"still here, still talking, nothing to say\n"
+CHATTER = b"Thinking about it ...\n"
+LETTERS = {"b": "b", "black": "b", "w": "w", "white": "w"}
+
+
+class Refused(Exception):
+    """A failure response."""
+
+
+class GtpEngine:
+    """One process: the player and its faults."""
+
+    def __init__(self, flags: dict[str, Any]) -> None:
+        self._flags = flags
+        self._faults = faults.Faults(flags, BABBLE, "genmove")
+        self._reader = faults.Reader()
+        self._failures: dict[str, str] = dict(flags["fail"])
+        self._board = Board(19)
+        self._komi = 0.0
+        self._moves = 0
+        self._time_left = {"b": 0.0, "w": 0.0}
+        self._commands: dict[str, Callable[[list[str]], str]] = {
+            "protocol_version": lambda words: "2",
+            "name": lambda words: "Filler",
+            "version": lambda words: "1.0",
+            "known_command": lambda words: str(words[0] in self._commands).lower(),
+            "list_commands": lambda words: "\n".join(self._commands),
+            "quit": lambda words: "",
+            "boardsize": self._boardsize,
+            "clear_board": self._clear_board,
+            "komi": self._set_komi,
+            "play": self._play,
+            "genmove": self._genmove,
+            "fixed_handicap": self._fixed_handicap,
+            "place_free_handicap": self._place_free_handicap,
+            "set_free_handicap": self._set_free_handicap,
+            "final_score": self._final_score,
+            "final_status_list": lambda words: "",
+            "time_settings": lambda words: "",
+            "time_left": self._note_time_left,
+            "gomill-genmove_ex": self._genmove_ex,
+            "gomill-explain_last_move": lambda words: f"move {self._moves} of a fixed order",
+            "gomill-describe_engine": lambda words: "Filler\nfills its half of the board",
+        }
+        if flags["cpu-time"] is not None:
+            self._commands["gomill-cpu_time"] = lambda words: str(flags["cpu-time"])
+        for name in flags["no-command"]:
+            self._commands.pop(name, None)
+
+    def run(self) -> None:
+        """Answer commands until told to quit."""
+        self._faults.begin()
+        while True:
+            line = self._reader.line()
+            if line is None:
+                self._faults.end_of_input()
+                self._faults.hang()
+            # GTP 2, section 2.2: comments and control characters are discarded
+            text = line.decode("utf-8", "replace").partition("#")[0].replace("\t", " ")
+            words = text.split()
+            number = words.pop(0) if words and words[0].isdigit() else ""
+            if words:
+                self._obey(number, words)
+
+    def _obey(self, number: str, words: list[str]) -> None:
+        name = words[0]
+        if self._faults.command(name):
+            self._faults.write(GARBAGE)
+            return
+        sign = "="
+        try:
+            if name in self._failures:
+                raise Refused(self._failures[name])
+            if name not in self._commands:
+                raise Refused("unknown command")
+            text = self._commands[name](words[1:])
+        except Refused as refused:
+            sign, text = "?", str(refused)
+        except (ValueError, IndexError, KeyError) as error:
+            sign, text = "?", f"syntax error: {error}"
+        self._respond(name, sign, number, text)
+        if name == "quit":
+            self._faults.end_of_input()
+
+    def _respond(self, name: str, sign: str, number: str, text: str) -> None:
+        if self._flags["id-mismatch"]:
+            number = str(int(number or 6) + 1)
+        response = f"{sign}{number} {text}\n"
+        if self._flags["tabs"]:
+            response = f"{sign}{number}\t{text}\t\x07\n"
+        data = os.fsencode(response)
+        if self._flags["bad-utf8"] and name == "name":
+            data = data.replace(b"Filler", faults.BAD_UTF8)
+        is_move = name in ("genmove", "gomill-genmove_ex") and sign == "="
+        if is_move and self._flags["long-line"]:
+            data += b"x" * self._flags["long-line"] + b"\n"
+        if is_move and self._flags["bad-utf8"]:
+            data += faults.BAD_UTF8 + b"\n"
+        if not self._flags["missing-blank-line"]:
+            data += b"\n"
+        if self._flags["extra-output"]:
+            data = CHATTER + data
+        if is_move:
+            self._faults.write_move(data)
+        else:
+            self._faults.write(data)
+
+    def _boardsize(self, words: list[str]) -> str:
+        size = int(words[0])
+        if not 1 <= size <= 25:
+            raise Refused("unacceptable size")
+        self._board = Board(size)
+        return ""
+
+    def _clear_board(self, words: list[str]) -> str:
+        self._board = Board(self._board.size)
+        self._moves = 0
+        return ""
+
+    def _set_komi(self, words: list[str]) -> str:
+        self._komi = float(words[0])
+        return ""
+
+    def _play(self, words: list[str]) -> str:
+        colour = LETTERS[words[0].lower()]
+        if words[1].lower() == "pass":
+            self._board.forget_ko()
+            return ""
+        try:
+            self._board.play(colour, self._board.point(words[1]))
+        except ValueError as error:
+            raise Refused(str(error)) from None
+        return ""
+
+    def _genmove(self, words: list[str]) -> str:
+        return self._move(LETTERS[words[0].lower()], may_claim=False)
+
+    def _genmove_ex(self, words: list[str]) -> str:
+        if not words:
+            return "claim"
+        return self._move(LETTERS[words[0].lower()], may_claim="claim" in words[1:])
+
+    def _move(self, colour: str, *, may_claim: bool) -> str:
+        self._moves += 1
+        seconds = self._flags["slow"]
+        if self._flags["overstep"] is not None:
+            seconds += self._time_left[colour] + self._flags["overstep"] / 1000
+        if seconds:
+            self._reader.think(seconds, lambda line: True)
+        if self._moves == self._flags["resign-at"]:
+            return "resign"
+        if may_claim and self._flags["claim"] is not None and self._moves >= self._flags["claim"]:
+            return "claim"
+        # there is no point outside the board, and an occupied one is as bad
+        illegal = vertex(next(iter(self._board.stones))) if self._board.stones else "Z99"
+        point = self._board.fill(colour)
+        if point is None:
+            self._board.forget_ko()
+        return self._faults.move("pass" if point is None else vertex(point), illegal)
+
+    def _fixed_handicap(self, words: list[str]) -> str:
+        size, count = self._board.size, int(words[0])
+        if self._board.stones:
+            raise Refused("board not empty")
+        if size < 7 or not 2 <= count <= (9 if size % 2 and size > 7 else 4):
+            raise Refused("invalid number of stones")
+        edge = 3 if size >= 13 else 2
+        low, middle, high = edge, size // 2, size - 1 - edge
+        # GTP 2, section 4.1.1: the order of the stones
+        points = [(low, low), (high, high), (low, high), (high, low)]
+        sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
+        if count > 5:
+            points += sides[: 2 if count < 8 else 4]
+        points = points[: count - count % 2] if count > 4 else points[:count]
+        if count > 4 and count % 2:
+            points.append((middle, middle))
+        for point in points:
+            self._board.play("b", point)
+        return " ".join(map(vertex, points))
+
+    def _place_free_handicap(self, words: list[str]) -> str:
+        points = [self._board.fill("b") for _ in range(int(words[0]))]
+        return " ".join(vertex(point) for point in points if point is not None)
+
+    def _set_free_handicap(self, words: list[str]) -> str:
+        for word in words:
+            self._board.play("b", self._board.point(word))
+        return ""
+
+    def _final_score(self, words: list[str]) -> str:
+        if self._flags["final-score"] is not None:
+            return str(self._flags["final-score"])
+        margin = self._board.area() - self._komi
+        if margin == 0:
+            return "0"
+        return f"{'B' if margin > 0 else 'W'}+{abs(margin):g}"
+
+    def _note_time_left(self, words: list[str]) -> str:
+        self._time_left[LETTERS[words[0].lower()]] = float(words[1])
+        return ""
+
+
+def main() -> None:
+    flags = parse(sys.argv[1:], (__doc__ or "") + (faults.__doc__ or ""), FLAGS)
+    if flags["claim"] is True:
+        flags["claim"] = 1
+    GtpEngine(flags).run()
+
+
+if __name__ == "__main__":
+    main()

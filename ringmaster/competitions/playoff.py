@@ -25,6 +25,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
+    INHERITED,
     Boolean,
     CallOf,
     Context,
@@ -64,15 +65,8 @@ class MatchupDefinition:
     given: Mapping[str, Any]
 
 
-class _NotGiven:
-    pass
-
-
-_NOT_GIVEN = _NotGiven()
-
-
 def _build_matchup(values: dict[str, Any], context: Context) -> MatchupDefinition:
-    given = {k: v for k, v in values.items() if v is not _NOT_GIVEN}
+    given = {k: v for k, v in values.items() if v is not INHERITED}
     first, second = given.pop("p1"), given.pop("p2")
     return MatchupDefinition(first, second, given.pop("id"), given.pop("name"), given)
 
@@ -84,7 +78,7 @@ MATCHUP = CallOf(
         Setting("p2", Identifier(), "Code of the second player."),
         Setting("id", Maybe(Identifier()), "Short name, used in game ids.", None),
         Setting("name", Maybe(String()), "Text for reports.", None),
-        *(Setting(s.name, s.type, s.help, _NOT_GIVEN, s.change) for s in MATCHUP_SETTINGS),
+        *(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS),
     ),
     _build_matchup,
     positional=("p1", "p2"),

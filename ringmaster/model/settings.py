@@ -40,6 +40,8 @@ class _Mark:
 
 #: Default of a setting that must be given.
 REQUIRED: Final = _Mark("REQUIRED")
+#: Default of an argument that is taken from the top level when not given.
+INHERITED: Final = _Mark("as at the top level")
 #: What interpreting a wrong value returns, once the problem has been noted.
 INVALID: Final = _Mark("INVALID")
 

@@ -32,7 +32,7 @@ parameters = [
 
 openings = Openings("openings.epd", order="random")
 
-number_of_games = 1500
+number_of_games = 1200
 move_limit = 300
 record_games = False
 seed = 1

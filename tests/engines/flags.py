@@ -60,10 +60,13 @@ def parse(argv: list[str], description: str, table: Table) -> dict[str, Any]:
 
 def usage(description: str, table: Table) -> str:
     """Return the text of --help."""
+    import textwrap
+
     program = os.path.basename(sys.argv[0])
     lines = [f"usage: {program} [flags]", "", description.strip(), ""]
     for name, (metavar, _, _, help_text) in table.items():
-        lines += [f"  --{name} {metavar}".rstrip(), f"        {help_text}"]
+        lines.append(f"  --{name} {metavar}".rstrip())
+        lines += textwrap.wrap(help_text, 80, initial_indent=" " * 8, subsequent_indent=" " * 8)
     return "\n".join(lines)
 
 

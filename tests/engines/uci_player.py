@@ -171,8 +171,8 @@ class UciPlayer:
             white, black = LEVELS.index(moves[0]), level(self.options, 1, start)
             line = WHITE_WINS if white > black else BLACK_WINS if black > white else DRAW
             return line[0]
-        line = LINES.get(moves[1], ())
-        return line[ply - 1] if ply - 1 < len(line) else "(none)"
+        chosen = LINES.get(moves[1], ())
+        return chosen[ply - 1] if ply - 1 < len(chosen) else "(none)"
 
     def _set_option(self, line: str) -> bytes:
         name, _, value = line.partition("setoption name ")[2].partition(" value ")

@@ -55,8 +55,7 @@ def test_it_follows_the_rules_of_go() -> None:
         assert ask(engine, "play w A3") == "= "
         assert ask(engine, "play w E5") == "= "
         for move in ("b D5", "b E4", "b D4"):
-            answer = ask(engine, f"play {move}")
-            assert answer == "= "
+            assert ask(engine, f"play {move}") == "= "
         assert ask(engine, "play w E5") == "? illegal move: suicide"
         assert ask(engine, "play b F1").startswith("? invalid vertex")
         assert ask(engine, "play b I1").startswith("? ")

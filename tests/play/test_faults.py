@@ -1,0 +1,247 @@
+"""Engines that misbehave, as processes, through a whole worker: what the result
+says, how long it takes, and that nothing of them is left."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, GameResult
+from ringmaster.model.time_control import TimeControl
+from ringmaster.play.worker import Worker, make_worker
+
+ENGINES = Path(__file__).parent.parent / "engines"
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    read_fd, write_fd = os.pipe()
+    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
+    yield made
+    made.close()
+    os.close(read_fd)
+    os.close(write_fd)
+    left = psutil.Process().children(recursive=True)
+    assert [process for process in left if "tests/engines" in " ".join(process.cmdline())] == []
+
+
+def command(name: str, *flags: str) -> tuple[str, ...]:
+    return (sys.executable, "-I", "-S", str(ENGINES / f"{name}.py"), *flags)
+
+
+def uci(code: str, *flags: str, **limits: Any) -> Player:
+    limits = limits or {"nodes": 1}
+    return Player(code, command("fault_uci", "--plies", "40", *flags), protocol="uci", **limits)
+
+
+def gtp(code: str, *flags: str, **settings: Any) -> Player:
+    return Player(code, command("fault_gtp", *flags), **settings)
+
+
+def play(worker: Worker, *players: Player, game: Any = "chess", **settings: Any) -> GameResult:
+    if game == "go":
+        settings = {"board_size": 5, "komi": 0.5, **settings}
+    job = GameJob(
+        "g",
+        (players[0], players[1]),
+        GameSettings(game=game, **{"hang_timeout": 0.5, **settings}),
+    )
+    result = worker.run(job)
+    assert isinstance(result, GameResult)
+    return result
+
+
+def test_honest_engines_play_to_mate(worker: Worker) -> None:
+    result = play(worker, uci("a"), uci("b"))
+    assert (result.outcome, result.reason, result.plies) == ("win", "mate", 40)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason", "told"),
+    [
+        (["--crash-on", "go:3", "--exit-code", "9"], "crash", "status 9"),
+        (["--crash-on", "go:3", "--exit-code", "-11"], "crash", "SIGSEGV"),
+        (["--crash-on", "ucinewgame"], "crash", "exited"),
+        (["--eof-mid-line"], "crash", "exited"),
+        (["--close-stdout", "go:2"], "crash", "closed its standard"),
+        (["--hang-on", "go:3"], "hang", "no answer to 'go nodes 1' in 0.5 s"),
+        (["--flood-on", "go:3"], "hang", "in 0.5 s"),
+        (["--no-newline"], "hang", "in 0.5 s"),
+        (["--long-line", "3000000"], "protocol", "a line of more than"),
+        (["--crash-on", "uci"], "start", "exited"),
+    ],
+)
+def test_failing_software_makes_the_game_void(
+    worker: Worker, flags: list[str], reason: str, told: str
+) -> None:
+    result = play(worker, uci("good"), uci("bad", *flags))
+    assert (result.outcome, result.reason, result.faulty) == ("void", reason, 1)
+    assert told in result.detail
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--illegal-move", "2"],
+        ["--bestmove", "(none)"],
+        ["--bestmove", "0000"],
+        ["--bestmove", "e7e8k"],
+        ["--bestmove", "\u265e"],
+        ["--garbage-on", "go"],
+    ],
+)
+def test_wrong_move_forfeits_or_garbage_is_no_answer(worker: Worker, flags: list[str]) -> None:
+    result = play(worker, uci("good"), uci("bad", *flags))
+    if flags[0] == "--garbage-on":
+        assert result.outcome in ("void", "win")
+        assert result.winner in (0, None)
+    else:
+        assert (result.outcome, result.winner, result.reason) == ("win", 0, "illegal move")
+        assert result.forfeit
+    assert result.faulty == 1
+
+
+@pytest.mark.parametrize(
+    "flags", [["--hang-on", "go:3"], ["--flood-on", "go:3"], ["--hang-on", "go:3", "--ignore-stop"]]
+)
+def test_engine_that_never_answers_loses_on_time_when_its_clock_has_run_out(
+    worker: Worker, flags: list[str]
+) -> None:
+    clock = TimeControl.parse("0.4")
+    start = time.monotonic()
+    result = play(worker, uci("good"), uci("bad", *flags, time_control=clock), hang_timeout=60)
+    assert (result.outcome, result.winner, result.reason) == ("win", 0, "time")
+    assert result.usage[1].slowest > 0.3
+    assert time.monotonic() - start < 10
+
+
+def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
+    clock = TimeControl.parse("0.1")
+    result = play(worker, uci("bad", "--overstep", "60", time_control=clock), uci("good"), margin=0)
+    assert (result.winner, result.reason, result.forfeit) == (1, "time", True)
+
+
+def test_engine_that_is_slow_within_its_clock_does_not_lose(worker: Worker) -> None:
+    clock = TimeControl.parse("10+0.1")
+    result = play(worker, uci("slow", "--slow", "0.001", time_control=clock), uci("good"))
+    assert result.reason == "mate"
+    assert result.usage[0].thinking >= 0.02
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--windows-newlines"],
+        ["--bad-utf8"],
+        ["--flood-stderr", "3000"],
+        ["--echo-unknown"],
+        ["--info", "50"],
+        ["--spawn-child"],
+        ["--daemon-child", "--lifetime", "30"],
+    ],
+)
+def test_odd_habits_do_no_harm(worker: Worker, flags: list[str]) -> None:
+    result = play(worker, uci("good"), uci("odd", *flags))
+    assert (result.outcome, result.reason, result.plies) == ("win", "mate", 40)
+    assert len(result.stderr) <= 2100
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--ignore-quit"],
+        ["--ignore-quit", "--ignore-sigterm"],
+        ["--ignore-quit", "--ignore-sigterm", "--spawn-child"],
+    ],
+)
+def test_engine_that_will_not_quit_is_killed_with_its_children(
+    worker: Worker, tmp_path: Path, flags: list[str]
+) -> None:
+    pids = tmp_path / "pids"
+    play(worker, uci("good"), uci("bad", *flags, "--pid-file", str(pids)))
+    worker.close()
+    processes = [psutil.Process(pid) for pid in _existing(pids)]
+    # killed is not gone yet: a child is reaped by its new parent
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert [p for p in alive if p.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def _existing(pids: Path) -> list[int]:
+    return [pid for pid in map(int, pids.read_text().split()) if psutil.pid_exists(pid)]
+
+
+def test_engine_after_a_crash_is_new_and_plays_the_next_game(
+    worker: Worker, tmp_path: Path
+) -> None:
+    bad = uci("bad", "--crash-on", "go:3", "--once", str(tmp_path / "struck"))
+    assert play(worker, uci("good"), bad).outcome == "void"
+    assert play(worker, uci("good"), bad).reason == "mate"
+
+
+def test_honest_go_engines_are_scored(worker: Worker) -> None:
+    result = play(worker, gtp("a"), gtp("b"), game="go", scorer="internal")
+    assert (result.outcome, result.score) == ("win", "B+4.5")
+
+
+@pytest.mark.parametrize(
+    ("flags", "outcome", "reason"),
+    [
+        (["--fail", "genmove:out of memory"], "win", "refused"),
+        (["--fail", "play:illegal move"], "win", "illegal move"),
+        (["--fail", "boardsize:unacceptable size"], "void", "setup"),
+        (["--crash-on", "genmove:2"], "void", "crash"),
+        (["--hang-on", "genmove:2"], "void", "hang"),
+        (["--flood-on", "genmove:2"], "void", "protocol"),
+        (["--garbage-on", "genmove:2"], "void", "protocol"),
+        (["--missing-blank-line"], "void", "start"),
+    ],
+)
+def test_failing_go_engine(
+    worker: Worker,
+    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str],
+    outcome: str,
+    reason: str,
+) -> None:
+    # the handshake has a longer deadline than the test can wait for
+    if reason == "start":
+        monkeypatch.setattr("ringmaster.engines.gtp.START_TIMEOUT", 0.3)
+    result = play(worker, gtp("good"), gtp("bad", *flags), game="go", scorer="internal")
+    assert (result.outcome, result.reason) == (outcome, reason)
+
+
+def check(worker: Worker, player: Player, game: Any = "chess") -> CheckResult:
+    settings = GameSettings(game=game, board_size=9, hang_timeout=0.5)
+    result = worker.run(CheckJob("c", player, settings, show_stderr=True))
+    assert isinstance(result, CheckResult)
+    return result
+
+
+def test_check_of_an_engine_without_a_handshake_ends_at_its_deadline(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.engines.uci.START_TIMEOUT", 0.3)
+    result = check(worker, uci("mute", "--no-uciok"))
+    assert result.problems == ("no answer to 'uci' in 0.3 s",)
+
+
+def test_check_names_what_a_go_engine_lacks(worker: Worker) -> None:
+    result = check(worker, gtp("x", "--no-command", "komi"), "go")
+    assert "it has no command komi" in result.problems[0]
+
+
+def test_check_shows_standard_error(worker: Worker) -> None:
+    player = Player("noisy", ("/bin/sh", "-c", "echo no licence >&2; exit 3"), protocol="uci")
+    (problem,) = check(worker, player).problems
+    assert "status 3" in problem
+    assert "no licence" in problem

@@ -149,7 +149,7 @@ def _run(arguments: argparse.Namespace) -> int:
             stop_asked=keys.stop_requested,
         ).run()
     if not arguments.quiet:
-        print(event.report_text())
+        print(event.report_text(), end="")
     return status
 
 
@@ -178,7 +178,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
         print(json.dumps(summary, indent=2))
     else:
-        print(event.report_text())
+        print(event.report_text(), end="")
     return DONE
 
 

@@ -298,7 +298,9 @@ class Ringmaster:
             if self._interrupted is not None:
                 return
             self._display.update(self._view)
-            for event in self._executor.wait(COMMAND_PERIOD, self._wake()):
+            due = self._display.next_update()
+            patience = COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)
+            for event in self._executor.wait(patience, self._wake()):
                 if isinstance(event, Done):
                     assert isinstance(event.job, GameJob)
                     assert isinstance(event.result, GameResult)

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +16,18 @@ import psutil
 ENGINES = Path(__file__).parent / "engines"
 REPOSITORY = Path(__file__).parent.parent
 
-BOOK = "".join(
-    f"rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - hmvc 0; fmvn {n};\n"
-    for n in range(1, 301)
-)
+#: An engine whose games take five to nine plies and are decided by its options.
+ENGINE = ENGINES / "fault_uci.py"
 
 SPSA = """
 competition_type = "spsa"
 game = "chess"
-players = {{"duel": Player([{python!r}, "-I", "-S", {engine!r}, "--log", {log!r}], nodes=1)}}
+players = {{"duel": Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                           "--pid-file", {log!r}], nodes=1)}}
 player = "duel"
 parameters = [
-    Parameter("X", start=20, min=0, max=100, c_end=8, r_end=0.02, integer=True),
-    Parameter("Y", start=50, min=0, max=100, c_end=8, r_end=0.02, integer=True),
+    Parameter("Strength", start=300, min=0, max=1000, c_end=80, r_end=0.02, integer=True),
+    Parameter("Width", start=400, min=0, max=1000, c_end=80, r_end=0.02, integer=True),
 ]
 openings = Openings("book.epd", order="random")
 number_of_games = {games}
@@ -37,25 +37,32 @@ verify = Verify(games=20)
 PLAYOFF = """
 competition_type = "playoff"
 game = "chess"
-def duel(x):
-    return Player([{python!r}, "-I", "-S", {engine!r}, "--log", {log!r}],
-                  options={{"X": x}}, nodes=1)
-players = {{"a": duel(60), "b": duel(10), "c": duel(95)}}
+def duel(strength):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                   "--pid-file", {log!r}], options={{"Strength": strength}}, nodes=1)
+players = {{"a": duel(600), "b": duel(500), "c": duel(450)}}
 openings = Openings("book.epd")
 number_of_games = {games}
 matchups = [Matchup("a", "b"), Matchup("b", "c"), Matchup("a", "c", id="ac")]
 """
 
 
+@cache
+def book() -> str:
+    """Return 300 start positions that the engine can play from."""
+    command = [sys.executable, "-I", "-S", str(ENGINE), "--openings", "300"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def write_event(folder: Path, source: str, games: int) -> Path:
     """Write a control file, its book, and where its engines log their pids."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "book.epd").write_text(BOOK)
+    (folder / "book.epd").write_text(book())
     control = folder / "event.ctl"
     control.write_text(
         source.format(
             python=sys.executable,
-            engine=str(ENGINES / "duel_uci.py"),
+            engine=str(ENGINE),
             log=str(folder / "engines.txt"),
             games=games,
         )
@@ -113,7 +120,7 @@ def living_engines(control: Path, seconds: float = 20) -> list[psutil.Process]:
     for pid in engine_pids(control):
         try:
             process = psutil.Process(pid)
-            if "duel_uci.py" in " ".join(process.cmdline()):
+            if ENGINE.name in " ".join(process.cmdline()):
                 found.append(process)
         except psutil.Error:
             continue

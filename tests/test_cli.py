@@ -16,7 +16,7 @@ import pytest
 import ringmaster as package
 from ringmaster.cli import run
 from tests.events import (
-    ENGINES,
+    ENGINE,
     PLAYOFF,
     SPSA,
     living_engines,
@@ -26,7 +26,9 @@ from tests.events import (
     write_event,
 )
 
-DUEL = f'Player([{sys.executable!r}, "-I", "-S", {str(ENGINES / "duel_uci.py")!r}], nodes=1)'
+DUEL = (
+    f'Player([{sys.executable!r}, "-I", "-S", {str(ENGINE)!r}, "--outcome", "by-option"], nodes=1)'
+)
 
 GOOD = f"""competition_type = "playoff"
 game = "chess"
@@ -112,10 +114,10 @@ def test_show_json_of_a_tune_has_its_parameters(tmp_path: Path) -> None:
     control = write_event(tmp_path, SPSA, 10)
     summary = shown(control)
     assert summary["parameters"][0] == {
-        "code": "X",
-        "start": 20.0,
-        "value": 20.0,
-        "engine_value": 20,
+        "code": "Strength",
+        "start": 300.0,
+        "value": 300.0,
+        "engine_value": 300,
     }
     assert "matchups" not in summary
 
@@ -123,13 +125,13 @@ def test_show_json_of_a_tune_has_its_parameters(tmp_path: Path) -> None:
 def test_check_says_that_all_is_well(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([str(folder / "event.ctl"), "check"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "player 'a': ok (Duel)",
-        "player 'b': ok (Duel)",
+        "player 'a': ok (Instant)",
+        "player 'b': ok (Instant)",
     ]
     assert run([str(folder / "event.ctl"), "check", "--json"]) == 0
     checked = json.loads(capsys.readouterr().out)
     assert checked["ok"] is True
-    assert checked["players"][0] == {"code": "a", "name": "Duel", "problems": []}
+    assert checked["players"][0] == {"code": "a", "name": "Instant", "problems": []}
     assert outputs(folder) == set()
 
 
@@ -138,7 +140,7 @@ def test_transcripts_are_written_on_request(folder: Path) -> None:
     (log,) = (folder / "event.gtplogs").iterdir()
     text = log.read_text()
     assert re.search(r"a > position fen .*\n +[\d.]+ a > go nodes 1\n", text)
-    assert re.search(r"a < bestmove e2e4|a < bestmove f2f3", text)
+    assert re.search(r"a < bestmove [a-h][1-8][a-h][1-8]\n", text)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_empty_book_is_refused(folder: Path, capfd: pytest.CaptureFixture[str]) 
         ('Player("./book.epd", nodes=1)', "not an executable file"),
         ('Player("true", nodes=1)', "it exited with status 0"),
         (DUEL.replace("nodes", "options={'Z': 1}, nodes"), "it has no option 'Z'"),
-        (DUEL.replace("nodes", "options={'X': 101}, nodes"), "an integer from 0 to 100"),
+        (DUEL.replace("nodes", "options={'Strength': 1001}, nodes"), "an integer from 0 to 1000"),
     ],
 )
 def test_player_that_fails_its_check_stops_the_run_before_the_first_game(

@@ -14,7 +14,16 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.events import PLAYOFF, SPSA, living_engines, ringmaster, shown, start, write_event
+from tests.events import (
+    ENGINE,
+    PLAYOFF,
+    SPSA,
+    living_engines,
+    ringmaster,
+    shown,
+    start,
+    write_event,
+)
 
 #: Rounds of each test; `RINGMASTER_KILLS=50` makes a hundred kills in all.
 ROUNDS = int(os.environ.get("RINGMASTER_KILLS", "8"))
@@ -125,7 +134,7 @@ def _wait_for_workers(main: psutil.Process) -> list[psutil.Process]:
         parents = {
             child.ppid()
             for child in _descendants(main)
-            if any("duel_uci.py" in word for word in _command(child))
+            if any(ENGINE.name in word for word in _command(child))
         }
         if len(parents) >= 2:
             return [psutil.Process(pid) for pid in sorted(parents)]

@@ -254,7 +254,8 @@ def game_settings(*, required: bool) -> tuple[Setting, ...]:
         Setting(
             "hang_timeout",
             Float(above=0),
-            "Seconds for a move that nothing else limits, and for any other answer.",
+            "Seconds for a move that nothing else limits, and for any other answer; "
+            "starting and getting ready may take 30 s in any case.",
             60.0,
         ),
         Setting("openings", Maybe(OPENINGS), "Start positions.", None),

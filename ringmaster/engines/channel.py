@@ -19,7 +19,13 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ringmaster.engines.process import EngineProcess
-from ringmaster.errors import EngineCrashed, EngineProtocolError, EngineTimeout, JobAbandoned
+from ringmaster.errors import (
+    EngineCrashed,
+    EngineError,
+    EngineProtocolError,
+    EngineTimeout,
+    JobAbandoned,
+)
 
 #: A longer line than this (bytes) is not a protocol any more.
 MAX_LINE = 1 << 20
@@ -30,6 +36,10 @@ STDERR_LINE = 500
 STDERR_LOG_LINES = 1000
 
 _CHUNK = 1 << 16
+#: Milliseconds that `poll` can be asked to wait at most.
+_LONGEST_POLL = (1 << 31) - 1
+#: Reads from the pipe of a dead engine: more than a pipe can hold.
+_LAST_READS = 32
 
 
 class Exchange(ABC):
@@ -72,7 +82,6 @@ class Channel:
         self.code = code
         self.transcript: Transcript | None = None
         self._clock = clock
-        self._stdin = process.stdin_fd
         self._stdout = process.stdout_fd
         self._stderr = process.stderr_fd
         self._interrupt = interrupt_fd
@@ -81,11 +90,10 @@ class Channel:
         self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
         self._stderr_log: list[str] = []
         self._poll = select.poll()
-        self._poll.register(self._stdout, select.POLLIN)
-        if self._stderr is not None:
-            self._poll.register(self._stderr, select.POLLIN)
-        if interrupt_fd is not None:
-            self._poll.register(interrupt_fd, select.POLLIN)
+        self._exit = process.exit_fd
+        for fd in (self._stdout, self._stderr, interrupt_fd, self._exit):
+            if fd is not None:
+                self._poll.register(fd, select.POLLIN)
 
     def converse(self, exchange: Exchange, seconds: float) -> int:
         """Carry out an exchange; returns the nanoseconds the engine took.
@@ -94,23 +102,49 @@ class Channel:
         the line that completes the answer.  Raises EngineTimeout after
         `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
         """
-        limit = int(seconds * 1e9)
         if exchange.request:
             self.send(exchange.request, seconds)
         start = self._clock()
-        deadline = start + limit
-        while True:
-            wait = (deadline - self._clock()) // 1_000_000 + 1
-            for fd, _ in self._poll.poll(wait if wait > 0 else 0):
-                if fd == self._stdout:
-                    if self._read_answer(exchange):
-                        return self._seen - start
-                else:
-                    self._handle_other(fd)
-            if self._clock() >= deadline:
-                raise EngineTimeout(
-                    f"no answer to {_request_name(exchange.request)} in {seconds:g} s", self.code
-                )
+        deadline = start + int(seconds * 1e9)
+        try:
+            while True:
+                exited = False
+                for fd, _ in self._poll.poll(self._patience(deadline)):
+                    if fd == self._stdout:
+                        if self._read_answer(exchange):
+                            return self._seen - start
+                    elif fd == self._exit:
+                        exited = True
+                    else:
+                        self._handle_other(fd)
+                if exited:
+                    return self._read_last_answer(exchange) - start
+                if self._clock() >= deadline:
+                    raise EngineTimeout(
+                        f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
+                    )
+        except EngineError as error:
+            # an exchange does not know whose it is
+            error.code = error.code or self.code
+            raise
+
+    def _patience(self, deadline: int) -> int:
+        """Return the milliseconds to a deadline as `poll` takes them."""
+        return min(max((deadline - self._clock()) // 1_000_000 + 1, 0), _LONGEST_POLL)
+
+    def _read_last_answer(self, exchange: Exchange) -> int:
+        """Read what a process that has exited left in its pipe: a child of it
+        may hold the pipe open, so that no end of the stream would ever come.
+
+        Returns when the answer was seen.  Raises EngineCrashed without one.
+        """
+        for _ in range(_LAST_READS):
+            ready = select.select([self._stdout], [], [], 0)[0]
+            if not ready:
+                break
+            if self._read_answer(exchange):
+                return self._seen
+        raise self._crashed()
 
     def _read_answer(self, exchange: Exchange) -> bool:
         try:
@@ -157,7 +191,7 @@ class Channel:
         if self.transcript is not None:
             self.transcript.note(self.code, ">", data.rstrip(b"\n"))
         try:
-            written = os.write(self._stdin, data)
+            written = os.write(self.process.stdin_fd, data)
         except BlockingIOError:
             written = 0
         except (BrokenPipeError, ValueError, OSError):
@@ -169,12 +203,12 @@ class Channel:
         """Write to a full pipe while reading what the engine prints: it may be
         waiting for us to read before it reads on."""
         deadline = self._clock() + int(seconds * 1e9)
-        self._poll.register(self._stdin, select.POLLOUT)
+        stdin = self.process.stdin_fd
+        self._poll.register(stdin, select.POLLOUT)
         try:
             while rest:
-                wait = (deadline - self._clock()) // 1_000_000 + 1
-                for fd, _ in self._poll.poll(wait if wait > 0 else 0):
-                    if fd == self._stdin:
+                for fd, _ in self._poll.poll(self._patience(deadline)):
+                    if fd == stdin:
                         try:
                             rest = rest[os.write(fd, rest) :]
                         except BlockingIOError:
@@ -186,12 +220,14 @@ class Channel:
                         if not chunk:
                             raise self._crashed()
                         self._partial = (self._partial + chunk)[-MAX_LINE:]
+                    elif fd == self._exit:
+                        raise self._crashed()
                     else:
                         self._handle_other(fd)
                 if rest and self._clock() >= deadline:
                     raise EngineTimeout(f"it read no input for {seconds:g} s", self.code)
         finally:
-            self._poll.unregister(self._stdin)
+            self._poll.unregister(stdin)
 
     def _handle_other(self, fd: int) -> None:
         if fd == self._interrupt:

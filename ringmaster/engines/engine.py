@@ -15,10 +15,26 @@ from ringmaster.errors import EngineError, EngineNotStarted
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 
-#: Seconds an engine may take to shake hands, and to get ready for a game.
+#: Seconds an engine may take to shake hands, and to get ready for a game: it
+#: may have to load networks, or to clear a large hash table.
 START_TIMEOUT = 30.0
 #: Seconds an engine may take to quit before it is killed.
 QUIT_PATIENCE = 1.0
+
+
+#: Characters kept of an engine's name, and of longer texts of its own.
+MAX_NAME = 200
+MAX_TEXT = 4000
+
+
+def start_timeout(settings: GameSettings) -> float:
+    """Return the seconds for starting and getting ready."""
+    return max(START_TIMEOUT, settings.hang_timeout)
+
+
+def cut(text: str) -> str:
+    """Return an engine's text, cut to a size that records and logs can bear."""
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
 @dataclass(slots=True)
@@ -80,6 +96,7 @@ class Engine(ABC):
         self._interrupt_fd = interrupt_fd
         self._clock = clock
         self._channel: Channel | None = None
+        self._timeout = START_TIMEOUT
 
     @property
     def channel(self) -> Channel:
@@ -93,9 +110,17 @@ class Engine(ABC):
         """Whether there is a process that has not been ended yet."""
         return self._channel is not None and self._channel.process.is_open
 
-    def launch(self, transcript: Transcript | None = None) -> None:
-        """Start the process and shake hands.  Raises EngineNotStarted."""
+    def launch(
+        self, transcript: Transcript | None = None, *, timeout: float = START_TIMEOUT
+    ) -> None:
+        """Start the process and shake hands.
+
+        timeout  seconds for any answer before the first game
+
+        Raises EngineNotStarted.
+        """
         player = self.player
+        self._timeout = timeout
         try:
             process = EngineProcess(
                 player.command,
@@ -160,8 +185,9 @@ class Engine(ABC):
         return "" if self._channel is None else self._channel.last_words()
 
     def say_goodbye(self) -> None:
-        """Ask the engine to quit and do not wait, so that several may quit at once."""
-        if self._channel is not None and self._channel.process.is_open:
+        """Ask the engine to quit and do not wait, so that several may quit at
+        once; idempotent."""
+        if self._channel is not None and self._channel.process.stdin_fd >= 0:
             try:
                 self._say_goodbye()
             except EngineError:

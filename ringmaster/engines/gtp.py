@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ringmaster.engines.channel import Exchange
-from ringmaster.engines.engine import START_TIMEOUT, Engine, Limits, Thought
+from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused
 from ringmaster.model.jobs import GameSettings, Opening
 
@@ -79,7 +79,7 @@ class GtpEngine(Engine):
         exchange = Command(name, *words[1:])
         elapsed = self.channel.converse(exchange, self._timeout if seconds is None else seconds)
         if not exchange.ok:
-            raise EngineRefused(exchange.text or "unspecified failure", self.player.code)
+            raise EngineRefused(cut(exchange.text) or "unspecified failure", self.player.code)
         return exchange.text, elapsed
 
     def optional(self, *words: str) -> str | None:
@@ -107,7 +107,6 @@ class GtpEngine(Engine):
             return False
 
     def _shake_hands(self) -> None:
-        self._timeout = START_TIMEOUT
         self._known: dict[str, bool] = {}
         self._has_list = False
         try:
@@ -127,8 +126,8 @@ class GtpEngine(Engine):
         # an engine may repeat its name in its version
         if release.startswith(name) and name:
             release = release[len(name) :].lstrip()
-        self.name = f"{name}:{release}" if name and release else name
-        self.description = self.optional("gomill-describe_engine") or ""
+        self.name = (f"{name}:{release}" if name and release else name)[:MAX_NAME]
+        self.description = cut(self.optional("gomill-describe_engine") or "")
 
     def check(self, settings: GameSettings) -> list[str]:
         problems = []
@@ -182,14 +181,16 @@ class GtpEngine(Engine):
 
     def explain_last_move(self) -> str:
         """Return the engine's comment on the move it just made, "" if none."""
-        return self.optional("gomill-explain_last_move") or ""
+        return cut(self.optional("gomill-explain_last_move") or "")
 
     def cpu_time(self) -> float | None:
-        """Return the CPU seconds that the engine itself reports, or None."""
+        """Return the CPU seconds since its start that the engine itself
+        reports, or None."""
         try:
-            return float(self.optional("gomill-cpu_time") or "")
+            seconds = float(self.optional("gomill-cpu_time") or "")
         except ValueError:
             return None
+        return seconds if 0 <= seconds < 1e9 else None
 
     def _say_goodbye(self) -> None:
         self.channel.send(b"quit\n", 0.1)

@@ -44,6 +44,8 @@ class EngineProcess:
 
     stdin_fd, stdout_fd  always there while `is_open`
     stderr_fd            None when standard error is discarded
+    exit_fd              readable when the process has exited; None where the
+                         system has no such descriptor
     """
 
     def __init__(
@@ -85,7 +87,7 @@ class EngineProcess:
         for fd in (self.stdin_fd, self.stdout_fd, self.stderr_fd):
             if fd is not None:
                 os.set_blocking(fd, False)
-        self._exit_fd = _open_pidfd(self.pid)
+        self.exit_fd = _open_pidfd(self.pid)
         self.is_open = True
 
     def has_exited(self) -> bool:
@@ -106,8 +108,8 @@ class EngineProcess:
         """
         deadline = time.monotonic() + seconds
         poller = select.poll()
-        if self._exit_fd is not None:
-            poller.register(self._exit_fd, select.POLLIN)
+        if self.exit_fd is not None:
+            poller.register(self.exit_fd, select.POLLIN)
         for fd in (self.stdout_fd, None if keep_stderr else self.stderr_fd):
             if fd is not None:
                 poller.register(fd, select.POLLIN)
@@ -116,9 +118,9 @@ class EngineProcess:
             if left <= 0:
                 return False
             # without a pidfd the state has to be asked for now and then
-            longest = left if self._exit_fd is not None else min(left, 0.01)
-            for fd, _ in poller.poll(longest * 1000 + 1):
-                if fd != self._exit_fd and not _read_away(fd):
+            longest = left if self.exit_fd is not None else min(left, 0.01)
+            for fd, _ in poller.poll(min(longest * 1000 + 1, 2**31 - 1)):
+                if fd != self.exit_fd and not _read_away(fd):
                     poller.unregister(fd)
         return True
 
@@ -139,9 +141,12 @@ class EngineProcess:
         return usage.measure(self.pid)
 
     def close_stdin(self) -> None:
-        """Close the engine's standard input, which tells most engines to quit."""
+        """Close the engine's standard input, which tells most engines to quit;
+        idempotent."""
         if self._popen.stdin is not None:
             self._popen.stdin.close()
+        # the number may soon be another file's
+        self.stdin_fd = -1
 
     def end(self, patience: float = 1.0) -> None:
         """End the process and everything it started; idempotent.
@@ -176,8 +181,8 @@ class EngineProcess:
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None:
                 stream.close()
-        if self._exit_fd is not None:
-            os.close(self._exit_fd)
+        if self.exit_fd is not None:
+            os.close(self.exit_fd)
         if self._watcher_fd is not None:
             watcher.retire(self._watcher_fd, self._slot, self.pid)
 

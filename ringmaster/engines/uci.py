@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from ringmaster.engines.channel import Exchange
-from ringmaster.engines.engine import START_TIMEOUT, Engine, Limits, Thought
+from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, start_timeout
 from ringmaster.errors import EngineError, EngineProtocolError, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import OptionValue
@@ -23,6 +23,8 @@ _OPTION = re.compile(
     r"option\s+name\s+(?P<name>.*?)\s+type\s+(?P<type>check|spin|combo|button|string|filename)"
     r"(?:\s+(?P<rest>.*))?$"
 )
+# an engine may print anything; what has more digits than this is no number
+_NUMBER = re.compile(rb"[+-]?\d{1,15}")
 _KEYWORD = re.compile(r"(?:^|\s)(default|min|max|var)(?=\s|$)")
 
 
@@ -160,7 +162,8 @@ class Go(Exchange):
 
     def feed(self, line: bytes) -> bool:
         if line.startswith(b"info "):
-            if b" score " in line:
+            # with MultiPV the best line counts, which is the first
+            if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
                 self.info = line
             return False
         if line.startswith(b"bestmove"):
@@ -179,15 +182,13 @@ def read_info(line: bytes) -> dict[str, int]:
     for i, word in enumerate(words[:-1]):
         if word == b"pv":
             break
-        try:
-            if word in (b"depth", b"nodes"):
-                found[word.decode()] = int(words[i + 1])
-            elif word == b"cp" and words[i - 1] == b"score":
-                found["score"] = int(words[i + 1])
-            elif word == b"mate" and words[i - 1] == b"score":
-                found["mate"] = int(words[i + 1])
-        except ValueError:
+        name = word.decode("ascii", "replace")
+        if name in ("cp", "mate") and words[i - 1] == b"score":
+            name = "score" if name == "cp" else name
+        elif name not in ("depth", "nodes"):
             continue
+        if _NUMBER.fullmatch(words[i + 1]):
+            found[name] = int(words[i + 1])
     return found
 
 
@@ -198,8 +199,8 @@ class UciEngine(Engine):
 
     def _shake_hands(self) -> None:
         handshake = Handshake()
-        self.channel.converse(handshake, START_TIMEOUT)
-        self.name = handshake.name
+        self.channel.converse(handshake, self._timeout)
+        self.name = handshake.name[:MAX_NAME]
         self.options = handshake.options
         self._set: dict[str, str] = {}
         self._position = b""
@@ -241,10 +242,11 @@ class UciEngine(Engine):
     def _get_ready(self, *more: str) -> Ready:
         lines = [*self.option_lines(), *more]
         exchange = Ready("".join(f"{line}\n" for line in lines).encode())
-        self.channel.converse(exchange, START_TIMEOUT)
+        self.channel.converse(exchange, self._timeout)
         return exchange
 
     def check(self, settings: GameSettings) -> list[str]:
+        self._timeout = start_timeout(settings)
         try:
             return self._get_ready("ucinewgame").complaints
         except OptionRefused as refusal:
@@ -253,6 +255,7 @@ class UciEngine(Engine):
             return [str(error)]
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        self._timeout = start_timeout(settings)
         self._get_ready("ucinewgame")
         start = "startpos" if opening.fen is None else f"fen {opening.fen}"
         self._position = f"position {start}".encode()

@@ -3,10 +3,11 @@ allow it, and ended when no game needs them."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
-from ringmaster.engines.engine import Engine
+from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine
@@ -66,11 +67,7 @@ class EnginePool:
             for i, player in enumerate(players):
                 if chosen[i] is None and player.keeps_process:
                     chosen[i] = self._pick(player, same_code)
-        for engine in self._idle:
-            engine.say_goodbye()
-        for engine in self._idle:
-            engine.end()
-        self._idle.clear()
+        self.close()
         first, second = (
             engine or self._make(player, surroundings)
             for engine, player in zip(chosen, players, strict=True)
@@ -100,15 +97,19 @@ class EnginePool:
             if healthy and engine.player.keeps_process and engine.is_alive():
                 self._idle.append(engine)
             else:
-                engine.say_goodbye()
                 leaving.append(engine)
-        for engine in leaving:
-            engine.end()
+        _end_all(leaving, QUIT_PATIENCE)
 
-    def close(self, patience: float = 1.0) -> None:
-        """End every idle engine."""
-        for engine in self._idle:
-            engine.say_goodbye()
-        for engine in self._idle:
-            engine.end(patience)
+    def close(self, patience: float = QUIT_PATIENCE) -> None:
+        """End every idle engine within `patience` seconds for all together."""
+        _end_all(self._idle, patience)
         self._idle.clear()
+
+
+def _end_all(engines: list[Engine], patience: float) -> None:
+    """End engines that may all quit at the same time."""
+    for engine in engines:
+        engine.say_goodbye()
+    deadline = time.monotonic() + patience
+    for engine in engines:
+        engine.end(max(0.05, deadline - time.monotonic()))

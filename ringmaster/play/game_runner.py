@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ringmaster.engines.engine import Engine, Limits, Thought
+from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import (
     EngineCrashed,
@@ -78,8 +78,11 @@ class GameRunner:
         finally:
             if transcript is not None:
                 self._detach(transcript)
-        usage = tuple(self._measure(i, before[i]) for i in (0, 1))
-        return self._result(settlement, usage, started, time.monotonic() - begun)
+        # An engine that hangs must not be asked anything more.
+        sound = settlement.outcome != "void" and settlement.reason != "time"
+        usage = tuple(self._measure(i, before[i], ask=sound) for i in (0, 1))
+        notes = [transcript.failure] if transcript is not None and transcript.failure else []
+        return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
     def _launch(self, transcript: FileTranscript | None) -> tuple[float | None, float | None]:
         """Make both engines ready; returns the CPU seconds each has used before
@@ -89,9 +92,9 @@ class GameRunner:
             if engine.is_alive():
                 engine.channel.transcript = transcript
                 engine.forget_peak()
-                before.append(engine.measure().cpu_time)
+                before.append(self._cpu_time(engine, ask=True))
             else:
-                engine.launch(transcript)
+                engine.launch(transcript, timeout=start_timeout(self.job.settings))
                 before.append(0.0)
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
@@ -221,37 +224,49 @@ class GameRunner:
             "void", None, reason, self._referee.score_of_void, detail=detail, faulty=faulty
         )
 
-    def _measure(self, index: int, before: float | None) -> EngineUsage:
-        engine = self.engines[index]
-        used = engine.measure() if engine.is_launched else None
-        cpu = None
-        if used is not None and used.cpu_time is not None and before is not None:
-            cpu = max(0.0, used.cpu_time - before)
-        if isinstance(engine, GtpEngine) and engine.is_alive() and self._game is not None:
+    def _cpu_time(self, engine: Engine, *, ask: bool) -> float | None:
+        """Return CPU seconds since the engine's start: by its own word where it
+        gives one and may be asked, else as the system counts them."""
+        if ask and isinstance(engine, GtpEngine) and engine.is_alive():
             try:
                 own = engine.cpu_time()
             except EngineError:
                 own = None
-            cpu = own if own is not None else cpu
+            if own is not None:
+                return own
+        return engine.measure().cpu_time if engine.is_launched else None
+
+    def _measure(self, index: int, before: float | None, *, ask: bool) -> EngineUsage:
+        engine = self.engines[index]
+        now = self._cpu_time(engine, ask=ask)
         return EngineUsage(
             name=engine.name,
-            cpu_time=cpu,
-            peak_memory=None if used is None else used.peak_memory,
+            cpu_time=None if now is None or before is None else max(0.0, now - before),
+            peak_memory=engine.measure().peak_memory if engine.is_launched else None,
             thinking=self._thinking[index] / 1e9,
             slowest=self._slowest[index] / 1e9,
             description=engine.description,
         )
 
     def _result(
-        self, settlement: Settlement, usage: tuple[EngineUsage, ...], started: float, seconds: float
+        self,
+        settlement: Settlement,
+        usage: tuple[EngineUsage, ...],
+        started: float,
+        seconds: float,
+        notes: list[str],
     ) -> GameResult:
         job = self.job
         plies = 0 if self._game is None else len(self._game.moves) - len(job.opening.moves)
         record = None
         # a void game is worth a record only when something was played
         if job.record and self._game is not None and (settlement.outcome != "void" or plies):
-            record = self._referee.write(self._game_record(settlement, usage, started))
-        stderr: list[tuple[str, str]] = []
+            try:
+                record = self._referee.write(self._game_record(settlement, usage, started))
+            except (ValueError, ArithmeticError) as error:
+                # a game is worth more than its record
+                notes.append(f"no game record: {error}")
+        stderr: list[tuple[str, str]] = [("ringmaster", note) for note in notes]
         if job.keep_stderr:
             for engine in self.engines:
                 if engine.is_launched:
@@ -263,7 +278,7 @@ class GameRunner:
             outcome=settlement.outcome,
             winner=settlement.winner,
             reason=settlement.reason,
-            detail=settlement.detail,
+            detail=cut(settlement.detail),
             forfeit=settlement.forfeit,
             score=settlement.score,
             faulty=settlement.faulty,

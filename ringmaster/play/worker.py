@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from ringmaster.engines.engine import Engine
+from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, GameJob, Job
@@ -15,6 +15,9 @@ from ringmaster.model.results import CheckResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import GameRunner
 from ringmaster.play.transcript import FileTranscript
+
+#: The game id that engines see while they are checked (Gomill's word).
+CHECK = "startup-check"
 
 
 class Context(Protocol):
@@ -64,6 +67,10 @@ class Worker:
             "RINGMASTER_GAME_ID": game_id,
             "GOMILL_GAME_ID": game_id,
         }
+        if game_id == CHECK:
+            # Gomill leaves the slot unset for the startup checks
+            variables.pop("GOMILL_SLOT", None)
+            variables.pop("RINGMASTER_SLOT", None)
         return dataclasses.replace(self._surroundings, environ=variables)
 
     def run(self, job: Job) -> JobResult:
@@ -90,8 +97,8 @@ class Worker:
         problems: tuple[str, ...]
         engine = None
         try:
-            engine = self._make(player, self._surroundings_of("startup-check"))
-            engine.launch(transcript)
+            engine = self._make(player, self._surroundings_of(CHECK))
+            engine.launch(transcript, timeout=start_timeout(job.settings))
             problems = tuple(engine.check(job.settings))
         except EngineError as error:
             problems = (str(error),)

@@ -49,7 +49,7 @@ def elo_of_score(score: float) -> float:
         return -math.inf
     if score >= 1:
         return math.inf
-    return -400 * math.log10(1 / score - 1)
+    return 400 * math.log10(score / (1 - score)) + 0.0
 
 
 def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstimate:

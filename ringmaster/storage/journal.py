@@ -2,8 +2,8 @@
 people to read.
 
 Lines are written after the commit that they tell of, so a kill between the two
-leaves the history a line short; `resume` adds what is missing and doubles
-nothing, by looking for the result's line at the end of the file.
+leaves the history a line short.  Whoever starts the next run asks with
+`has_line` whether the last result's line is there, and writes it if not.
 """
 
 from __future__ import annotations
@@ -12,28 +12,37 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable
 
 #: Bytes at the end of the history in which a line is looked for.
 _TAIL = 1 << 20
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 _NAME = re.compile(r"[A-Za-z0-9!$%&*+\-:;<=>?^_~][A-Za-z0-9!$%&*+\-.:;<=>?^_~]{0,199}")
 
 
 def one_line(text: str) -> str:
-    """Return text without anything that could end a line or move a cursor."""
+    """Return text without anything that could end a line, move a cursor or
+    turn the direction of writing."""
     text = text.replace("\r", "").replace("\n", " | ")
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return _CONTROL.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}"
 
 
 class Journal:
-    """Appends to both files; every line is written through at once.
+    """Appends to both files; every line is written through at once, whole or
+    not at all.  The history is made by its first line.
 
     clock  local time for the event log, as time.localtime gives it
 
-    Raises StoreUnwritable.
+    Raises StoreUnwritable.  The caller holds the lock: nobody else writes.
     """
 
     def __init__(
@@ -41,11 +50,12 @@ class Journal:
     ) -> None:
         self._paths = (log, hist)
         self._clock = clock
-        self._log = _open(log)
+        self._log: int | None = _open(log)
         self._hist: int | None = None
 
     def log(self, message: str) -> None:
         """Append an event with the time of day."""
+        assert self._log is not None, "closed"
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
         _write(self._log, f"{stamp} {one_line(message)}\n", self._paths[0])
 
@@ -58,45 +68,62 @@ class Journal:
 
     def has_line(self, line: str) -> bool:
         """Whether the history holds a line, near its end."""
-        return one_line(line) in self._tail()
-
-    def _tail(self) -> frozenset[str]:
         path = self._paths[1]
         try:
             with path.open("rb") as file:
                 size = os.fstat(file.fileno()).st_size
                 file.seek(max(0, size - _TAIL))
-                return frozenset(file.read().decode("utf-8", "replace").split("\n"))
+                return one_line(line).encode() in file.read().split(b"\n")
         except FileNotFoundError:
-            return frozenset()
+            return False
         except OSError as error:
             raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
 
     def close(self) -> None:
-        """Close both files."""
+        """Close both files; idempotent."""
         for fd in (self._log, self._hist):
             if fd is not None:
                 os.close(fd)
+        self._log = self._hist = None
 
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+    try:
+        _end_last_line(fd, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def _end_last_line(fd: int, path: Path) -> None:
+    """End a line that a power cut, or an editor, has left without its end; the
+    next one would be glued to it."""
+    size = os.fstat(fd).st_size
+    if size and os.pread(fd, 1, size - 1) != b"\n":
+        _write(fd, "\n", path)
 
 
 def _write(fd: int, text: str, path: Path) -> None:
-    data = text.encode("utf-8", "backslashreplace")
+    data = text.encode("utf-8")
+    size = os.fstat(fd).st_size
     try:
         while data:
             data = data[os.write(fd, data) :]
     except OSError as error:
+        with suppress(OSError):
+            os.ftruncate(fd, size)
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
 
 
 def write_record(folder: Path, name: str, text: str) -> None:
     """Write a game record; it is there whole or not at all.
+
+    folder  made if it is missing
 
     Raises ValueError for a name that is no plain file name, StoreUnwritable.
     """
@@ -105,8 +132,9 @@ def write_record(folder: Path, name: str, text: str) -> None:
     temporary = folder / f".{name}.new"
     try:
         folder.mkdir(exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
         os.replace(temporary, folder / name)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise StoreUnwritable(f"cannot write {folder / name}: {error.strerror}") from error

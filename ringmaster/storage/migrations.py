@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreTooNew
 
 #: Marks a SQLite file as ringmaster's ("RMST").
 APPLICATION_ID = 0x524D5354
+_MAGIC = b"SQLite format 3\0"
+_HEADER = 100
 
 Migration = Callable[[sqlite3.Connection], None]
 
@@ -33,6 +36,7 @@ def _first(connection: sqlite3.Connection) -> None:
             ticket TEXT NOT NULL, outcome TEXT NOT NULL, winner INTEGER, reason TEXT NOT NULL,
             detail TEXT NOT NULL, forfeit INTEGER NOT NULL, score TEXT NOT NULL, faulty INTEGER,
             plies INTEGER NOT NULL, seconds REAL NOT NULL, usage TEXT NOT NULL,
+            finished INTEGER NOT NULL,
             UNIQUE (game_id, once))""",
         """CREATE TABLE names (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)""",
         """CREATE TABLE issues (
@@ -55,22 +59,55 @@ def _first(connection: sqlite3.Connection) -> None:
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (("first tables", _first),)
 
 
-def check(connection: sqlite3.Connection, name: str) -> int:
+def check_header(path: Path) -> None:
+    """Look at the first bytes of a file before SQLite does, which might write.
+
+    Raises StoreTooNew, StoreCorrupt, OSError; passes what it cannot decide (a
+    file that is missing or empty, or whose first page is still in the `-wal`).
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_HEADER)
+    except FileNotFoundError:
+        return
+    if header and (len(header) < _HEADER or not header.startswith(_MAGIC)):
+        raise StoreCorrupt(_foreign(str(path)))
+    # https://www.sqlite.org/fileformat.html, 1.3: big-endian, at 60 and 68
+    version = int.from_bytes(header[60:64], "big", signed=True)
+    application = int.from_bytes(header[68:72], "big", signed=True)
+    _judge(version, application, str(path), len(MIGRATIONS), has_tables=False)
+
+
+def check(connection: sqlite3.Connection, name: str, newest: int | None = None) -> int:
     """Return the version of a file, 0 for an empty one.
+
+    newest  the version that can be read, by default that of this program
 
     Raises StoreTooNew, and StoreCorrupt for a database of another program.
     """
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    if (version or tables) and application != APPLICATION_ID:
-        raise StoreCorrupt(f"{name} is not a status file of ringmaster; move it away")
-    if version > len(MIGRATIONS):
+    newest = len(MIGRATIONS) if newest is None else newest
+    _judge(version, application, name, newest, has_tables=tables > 0)
+    return int(version)
+
+
+def _judge(version: int, application: int, name: str, newest: int, *, has_tables: bool) -> None:
+    if (version or application or has_tables) and application != APPLICATION_ID:
+        raise StoreCorrupt(_foreign(name))
+    if version > newest:
         raise StoreTooNew(
             f"{name} was written by a newer ringmaster (format {version}, this one reads up to "
-            f"{len(MIGRATIONS)}); update ringmaster"
+            f"{newest}); update ringmaster"
         )
-    return int(version)
+
+
+def _foreign(name: str) -> str:
+    return (
+        f"{name} is not a status file of ringmaster, or is damaged; put a copy of it back, or "
+        "move it away (reset deletes it)"
+    )
 
 
 def migrate(
@@ -78,27 +115,29 @@ def migrate(
     name: str,
     migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS,
 ) -> None:
-    """Bring a file to the newest version; does nothing when it is there."""
-    version = check(connection, name)
-    for number, (title, apply) in enumerate(migrations, 1):
-        if number <= version:
-            continue
+    """Bring a file to the newest version; does nothing when it is there.
+
+    Raises StoreTooNew, StoreCorrupt, sqlite3.Error; then the file is at the
+    version before the migration that failed.
+    """
+    version = check(connection, name, len(migrations))
+    for number, (title, apply) in enumerate(migrations[version:], version + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
             # another process may have been faster
-            if connection.execute("PRAGMA user_version").fetchone()[0] >= number:
-                connection.execute("ROLLBACK")
-                continue
-            apply(connection)
-            connection.execute(
-                "CREATE TABLE IF NOT EXISTS migrations (number INTEGER PRIMARY KEY, title TEXT, "
-                "applied TEXT)"
-            )
-            connection.execute(
-                "INSERT INTO migrations VALUES (?, ?, datetime('now'))", (number, title)
-            )
-            connection.execute(f"PRAGMA user_version = {number}")
+            if check(connection, name, len(migrations)) < number:
+                apply(connection)
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS migrations "
+                    "(number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied TEXT NOT NULL)"
+                )
+                connection.execute(
+                    "INSERT INTO migrations VALUES (?, ?, datetime('now'))", (number, title)
+                )
+                connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
         except BaseException:
-            connection.execute("ROLLBACK")
+            # some errors of SQLite have rolled it back already
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
             raise
-        connection.execute("COMMIT")

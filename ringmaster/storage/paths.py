@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from ringmaster.errors import StoreUnwritable
+from ringmaster.errors import StoreUnwritable, UsageError
 
 
 @dataclass(frozen=True)
 class OutputPaths:
     """The output files of the competition whose control file is `control`;
-    `tune.ctl` has tune.status, tune.log, … (Gomill's names)."""
+    `tune.ctl` has tune.status, tune.log, … (Gomill's names).
+
+    Raises UsageError when `control` is itself named like one of them (`reset`
+    would delete what belongs to another control file).
+    """
 
     control: Path
+
+    def __post_init__(self) -> None:
+        path = self.control.absolute()
+        if path in (*self._files(), *self._folders()):
+            raise UsageError(
+                f"{self.control} is an output file, not a control file; "
+                f"did you mean {self.control.with_suffix('.ctl')}?"
+            )
 
     def _beside(self, suffix: str) -> Path:
         return self.control.absolute().with_suffix(suffix)
@@ -40,6 +53,11 @@ class OutputPaths:
         return self._beside(".report")
 
     @property
+    def tree_log(self) -> Path:
+        """The tree log: a snapshot a line."""
+        return self._beside(".tree.jsonl")
+
+    @property
     def cmd(self) -> Path:
         """The remote control file."""
         return self._beside(".cmd")
@@ -59,23 +77,33 @@ class OutputPaths:
         """The folder of protocol transcripts."""
         return self._beside(".gtplogs")
 
+    def _files(self) -> list[Path]:
+        # the store first: once it is gone the event is reset, whatever stops
+        # the rest; its log, which is locked meanwhile, last
+        sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
+        texts = [self.hist, self.tree_log, self.report, self.cmd, self.log]
+        return [self.status, *sqlite, *texts]
+
+    def _folders(self) -> list[Path]:
+        return [self.games, self.void, self.gtplogs]
+
     def existing(self) -> list[Path]:
-        """Return every output that is there."""
-        files = [self.status, self.hist, self.report, self.cmd]
-        files += [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
-        everything = [*files, self.games, self.void, self.gtplogs, self.log]
-        return [path for path in everything if path.exists() or path.is_symlink()]
+        """Return every output that is there, the event log last."""
+        *files, log = self._files()
+        return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
     def remove_all(self) -> None:
         """Delete every output; links are removed, not followed.
 
         Raises StoreUnwritable.
         """
+        folders = self._folders()
         for path in self.existing():
             try:
-                if path.is_dir() and not path.is_symlink():
+                if path in folders and path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
                 else:
                     path.unlink(missing_ok=True)
             except OSError as error:
-                raise StoreUnwritable(f"cannot delete {path}: {error.strerror}") from error
+                where = error.filename or path
+                raise StoreUnwritable(f"cannot delete {where}: {error.strerror}") from error

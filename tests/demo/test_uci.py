@@ -395,7 +395,7 @@ def test_any_text_at_all_leaves_the_engine_at_work(lines: list[str]) -> None:
 
 def test_openings_are_legal_varied_and_undecided() -> None:
     lines = epd_lines()
-    assert len(lines) == 500
+    assert len(lines) == 1000
     positions, names = set(), set()
     for line in lines:
         board, operations = chess.Board.from_epd(line)
@@ -404,4 +404,4 @@ def test_openings_are_legal_varied_and_undecided() -> None:
         assert not board.is_game_over()
         positions.add(board.epd())
         names.add(operations["id"])
-    assert len(positions) == len(names) == 500
+    assert len(positions) == len(names) == 1000

@@ -54,7 +54,7 @@ class Scripted(Engine):
     def is_alive(self) -> bool:
         return self.alive
 
-    def launch(self, transcript: Any = None) -> None:
+    def launch(self, transcript: Any = None, *, timeout: float = 30.0) -> None:
         if self.launch_error is not None:
             raise self.launch_error
         self.launches += 1

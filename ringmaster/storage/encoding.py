@@ -1,0 +1,57 @@
+"""How stored data is written: JSON, and what of a result is kept.
+
+Both stores go through here, so that a value comes back alike from either.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ringmaster.model.results import EngineUsage, GameResult
+
+decode = msgspec.json.decode
+_encode = msgspec.json.encode
+
+
+def encode(value: Any) -> str:
+    """Return a value as JSON text."""
+    return _encode(value).decode()
+
+
+def kept(result: GameResult) -> GameResult:
+    """Return a result as a store gives it back: without record and standard
+    error, times in whole microseconds, and text that UTF-8 can hold."""
+    first, second = result.usage
+    return GameResult(
+        game_id=result.game_id,
+        attempt=result.attempt,
+        outcome=result.outcome,
+        winner=result.winner,
+        reason=_clean(result.reason),
+        detail=_clean(result.detail),
+        forfeit=result.forfeit,
+        score=_clean(result.score),
+        faulty=result.faulty,
+        plies=result.plies,
+        seconds=round(result.seconds, 6),
+        usage=(_kept_usage(first), _kept_usage(second)),
+    )
+
+
+def _kept_usage(usage: EngineUsage) -> EngineUsage:
+    # microseconds are enough, and a third of the bytes
+    return EngineUsage(
+        name=_clean(usage.name),
+        cpu_time=None if usage.cpu_time is None else round(usage.cpu_time, 6),
+        peak_memory=usage.peak_memory,
+        thinking=round(usage.thinking, 6),
+        slowest=round(usage.slowest, 6),
+        description=_clean(usage.description),
+    )
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which engines' text may hold and UTF-8 cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,319 @@
+"""What every store does.  Subclass `StoreContract` in a test module, with a
+`store` fixture that gives an empty store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from ringmaster.model.results import EngineUsage, GameResult, Outcome
+from ringmaster.storage.store import Issue, Pending, Recorded, Run, Store
+
+
+def result(game_id: str = "0_0", attempt: int = 0, outcome: Outcome = "win") -> GameResult:
+    """Return a result in which every field that is kept has a value."""
+    return GameResult(
+        game_id=game_id,
+        attempt=attempt,
+        outcome=outcome,
+        winner=1 if outcome == "win" else None,
+        reason="mate",
+        detail="after 31. Qh7# é 将",
+        forfeit=outcome == "win",
+        score="0-1",
+        faulty=0,
+        plies=62,
+        seconds=12.25,
+        usage=(
+            EngineUsage("Glaurung 2.2", 1.5, 23_000_000, 6.0, 0.75, "tuned"),
+            EngineUsage("GNU Go 3.8", None, None, 5.5, 0.5),
+        ),
+    )
+
+
+def run_of(**changes: Any) -> Run:
+    """Return a run to be stored."""
+    run = Run(
+        number=0,
+        started=1000.5,
+        version="0.1",
+        source="competition_type = 'playoff'\n",
+        source_hash="abc",
+        settings={"seed": 1 << 100, "players": {"a": {"command": ["x", "é"]}}},
+        parallel=2,
+    )
+    return msgspec.structs.replace(run, **changes)
+
+
+def record(store: Store, *results: GameResult) -> list[int | None]:
+    """Record results, a transaction each; returns their seqs."""
+    seqs = []
+    for each in results:
+        with store.transaction() as transaction:
+            seqs.append(transaction.record({"of": each.game_id}, each))
+    return seqs
+
+
+def everything(store: Store) -> tuple[Any, ...]:
+    """Return all that can be read of a store, except notes."""
+    return (
+        list(store.results()),
+        list(store.issues()),
+        list(store.pending()),
+        store.snapshot(),
+        store.counts(),
+        store.runs(),
+        store.last_run(),
+    )
+
+
+class StoreContract:
+    def test_a_new_store_is_empty(self, store: Store) -> None:
+        assert everything(store) == ([], [], [], None, (0, 0), 0, None)
+        assert store.note("anything") is None
+
+    def test_a_result_comes_back_as_it_was_with_its_ticket(self, store: Store) -> None:
+        ticket = {"k": 3, "theta": [1.25, -3.5], "name": "é", "none": None}
+        with store.transaction() as transaction:
+            assert transaction.record(ticket, result()) == 1
+        assert list(store.results()) == [Recorded(1, ticket, result())]
+
+    def test_record_and_standard_error_are_not_kept(self, store: Store) -> None:
+        full = msgspec.structs.replace(
+            result(), record="(;)", record_suffix="sgf", stderr=(("a", "x"),)
+        )
+        record(store, full)
+        assert [found.result for found in store.results()] == [result()]
+
+    def test_times_are_kept_to_the_microsecond(self, store: Store) -> None:
+        usage = EngineUsage("a", 0.12345678, 1, 0.12345678, 0.12345678)
+        record(store, msgspec.structs.replace(result(), seconds=1.23456789, usage=(usage, usage)))
+        (found,) = store.results()
+        assert found.result.seconds == 1.234568
+        kept = found.result.usage[0]
+        assert (kept.cpu_time, kept.thinking, kept.slowest) == (0.123457,) * 3
+
+    def test_text_of_engines_that_utf8_cannot_hold_is_replaced(self, store: Store) -> None:
+        usage = EngineUsage("na\udc80me", description="\ud800")
+        record(store, msgspec.structs.replace(result(), detail="a\udcffb\0", usage=(usage, usage)))
+        (found,) = store.results()
+        assert found.result.detail == "a?b\0"
+        assert (found.result.usage[1].name, found.result.usage[1].description) == ("na?me", "?")
+
+    def test_results_are_numbered_from_1_and_read_from_any_number_on(self, store: Store) -> None:
+        voids = [result(f"0_{n}", 0, "void" if n % 3 == 0 else "draw") for n in range(9)]
+        assert record(store, *voids) == list(range(1, 10))
+        assert [found.seq for found in store.results()] == list(range(1, 10))
+        assert [found.result.game_id for found in store.results(after=6)] == ["0_6", "0_7", "0_8"]
+        assert list(store.results(after=9)) == []
+        assert store.counts() == (6, 3)
+
+    def test_a_second_result_of_a_game_changes_nothing(self, store: Store) -> None:
+        record(store, result("a"))
+        with store.transaction() as transaction:
+            transaction.issue(Issue("a", 1, {}))
+        before = everything(store)
+        again = msgspec.structs.replace(result("a", 1, "draw"), plies=1)
+        assert record(store, again, result("a", 0)) == [None, None]
+        assert everything(store) == before
+
+    def test_a_void_game_can_be_replayed_and_void_results_are_unique_by_attempt(
+        self, store: Store
+    ) -> None:
+        first, second = result("a", 0, "void"), result("a", 1, "void")
+        assert record(store, first, first, second, second) == [1, None, 2, None]
+        assert store.counts() == (0, 2)
+        assert record(store, result("a", 2)) == [3]
+        assert store.counts() == (1, 2)
+
+    def test_a_game_that_counts_takes_no_void_result(self, store: Store) -> None:
+        assert record(store, result("a", 0), result("a", 1, "void")) == [1, None]
+        assert store.counts() == (1, 0)
+
+    def test_a_result_drops_its_issue_and_no_other(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.issue(Issue("a", 0, {"n": 1}))
+            transaction.issue(Issue("b", 0, {"n": 2}))
+        record(store, result("a"))
+        assert list(store.issues()) == [Issue("b", 0, {"n": 2})]
+
+    def test_issues_come_in_order_and_one_given_again_comes_last(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            for name in "cabd":
+                transaction.issue(Issue(name, 0, {"of": name}))
+            transaction.issue(Issue("a", 1, {"again": True}))
+            transaction.withdraw("b")
+            transaction.withdraw("unknown")
+        assert list(store.issues()) == [
+            Issue("c", 0, {"of": "c"}),
+            Issue("d", 0, {"of": "d"}),
+            Issue("a", 1, {"again": True}),
+        ]
+
+    def test_only_the_latest_state_is_kept_with_the_last_seq(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.save_state({"n": 0})
+        assert store.snapshot() == (0, {"n": 0})
+        with store.transaction() as transaction:
+            transaction.record({}, result("a"))
+            transaction.save_state({"n": 1, "theta": [0.1, 1e300], "text": "é"})
+        record(store, result("b"))
+        assert store.snapshot() == (1, {"n": 1, "theta": [0.1, 1e300], "text": "é"})
+
+    def test_game_records_wait_until_they_are_dropped(self, store: Store) -> None:
+        first = Pending("a", 0, "t.games", "a.pgn", '[Event "é\udc80"]\r\n' * 500)
+        second = Pending("a", 1, "t.void", "a_1.pgn", "")
+        with store.transaction() as transaction:
+            transaction.add_pending(first)
+            transaction.add_pending(second)
+        assert list(store.pending()) == [first, second]
+        with store.transaction() as transaction:
+            transaction.drop_pending("a", 0)
+            transaction.drop_pending("a", 7)
+        assert list(store.pending()) == [second]
+
+    def test_notes_hold_json_and_are_replaced(self, store: Store) -> None:
+        for value in ({"a": [1, None]}, ["x"], 3, None):
+            with store.transaction() as transaction:
+                transaction.set_note("key", value)
+                transaction.set_note("other", 1)
+            assert store.note("key") == value
+        assert store.note("other") == 1
+
+    def test_changes_are_seen_within_their_transaction(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.record({}, result("a"))
+            transaction.issue(Issue("b", 0, {}))
+            assert store.counts() == (1, 0)
+            assert [issue.game_id for issue in store.issues()] == ["b"]
+
+    def test_an_exception_takes_back_everything(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.record({}, result("a"))
+            transaction.issue(Issue("b", 0, {}))
+            transaction.issue(Issue("c", 0, {}))
+            transaction.save_state({"n": 1})
+            transaction.add_pending(Pending("a", 0, "f", "n", "t"))
+            transaction.set_note("key", "old")
+        before = everything(store)
+        usage = EngineUsage("New engine", description="new, too")
+        new = msgspec.structs.replace(result("b"), usage=(usage, usage))
+
+        def fail() -> None:
+            with store.transaction() as transaction:
+                transaction.record({}, new)
+                transaction.record({}, result("x", 0, "void"))
+                transaction.issue(Issue("d", 0, {}))
+                transaction.issue(Issue("c", 5, {}))
+                transaction.withdraw("c")
+                transaction.save_state({"n": 2})
+                transaction.drop_pending("a", 0)
+                transaction.add_pending(Pending("b", 0, "f", "n", "t"))
+                transaction.set_note("key", "new")
+                raise OSError("the caller's own")
+
+        # as it is: it is no error of the store
+        with pytest.raises(OSError, match=r"^the caller's own$"):
+            fail()
+        assert everything(store) == before
+        assert store.note("key") == "old"
+        # and the store can be used on, under the same numbers and names
+        assert record(store, new) == [2]
+        assert next(iter(store.results(1))).result == new
+
+    def test_a_change_that_fails_cannot_be_committed_without(self, store: Store) -> None:
+        def swallow() -> None:
+            with store.transaction() as transaction:
+                transaction.record({}, result("a"))
+                with pytest.raises(TypeError):
+                    transaction.set_note("key", object())
+
+        with pytest.raises(TypeError):
+            swallow()
+        assert store.counts() == (0, 0)
+
+    def test_a_transaction_is_of_no_use_after_its_end(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            pass
+        with pytest.raises(RuntimeError):
+            transaction.set_note("key", 1)
+        assert store.note("key") is None
+
+    def test_transactions_do_not_nest(self, store: Store) -> None:
+        def nest() -> None:
+            with store.transaction():
+                pass
+
+        with store.transaction() as transaction:
+            transaction.set_note("key", 1)
+            with pytest.raises(RuntimeError):
+                nest()
+        assert store.note("key") == 1
+
+    def test_what_a_caller_does_with_data_changes_nothing(self, store: Store) -> None:
+        ticket: dict[str, Any] = {"list": [1]}
+        state: dict[str, Any] = {"list": [1]}
+        with store.transaction() as transaction:
+            transaction.record(ticket, result("a"))
+            transaction.issue(Issue("b", 0, ticket))
+            transaction.save_state(state)
+            transaction.set_note("key", state)
+        ticket["list"].append(2)
+        state["list"].append(2)
+        for found in (
+            next(iter(store.results())).ticket,
+            store.issues()[0].ticket,
+            (store.snapshot() or (0, {}))[1],
+            store.note("key"),
+        ):
+            assert found == {"list": [1]}
+            found["list"].append(3)
+        assert next(iter(store.results())).ticket == {"list": [1]}
+        assert store.snapshot() == (1, {"list": [1]})
+
+    def test_results_can_be_recorded_while_results_are_read(self, store: Store) -> None:
+        record(store, *(result(f"0_{n}") for n in range(4)))
+        seen = []
+        for found in store.results():
+            seen.append(found.seq)
+            record(store, result(f"1_{found.seq}"))
+        assert seen == [1, 2, 3, 4]
+        assert store.counts() == (8, 0)
+
+    def test_errors_of_whoever_reads_results_are_their_own(self, store: Store) -> None:
+        record(store, result("a"), result("b"))
+
+        def read(error: Exception) -> None:
+            for _ in store.results():
+                raise error
+
+        for error in (OSError("mine"), KeyError("mine"), ValueError("mine")):
+            with pytest.raises(type(error)) as caught:
+                read(error)
+            assert caught.value is error
+            reading = store.results()
+            next(reading)
+            with pytest.raises(type(error)) as caught:
+                reading.throw(error)  # type: ignore[attr-defined]  # it is a generator
+            assert caught.value is error
+
+    def test_runs_are_numbered_and_the_last_one_is_told(self, store: Store) -> None:
+        assert store.begin_run(run_of()) == 1
+        assert store.last_run() == run_of(number=1)
+        store.end_run(1, 2000.25, "competition complete")
+        assert store.last_run() == run_of(
+            number=1, ended=2000.25, end_reason="competition complete"
+        )
+        assert store.begin_run(run_of(number=77, version="0.2")) == 2
+        assert store.last_run() == run_of(number=2, version="0.2")
+        assert store.runs() == 2
+
+    def test_closing_twice_is_harmless_and_using_it_after_is_a_mistake(self, store: Store) -> None:
+        store.close()
+        store.close()
+        with pytest.raises(RuntimeError):
+            store.counts()
+        with pytest.raises(RuntimeError), store.transaction():
+            pass

@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.errors import StoreUnwritable
+from ringmaster.storage import journal as journal_module
+from ringmaster.storage.journal import Journal, one_line, write_record
+from ringmaster.storage.sqlite_store import SqliteStore
+from tests.contracts.store_contract import result
+
+NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[Journal]:
+    journal = Journal(folder / "t.log", folder / "t.hist", clock=lambda: NOON)
+    try:
+        yield journal
+    finally:
+        journal.close()
+
+
+@contextmanager
+def files_no_longer_than(size: int) -> Iterator[None]:
+    """A disk that is full, as far as this process can tell (EFBIG)."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_an_event_is_one_line_with_the_local_time(tmp_path: Path) -> None:
+    with opened(tmp_path) as journal:
+        journal.log("run 1 started")
+        journal.log("é stderr: 1\r\n2")
+        assert (tmp_path / "t.log").read_text(encoding="utf-8") == (
+            "2026-03-01 12:00:05 run 1 started\n2026-03-01 12:00:05 é stderr: 1 | 2\n"
+        )
+
+
+def test_the_history_is_made_by_its_first_line(tmp_path: Path) -> None:
+    with opened(tmp_path) as journal:
+        assert not (tmp_path / "t.hist").exists()
+        assert not journal.has_line("0_0 a beat b")
+        journal.history(["0_0 a beat b", "parameters: x=1"])
+        assert (tmp_path / "t.hist").read_text() == "0_0 a beat b\nparameters: x=1\n"
+        assert journal.has_line("0_0 a beat b")
+        assert not journal.has_line("0_0 a")
+
+
+def test_lines_are_appended_to_what_is_there(tmp_path: Path) -> None:
+    for number in range(3):
+        with opened(tmp_path) as journal:
+            journal.log(f"run {number}")
+            journal.history([f"0_{number}"])
+    assert (tmp_path / "t.hist").read_text() == "0_0\n0_1\n0_2\n"
+    assert len((tmp_path / "t.log").read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("suffix", ["log", "hist"])
+def test_a_line_without_its_end_does_not_swallow_the_next(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t.{suffix}"
+    path.write_text("whole\nhal")
+    with opened(tmp_path) as journal:
+        journal.log("0_1")
+        journal.history(["0_1"])
+    lines = path.read_text().splitlines()
+    assert lines[:2] == ["whole", "hal"]
+    assert lines[2].endswith("0_1")
+
+
+@given(st.text(alphabet=st.characters()))
+def test_no_text_ends_a_line_moves_a_cursor_or_turns_the_writing(text: str) -> None:
+    line = one_line(text)
+    assert len(f"{line}\n".splitlines()) == 1
+    assert not any((ord(c) < 32 and c != "\t") or 127 <= ord(c) < 160 for c in line)
+    assert not set(line) & set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2069")
+    line.encode()
+    assert one_line(line) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\x1b[2J", r"\x1b[2J"),
+        ("a\r\nb\nc", "a | b | c"),
+        ("\u2028\u202e", r"\u2028\u202e"),
+        ("\udc80", r"\udc80"),
+        ("Zürich\t将", "Zürich\t将"),
+    ],
+)
+def test_control_characters_are_shown_as_escapes(text: str, line: str) -> None:
+    assert one_line(text) == line
+
+
+@given(st.text(alphabet=st.characters(), min_size=1))
+def test_any_line_that_was_written_is_found_again(
+    tmp_path_factory: pytest.TempPathFactory, line: str
+) -> None:
+    with opened(tmp_path_factory.mktemp("journal")) as journal:
+        journal.history([line])
+        assert journal.has_line(line)
+
+
+def test_a_line_is_looked_for_near_the_end_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_module, "_TAIL", 100)
+    with opened(tmp_path) as journal:
+        journal.history([f"0_{number:03d} a beat b" for number in range(1000)])
+        assert journal.has_line("0_999 a beat b")
+        assert not journal.has_line("0_000 a beat b")
+
+
+class _Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_a_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
+    tmp_path: Path, step: int
+) -> None:
+    """As `ringmaster.ringmaster` does it: the lines of the last result are a
+    note in the store, committed with the result."""
+
+    def run(last: int, killed_before: int | None) -> None:
+        store = SqliteStore.open(tmp_path / "t.status")
+        try:
+            with opened(tmp_path) as journal:
+                noted = store.note("history")
+                if noted and not journal.has_line(noted[0]):
+                    journal.history(noted)
+                for number in range(sum(store.counts()), last):
+                    kill = killed_before if number == last - 1 else None
+                    lines = [f"0_{number} a beat b", "parameters: the same"]
+                    with store.transaction() as transaction:
+                        if kill == 0:
+                            raise _Killed
+                        transaction.record({}, result(f"0_{number}"))
+                        transaction.set_note("history", lines)
+                        if kill == 1:
+                            raise _Killed
+                    if kill == 2:
+                        raise _Killed
+                    journal.history(lines)
+                    if kill == 3:
+                        raise _Killed
+        finally:
+            store.close()
+
+    with pytest.raises(_Killed):
+        run(3, step)
+    run(3, None)
+    expected = "".join(f"0_{n} a beat b\nparameters: the same\n" for n in range(3))
+    assert (tmp_path / "t.hist").read_text() == expected
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "t.hist").symlink_to("/dev/full")
+    with (
+        opened(tmp_path) as journal,
+        pytest.raises(StoreUnwritable, match=r"cannot write .*t\.hist: No space left"),
+    ):
+        journal.history(["0_0"])
+
+
+def test_a_line_that_did_not_fit_is_not_there_in_part(tmp_path: Path) -> None:
+    with opened(tmp_path) as journal:
+        journal.history(["0_0 short"])
+        with (
+            files_no_longer_than(20),
+            pytest.raises(StoreUnwritable, match=r"cannot write .*t\.hist"),
+        ):
+            journal.history(["0_1 long enough not to fit"])
+        journal.history(["0_1 once more"])
+    assert (tmp_path / "t.hist").read_text() == "0_0 short\n0_1 once more\n"
+
+
+def test_a_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnwritable, match="No such file"):
+        Journal(tmp_path / "none" / "t.log", tmp_path / "t.hist")
+    (tmp_path / "t.hist").mkdir()
+    with opened(tmp_path) as journal:
+        with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.hist: Is a directory"):
+            journal.history(["0_0"])
+        with pytest.raises(StoreUnwritable, match=r"cannot read .*t\.hist: Is a directory"):
+            journal.has_line("0_0")
+
+
+def test_closing_twice_closes_no_file_of_others(tmp_path: Path) -> None:
+    with opened(tmp_path) as journal:
+        journal.history(["0_0"])
+        journal.close()
+        with (tmp_path / "other").open("w") as other:
+            journal.close()
+            other.write("still open")
+    assert (tmp_path / "other").read_text() == "still open"
+
+
+# game records
+
+
+def test_a_record_is_written_as_it_is_in_a_folder_that_is_made(tmp_path: Path) -> None:
+    write_record(tmp_path / "t.games", "0_0.pgn", "a\r\né\n")
+    write_record(tmp_path / "t.games", "0_0.pgn", "b\r\né\udc80\n")
+    assert (tmp_path / "t.games" / "0_0.pgn").read_bytes() == "b\r\né\\udc80\n".encode()
+    assert os.listdir(tmp_path / "t.games") == ["0_0.pgn"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", ".hidden", "a/b", "../a", "/a", "a\\b", "a\0", "a\n", "a b", "é", "x" * 201],
+)
+def test_a_record_is_never_written_anywhere_else(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="cannot be the name of a game record"):
+        write_record(tmp_path / "t.games", name, "text")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_record_with_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    write_record(tmp_path, "x" * 200, "text")
+    assert (tmp_path / ("x" * 200)).read_text() == "text"
+
+
+def test_a_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
+    write_record(tmp_path, "0_0.sgf", "old")
+    with files_no_longer_than(100), pytest.raises(StoreUnwritable, match="cannot write"):
+        write_record(tmp_path, "0_0.sgf", "new" * 1000)
+    assert os.listdir(tmp_path) == ["0_0.sgf"]
+    assert (tmp_path / "0_0.sgf").read_text() == "old"
+
+
+def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
+    (tmp_path / "t.games").write_text("mine")
+    with pytest.raises(StoreUnwritable, match=r"cannot write .*0_0\.sgf: "):
+        write_record(tmp_path / "t.games", "0_0.sgf", "text")
+    assert (tmp_path / "t.games").read_text() == "mine"
+
+
+def test_a_record_whose_writer_was_killed_is_written_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def kill(*_: object) -> None:
+        raise _Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", kill)
+        with pytest.raises(_Killed):
+            write_record(tmp_path, "0_0.sgf", "text")
+    assert not (tmp_path / "0_0.sgf").exists()
+    write_record(tmp_path, "0_0.sgf", "text")
+    assert os.listdir(tmp_path) == ["0_0.sgf"]

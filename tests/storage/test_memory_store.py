@@ -1,0 +1,13 @@
+from __future__ import annotations
+
+import pytest
+
+from ringmaster.storage.memory_store import MemoryStore
+from ringmaster.storage.store import Store
+from tests.contracts.store_contract import StoreContract
+
+
+class TestMemoryStore(StoreContract):
+    @pytest.fixture
+    def store(self) -> Store:
+        return MemoryStore()

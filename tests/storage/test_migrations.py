@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringmaster.errors import StoreCorrupt, StoreTooNew
+from ringmaster.storage import migrations
+from ringmaster.storage.migrations import APPLICATION_ID, MIGRATIONS, check, check_header, migrate
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(tmp_path / "t.status", isolation_level=None)
+    yield connection
+    connection.close()
+
+
+def dump(connection: sqlite3.Connection) -> list[str]:
+    version = connection.execute("PRAGMA user_version").fetchone()
+    return [*connection.iterdump(), str(version)]
+
+
+def add_column(connection: sqlite3.Connection) -> None:
+    connection.execute("ALTER TABLE runs ADD COLUMN host TEXT NOT NULL DEFAULT ''")
+    connection.execute("INSERT INTO notes VALUES ('migrated', '1')")
+
+
+def add_table(connection: sqlite3.Connection) -> None:
+    connection.execute("CREATE TABLE more (one)")
+
+
+NEWER = (*MIGRATIONS, ("hosts of runs", add_column), ("more", add_table))
+
+
+def test_an_empty_file_is_brought_to_the_newest_version(connection: sqlite3.Connection) -> None:
+    migrate(connection, "t.status")
+    assert check(connection, "t.status") == len(MIGRATIONS)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
+        (number, name) for number, (name, _) in enumerate(MIGRATIONS, 1)
+    ]
+
+
+def test_migrating_twice_does_nothing(connection: sqlite3.Connection) -> None:
+    migrate(connection, "t.status")
+    before = dump(connection)
+    migrate(connection, "t.status")
+    assert dump(connection) == before
+
+
+def test_an_older_file_gets_what_is_missing_and_keeps_its_data(
+    connection: sqlite3.Connection,
+) -> None:
+    migrate(connection, "t.status")
+    connection.execute("INSERT INTO notes VALUES ('old', '1')")
+    migrate(connection, "t.status", NEWER)
+    assert check(connection, "t.status", len(NEWER)) == len(NEWER)
+    assert connection.execute("SELECT key FROM notes ORDER BY key").fetchall() == [
+        ("migrated",),
+        ("old",),
+    ]
+    assert connection.execute("SELECT count(*) FROM migrations").fetchone() == (len(NEWER),)
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, sqlite3.OperationalError])
+@pytest.mark.parametrize("start", [0, 1])
+def test_a_migration_that_is_cut_off_leaves_the_version_before_it(
+    connection: sqlite3.Connection, start: int, error: type[BaseException]
+) -> None:
+    def half(connection: sqlite3.Connection) -> None:
+        MIGRATIONS[0][1](connection) if start == 0 else add_column(connection)
+        raise error("cut off")
+
+    migrate(connection, "t.status", MIGRATIONS[:start])
+    before = dump(connection)
+    with pytest.raises(error, match="cut off"):
+        migrate(connection, "t.status", (*MIGRATIONS[:start], ("half", half)))
+    assert dump(connection) == before
+    assert not connection.in_transaction
+    migrate(connection, "t.status", NEWER)
+    assert check(connection, "t.status", len(NEWER)) == len(NEWER)
+
+
+def test_migrations_before_one_that_fails_stay(connection: sqlite3.Connection) -> None:
+    def fail(connection: sqlite3.Connection) -> None:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        migrate(connection, "t.status", (*NEWER, ("fails", fail)))
+    assert check(connection, "t.status", len(NEWER)) == len(NEWER)
+
+
+def test_a_disk_that_fills_during_a_migration_leaves_the_version_before_it(
+    connection: sqlite3.Connection,
+) -> None:
+    connection.execute("PRAGMA max_page_count = 3")
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        migrate(connection, "t.status")
+    assert check(connection, "t.status") == 0
+
+
+def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:
+    path = tmp_path / "t.status"
+    one = sqlite3.connect(path, isolation_level=None)
+    two = sqlite3.connect(path, isolation_level=None)
+    try:
+        asked: list[str] = []
+
+        def note(statement: str) -> None:
+            # the other one gets in between the first look and the lock
+            if statement.startswith("BEGIN") and not asked:
+                asked.append(statement)
+                migrate(two, "t.status", NEWER)
+
+        one.set_trace_callback(note)
+        migrate(one, "t.status", NEWER)
+        assert asked
+        assert one.execute("SELECT count(*) FROM migrations").fetchone() == (len(NEWER),)
+        assert one.execute("SELECT count(*) FROM notes").fetchone() == (1,)
+    finally:
+        one.close()
+        two.close()
+
+
+def test_a_newer_file_is_refused(connection: sqlite3.Connection, tmp_path: Path) -> None:
+    migrate(connection, "t.status", NEWER)
+    before = dump(connection)
+    newest = len(MIGRATIONS)
+    message = rf"t\.status was written by a newer ringmaster \(format {newest + 2}.*up to {newest}"
+    with pytest.raises(StoreTooNew, match=message):
+        migrate(connection, "t.status")
+    with pytest.raises(StoreTooNew, match=message):
+        check_header(tmp_path / "t.status")
+    assert dump(connection) == before
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["CREATE TABLE theirs (x)", "PRAGMA user_version = 1", "PRAGMA application_id = 7"],
+)
+def test_a_database_of_another_program_is_refused(
+    connection: sqlite3.Connection, statement: str
+) -> None:
+    connection.execute(statement)
+    before = dump(connection)
+    with pytest.raises(StoreCorrupt, match="is not a status file of ringmaster"):
+        migrate(connection, "t.status")
+    assert dump(connection) == before
+
+
+def test_the_migrations_that_have_been_released_are_not_changed() -> None:
+    # add to the end of migrations.MIGRATIONS, never edit
+    assert [name for name, _ in migrations.MIGRATIONS][:1] == ["first tables"]

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ringmaster.errors import StoreUnwritable, UsageError
+from ringmaster.storage.paths import OutputPaths
+
+NAMES = [
+    "status",
+    "status-wal",
+    "status-shm",
+    "status-journal",
+    "hist",
+    "tree.jsonl",
+    "report",
+    "cmd",
+    "log",
+]
+FOLDERS = ["games", "void", "gtplogs"]
+
+
+def test_outputs_are_named_after_the_control_file_beside_it(tmp_path: Path) -> None:
+    paths = OutputPaths(tmp_path / "my.tune.ctl")
+    assert paths.status == tmp_path / "my.tune.status"
+    assert paths.tree_log == tmp_path / "my.tune.tree.jsonl"
+    assert OutputPaths(tmp_path / "bare").log == tmp_path / "bare.log"
+
+
+def test_a_relative_control_file_has_absolute_outputs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert OutputPaths(Path("t.ctl")).games == tmp_path / "t.games"
+
+
+def test_reset_deletes_every_output_and_nothing_else(tmp_path: Path) -> None:
+    control = tmp_path / "t.ctl"
+    others = [control, tmp_path / "t2.status", tmp_path / "t.txt", tmp_path / "book.epd"]
+    files = [tmp_path / f"t.{suffix}" for suffix in NAMES]
+    for path in (*others, *files):
+        path.write_text("x")
+    folders = [tmp_path / f"t.{suffix}" for suffix in FOLDERS]
+    for path in folders:
+        (path / "deeper").mkdir(parents=True)
+        (path / "deeper" / "0_0.sgf").write_text("x")
+    paths = OutputPaths(control)
+    assert sorted(paths.existing()) == sorted([*files, *folders])
+    assert paths.existing()[0] == paths.status
+    assert paths.existing()[-1] == paths.log
+    paths.remove_all()
+    assert sorted(tmp_path.iterdir()) == sorted(others)
+    assert paths.existing() == []
+    paths.remove_all()
+
+
+def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "precious").write_text("x")
+    event = tmp_path / "event"
+    event.mkdir()
+    paths = OutputPaths(event / "t.ctl")
+    paths.games.symlink_to(elsewhere)
+    paths.void.mkdir()
+    (paths.void / "inside").symlink_to(elsewhere)
+    paths.hist.symlink_to(elsewhere / "precious")
+    paths.report.symlink_to(tmp_path / "nowhere")
+    paths.remove_all()
+    assert list(event.iterdir()) == []
+    assert (elsewhere / "precious").read_text() == "x"
+
+
+def test_a_folder_in_the_place_of_a_file_is_not_deleted(tmp_path: Path) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    (paths.report / "thesis").mkdir(parents=True)
+    with pytest.raises(StoreUnwritable, match=r"cannot delete .*t\.report"):
+        paths.remove_all()
+    assert (paths.report / "thesis").is_dir()
+
+
+@pytest.mark.parametrize("suffix", [*NAMES[:1], "log", "hist", "report", "cmd", "games"])
+def test_an_output_is_not_taken_for_a_control_file(tmp_path: Path, suffix: str) -> None:
+    with pytest.raises(UsageError, match=r"did you mean .*t\.ctl\?"):
+        OutputPaths(tmp_path / f"t.{suffix}")

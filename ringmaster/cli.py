@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import ringmaster
-from ringmaster.errors import ControlFileError, RingmasterError, UsageError
+from ringmaster.errors import ControlFileError, RingmasterError, StoreUnwritable, UsageError
 
 if TYPE_CHECKING:
     from ringmaster.event import Event
@@ -184,14 +184,15 @@ def _show(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     event, _ = _with_results(arguments)
-    event.paths.report.write_text(event.report_text(), encoding="utf-8")
+    event.write_report()
     return DONE
 
 
 def _check(arguments: argparse.Namespace) -> int:
     import json
 
-    from ringmaster.ringmaster import check_players
+    from ringmaster.reporting.text import sanitise
+    from ringmaster.ringmaster import check_players, player_problems
 
     event = _load(arguments)
     event.prepare()
@@ -208,13 +209,16 @@ def _check(arguments: argparse.Namespace) -> int:
         return REPORTED if failed else DONE
     for warning in warnings:
         print(warning, file=sys.stderr)
-    for result in results:
-        for line in result.stderr:
-            print(f"{result.code}: {line}", file=sys.stderr)
-        for problem in result.problems:
-            _complain(f"player {result.code!r}: {problem}")
-        if not result.problems and not arguments.quiet:
-            print(f"player {result.code!r}: ok" + (f" ({result.name})" if result.name else ""))
+    for line in dict.fromkeys(
+        f"{result.code}: {line}" for result in results for line in result.stderr
+    ):
+        print(sanitise(line), file=sys.stderr)
+    for line in player_problems(results):
+        _complain(line)
+    if not arguments.quiet:
+        failing = {result.code for result in results if result.problems}
+        for code, name in {r.code: r.name for r in results if r.code not in failing}.items():
+            print(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else ""))
     return REPORTED if failed else DONE
 
 
@@ -238,7 +242,10 @@ def _stop(arguments: argparse.Namespace) -> int:
     paths = OutputPaths(arguments.control_file)
     if not is_locked(paths.log):
         raise RingmasterError(f"{arguments.control_file} is not running")
-    paths.cmd.write_text("stop\n", encoding="ascii")
+    try:
+        paths.cmd.write_text("stop\n", encoding="ascii")
+    except OSError as error:
+        raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error
     return DONE
 
 

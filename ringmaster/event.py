@@ -13,12 +13,11 @@ from ringmaster.competitions import competition_class, type_names
 from ringmaster.competitions.competition import Competition
 from ringmaster.control.changes import SettingChange, canonical_settings, find_changes
 from ringmaster.control.loader import Loaded, load
-from ringmaster.errors import SettingError
-from ringmaster.model.jobs import GameJob
+from ringmaster.errors import SettingError, StoreUnwritable
 from ringmaster.model.settings import Setting
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.paths import OutputPaths
-from ringmaster.storage.store import Store
+from ringmaster.storage.store import Issue, Store
 
 
 def _table_of(type_name: str) -> tuple[Setting, ...] | None:
@@ -115,9 +114,9 @@ class Event:
             )
         return changes
 
-    def restore(self, store: Store) -> list[GameJob]:
-        """Bring the competition to where the store is; returns the jobs that
-        were given out and never recorded, made again."""
+    def restore(self, store: Store) -> list[Issue]:
+        """Bring the competition to where the store is; returns the games that
+        were given out, never came back, and are still wanted."""
         snapshot = store.snapshot()
         after = 0
         if snapshot is not None:
@@ -125,11 +124,7 @@ class Event:
             self.competition.restore(state)
         for recorded in store.results(after):
             self.competition.take(recorded.ticket, recorded.result)
-        jobs = [
-            self.competition.reissue(issue.game_id, issue.attempt, issue.ticket)
-            for issue in store.issues()
-        ]
-        return [job for job in jobs if job is not None]
+        return [issue for issue in store.issues() if self.competition.resume(issue.ticket)]
 
     def report_text(self) -> str:
         """Return the report."""
@@ -139,6 +134,13 @@ class Event:
             heading=f"{self.competition.type_name}: {self.code}",
             description=None if description is None else description.strip(),
         )
+
+    def write_report(self) -> None:
+        """Write the report's file.  Raises StoreUnwritable."""
+        try:
+            self.paths.report.write_text(self.report_text(), encoding="utf-8")
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self.paths.report}: {error.strerror}") from error
 
     def summary(self, store: Store | None, in_progress: int) -> dict[str, Any]:
         """Return what `show --json` prints."""

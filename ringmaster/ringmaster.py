@@ -20,12 +20,13 @@ import msgspec
 
 import ringmaster
 from ringmaster.competitions.competition import Verdict
-from ringmaster.errors import CompetitionHalted, PlayerCheckFailed
+from ringmaster.errors import CompetitionHalted, PlayerCheckFailed, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.model.jobs import CheckJob, GameJob
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.reporting.live import Display, RunningGame, View
+from ringmaster.reporting.text import sanitise
 from ringmaster.storage.journal import Journal, write_record
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Run, Transaction
@@ -88,8 +89,11 @@ class Ringmaster:
         self._state_size = 0
         self._halt = ""
         self._stopping = ""
-        self._backlog: list[GameJob] = []
+        self._backlog: list[Issue] = []
         self._replays: list[GameJob] = []
+        #: Whether the competition knows more than the store has: a transaction
+        #: failed, and its state must not be stored.
+        self._ahead = False
         self._next_look = 0.0
 
     def run(self) -> int:
@@ -117,7 +121,14 @@ class Ringmaster:
                 self._journal.close()
         if self._halt:
             raise CompetitionHalted(f"the run was ended early: {self._halt}")
-        return 0 if self._interrupted is None else 3
+        if self._interrupted is not None:
+            return 3
+        if not self._stopping and not self._competition.finished():
+            raise CompetitionHalted(
+                "the competition is not complete, and has no more games to give out; please "
+                "report this, with the control file and the status file"
+            )
+        return 0
 
     @contextmanager
     def _signals(self) -> Iterator[int]:
@@ -129,7 +140,12 @@ class Ringmaster:
         def note(number: int, frame: FrameType | None) -> None:
             self._interrupted = number
 
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        # what is ignored on purpose (nohup, a shell's background job) stays so
+        numbers = [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(number) is not signal.SIG_IGN
+        ]
         before = {number: signal.signal(number, note) for number in numbers}
         wakeup = signal.set_wakeup_fd(write_fd)
         try:
@@ -236,27 +252,45 @@ class Ringmaster:
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None
-        with self._store.transaction() as transaction:
-            transaction.save_state(self._competition.state())
-            self._forget_written(transaction)
+        if not self._ahead:
+            with self._store.transaction() as transaction:
+                transaction.save_state(self._competition.state())
+                self._forget_written(transaction)
         self._store.end_run(number, self._clock(), reason)
         self._journal.log(f"run {number} ended: {reason}")
-        self._event.paths.report.write_text(self._event.report_text(), encoding="utf-8")
+        if not self._ahead:
+            self._event.write_report()
 
     # issuing
 
     def _issue_first(self) -> None:
         """Fill the executor: first what was given out before and never came back."""
-        assert self._store is not None
-        jobs = []
-        with self._store.transaction() as transaction:
-            for _ in range(self._executor.slots):
-                job = self._next_job(transaction)
-                if job is None:
-                    break
-                jobs.append(job)
+        with self._transaction() as transaction:
+            jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
         self._submit(jobs)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Transaction]:
+        """A transaction in which the competition is asked or told something."""
+        assert self._store is not None
+        self._ahead = True
+        try:
+            with self._store.transaction() as transaction:
+                yield transaction
+        except SettingError as error:
+            raise self._event.loaded.error([error]) from None
+        self._ahead = False
+
+    def _next_jobs(self, transaction: Transaction) -> list[GameJob]:
+        """Return a job for each idle worker, as far as there are any."""
+        jobs: list[GameJob] = []
+        for _ in range(self._executor.slots - len(self._executor.running())):
+            job = self._next_job(transaction)
+            if job is None:
+                break
+            jobs.append(job)
+        return jobs
 
     def _next_job(self, transaction: Transaction) -> GameJob | None:
         """Return the next job, stored as issued; None when there is none, or
@@ -270,7 +304,8 @@ class Ringmaster:
         if self._replays:
             job = self._replays.pop(0)
         elif self._backlog:
-            job = self._backlog.pop(0)
+            issue = self._backlog.pop(0)
+            job = self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
         else:
             decided = self._competition.next_job()
             if decided is None:
@@ -325,13 +360,11 @@ class Ringmaster:
 
     def _take(self, job: GameJob, result: GameResult) -> None:
         """Record a result and issue what follows from it: one transaction."""
-        assert self._store is not None
         pending = self._pending(job, result)
-        jobs: list[GameJob] = []
-        with self._store.transaction() as transaction:
-            seq = transaction.record(job.ticket, result)
-            if seq is None:
+        with self._transaction() as transaction:
+            if transaction.record(job.ticket, result) is None:
                 # recorded before: a worker was believed dead and was not
+                self._submit(self._next_jobs(transaction))
                 return
             verdict = self._competition.take(job.ticket, result)
             if verdict.replay:
@@ -344,12 +377,7 @@ class Ringmaster:
             if pending is not None:
                 transaction.add_pending(pending)
             self._forget_written(transaction)
-            free = self._executor.slots - len(self._executor.running())
-            for _ in range(free):
-                following = self._next_job(transaction)
-                if following is None:
-                    break
-                jobs.append(following)
+            jobs = self._next_jobs(transaction)
             self._save_state(transaction)
         self._submit(jobs)
         self._journal.history(lines)
@@ -425,6 +453,16 @@ class Ringmaster:
             parallel=self._options.parallel,
             hint="Ctrl-X to stop after the games in progress, Ctrl-C to stop at once",
         )
+
+
+def player_problems(results: Sequence[CheckResult]) -> list[str]:
+    """Return what startup checks found, each problem once, fit for a terminal."""
+    found = [
+        f"player {result.code!r}: " + "\n".join(sanitise(line) for line in problem.splitlines())
+        for result in results
+        for problem in result.problems
+    ]
+    return list(dict.fromkeys(found))
 
 
 def check_players(

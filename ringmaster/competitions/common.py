@@ -335,25 +335,19 @@ class OpeningBook:
         return openings[order.index(number)]
 
 
-class VoidRule:
-    """When void games end a run early: when the first result of all is void,
-    and when two results in a row are."""
+def void_rule(in_a_row: int, *, first: bool, what: str) -> str:
+    """Return why void games end a run early, "" if they do not: when the first
+    result of all is void, and when two results in a row are.
 
-    def __init__(self) -> None:
-        self._in_a_row = 0
-
-    def take(self, void: bool, *, first: bool, what: str) -> str:
-        """Count a result; returns why the run must end, or "".
-
-        first  whether no result that counts has come before
-        what   whose results are counted, for the message
-        """
-        self._in_a_row = self._in_a_row + 1 if void else 0
-        if void and first:
-            return f"the first game of {what} was void"
-        if self._in_a_row >= 2:
-            return f"two games in a row of {what} were void"
-        return ""
+    in_a_row  void results up to now, 0 when the latest one is not void
+    first     whether no result that counts has come before
+    what      whose results are counted, for the message
+    """
+    if in_a_row and first:
+        return f"the first game of {what} was void"
+    if in_a_row >= 2:
+        return f"two games in a row of {what} were void"
+    return ""
 
 
 def find_player(

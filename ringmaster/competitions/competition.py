@@ -39,9 +39,10 @@ class Competition(ABC):
 
     The life of a game: `next_job` decides and marks the game as issued, the
     caller stores the job's id and ticket; later either `take` gets the result,
-    or (after a restart) `reissue` makes the same job again.  `state` and
-    `restore` carry everything else; `restore` followed by `take` of the results
-    recorded since is the same as never having stopped.
+    or (after a restart) `resume` learns of the ticket and `make_job` makes the
+    same job again.  `state` and `restore` carry everything else; `restore`
+    followed by `take` of the results recorded since, and `resume` of the rest,
+    is the same as never having stopped.
 
     Guarantees: `take` may be called in any order of issue; a state is JSON data
     whose size does not grow with the number of games.
@@ -81,11 +82,19 @@ class Competition(ABC):
         issue now (all played, or waiting for results)."""
 
     @abstractmethod
-    def reissue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
-        """Make the job of an earlier issue again under the present settings.
+    def resume(self, ticket: Ticket) -> bool:
+        """Learn that a job with this ticket was given out in an earlier run and
+        has not come back; returns whether the settings want it now.
 
-        None when the settings do not want it now (a matchup was removed or cut
-        short); the issue is kept, since later settings may want it again.
+        False when its matchup was removed or cut short; the issue is kept, since
+        later settings may want it again.
+        """
+
+    @abstractmethod
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        """Make the job of a ticket under the present settings; changes nothing.
+
+        Raises SettingError when the control file's own functions fail.
         """
 
     @abstractmethod

@@ -12,11 +12,11 @@ from ringmaster.competitions.common import (
     COMMON_SETTINGS,
     OpeningBook,
     PlayerDefinition,
-    VoidRule,
     find_player,
     game_settings,
     make_game_settings,
     result_line,
+    void_rule,
 )
 from ringmaster.competitions.competition import Competition, Verdict
 from ringmaster.errors import SettingError, StoreError
@@ -91,6 +91,7 @@ class Tally(msgspec.Struct):
     by_colour  for each colouring (0: the first player moved first, 1: the
                second did): wins of the first player, of the second, draws,
                unknown results
+    names      how the engines call themselves
     cpu, timed seconds of CPU by player, and in how many games it was known
     pairs      pairs of games by the first player's points (0, ½, 1, 1½, 2)
     half       first halves of pairs: pair number → points
@@ -101,6 +102,8 @@ class Tally(msgspec.Struct):
     by_colour: list[list[int]] = msgspec.field(default_factory=lambda: [[0, 0, 0, 0], [0, 0, 0, 0]])
     forfeits: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     void: int = 0
+    void_in_a_row: int = 0
+    names: list[str] = msgspec.field(default_factory=lambda: ["", ""])
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     pairs: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
@@ -129,6 +132,8 @@ class Tally(msgspec.Struct):
             column = 2 if result.outcome == "draw" else 3
         self.by_colour[black][column] += 1
         for index, used in enumerate(result.usage):
+            if used.name:
+                self.names[seat[index]] = used.name
             if used.cpu_time is not None:
                 self.cpu[seat[index]] += used.cpu_time
                 self.timed[seat[index]] += 1
@@ -141,9 +146,9 @@ class Tally(msgspec.Struct):
                 self.pairs[round(2 * (before + points))] += 1
 
     def estimate(self) -> elo.EloEstimate:
-        """Return the first player's Elo over the second, by pairs where pairs
-        were played, else by games."""
-        if sum(self.pairs):
+        """Return the first player's Elo over the second: by pairs if all games
+        were played in pairs, else by games."""
+        if sum(self.pairs) and 2 * sum(self.pairs) + len(self.half) == self.completed:
             return elo.from_pairs(self.pairs)
         return elo.from_games(self.total(0), self.total(2) + self.total(3), self.total(1))
 
@@ -226,6 +231,12 @@ class Playoff(Competition):
         self.matchups: dict[str, Matchup] = {}
         for i, definition in enumerate(values["matchups"]):
             id = definition.id or str(i)
+            if id.startswith(".") or len(id) > 50:
+                raise SettingError(
+                    ("matchups", i, "id"),
+                    f"matchup id {id!r} cannot be part of a file name",
+                    "at most 50 characters, the first no full stop",
+                )
             if id in self.matchups:
                 raise SettingError(
                     ("matchups", i, "id"), f"matchup id {id!r} is used twice", "unique ids"
@@ -243,7 +254,6 @@ class Playoff(Competition):
                     raise
                 raise error.under("matchups", i) from None
         self.tallies = {id: Tally(m.codes) for id, m in self.matchups.items()}
-        self._void_rules = {id: VoidRule() for id in self.matchups}
 
     def prepare(self) -> None:
         for matchup in self.matchups.values():
@@ -283,9 +293,10 @@ class Playoff(Competition):
         tally.next += 1
         black = number % 2 if matchup.alternating else 0
         ticket: Ticket = {"m": matchup.id, "i": number, "b": black}
-        return self._job(matchup, matchup.game_id(number), 0, ticket)
+        return self.make_job(matchup.game_id(number), 0, ticket)
 
-    def _job(self, matchup: Matchup, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        matchup = self.matchups[ticket["m"]]
         first, second = matchup.players
         return GameJob(
             id=game_id,
@@ -299,17 +310,13 @@ class Playoff(Competition):
             keep_stderr=self.values["stderr_to_log"],
         )
 
-    def reissue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
+    def resume(self, ticket: Ticket) -> bool:
         matchup = self.matchups.get(ticket["m"])
         if matchup is None:
-            return None
+            return False
         tally = self.tallies[matchup.id]
         tally.next = max(tally.next, ticket["i"] + 1)
-        if matchup.number_of_games is not None and ticket["i"] >= matchup.number_of_games:
-            # disabled or cut short; it stays issued, and is wanted again when
-            # the number of games is raised
-            return None
-        return self._job(matchup, game_id, attempt, ticket)
+        return matchup.number_of_games is None or ticket["i"] < matchup.number_of_games
 
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
         id = ticket["m"]
@@ -325,9 +332,8 @@ class Playoff(Competition):
         tally.take(result, ticket["b"], pair)
         codes = tally.players if ticket["b"] == 0 else (tally.players[1], tally.players[0])
         void = result.outcome == "void"
-        halt = ""
-        if id in self._void_rules:
-            halt = self._void_rules[id].take(void, first=first, what=f"matchup {id}")
+        tally.void_in_a_row = tally.void_in_a_row + 1 if void else 0
+        halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         return Verdict(result_line(result, codes), replay=void, halt=halt)
 
     def finished(self) -> bool:
@@ -356,7 +362,7 @@ class Playoff(Competition):
         total = None if None in limits else sum(n for n in limits if n is not None)
         return Progress(sum(self.tallies[id].completed for id in self.matchups), total)
 
-    def report(self) -> Report:
+    def live_report(self) -> Report:
         blocks: list[Table | Text] = []
         for id, tally in self.tallies.items():
             matchup = self.matchups.get(id)
@@ -367,7 +373,16 @@ class Playoff(Competition):
             blocks.append(self._table(id, tally, matchup))
         return Report(tuple(blocks))
 
-    live_report = report
+    def report(self) -> Report:
+        names = {
+            code: name
+            for tally in self.tallies.values()
+            for code, name in zip(tally.players, tally.names, strict=True)
+            if name
+        }
+        lines = tuple(f"player {code}: {name}" for code, name in names.items())
+        blocks = self.live_report().blocks
+        return Report((*blocks, Text(lines)) if lines else blocks)
 
     def _table(self, id: str, tally: Tally, matchup: Matchup | None) -> Table:
         completed = tally.completed

@@ -17,11 +17,11 @@ from ringmaster.competitions.common import (
     PLAYER,
     OpeningBook,
     PlayerDefinition,
-    VoidRule,
     find_player,
     game_settings,
     make_game_settings,
     result_line,
+    void_rule,
 )
 from ringmaster.competitions.competition import Competition, Verdict
 from ringmaster.errors import SettingError, StoreError
@@ -128,12 +128,14 @@ VERIFY = CallOf(
 class Match(msgspec.Struct):
     """A closing match: `values` against the start values, on fresh openings.
 
+    told     iterations that the values are of
     results  the tuned side's wins, draws, losses
     pairs    pairs of games by the tuned side's points (0, ½, 1, 1½, 2)
     half     first halves of pairs: pair number → points
     """
 
     values: list[float]
+    told: int
     next: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     pairs: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
@@ -189,6 +191,7 @@ class State(msgspec.Struct):
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     void: int = 0
+    void_in_a_row: int = 0
     matches: list[Match] = msgspec.field(default_factory=list)
 
 
@@ -266,7 +269,6 @@ class SpsaCompetition(Competition):
         )
         self._verify: VerifySettings | None = values["verify"]
         self.book = OpeningBook(values["openings"], self._game, values["seed"])
-        self._void_rule = VoidRule()
         self._state = State(codes, self.tuner.theta, self.tuner.iterations)
         self._planned_before = self.tuner.iterations
         self.start_values: Values = tuple(p.engine_value(p.start) for p in self.parameters)
@@ -337,14 +339,21 @@ class SpsaCompetition(Competition):
         return lines
 
     def check_jobs(self) -> list[CheckJob]:
+        # The engine must take the whole range, and what lies between whole
+        # numbers if need be, or games would be void later.
+        asked = self.tuner.perturbation(1, [p.start for p in self.parameters])
+        samples: dict[str, Values] = {
+            "start": self.start_values,
+            "minimum": tuple(p.engine_value(p.minimum) for p in self.parameters),
+            "maximum": tuple(p.engine_value(p.maximum) for p in self.parameters),
+            "first side": asked.plus,
+            "other side": asked.minus,
+        }
         code = self.values["player"]
-        jobs = [CheckJob(f"check-{code}", self.candidate("", self.start_values), self.settings)]
-        # the engine must take the whole range, or games would be void later
-        for name in ("minimum", "maximum"):
-            values = tuple(p.engine_value(getattr(p, name)) for p in self.parameters)
-            player = self.candidate(f":{name}", values)
-            jobs.append(CheckJob(f"check-{code}-{name}", player, self.settings))
-        return jobs
+        return [
+            CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
+            for name, values in samples.items()
+        ]
 
     def next_job(self) -> GameJob | None:
         state = self._state
@@ -354,9 +363,8 @@ class SpsaCompetition(Competition):
             if iteration is None:
                 asked = self.tuner.ask(k)
                 iteration = Iteration(list(asked.plus), list(asked.minus))
-            return self._issue(
+            return self._give_out(
                 f"{k:0{len(str(self.tuner.iterations))}d}{'ab'[game]}",
-                0,
                 {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus},
             )
         if self._verify is None or state.told < self.tuner.iterations:
@@ -366,29 +374,38 @@ class SpsaCompetition(Competition):
             return None
         round_number = len(state.matches)
         ticket: Ticket = {"v": round_number, "g": match.next}
-        return self._issue(f"verify{round_number}_{match.next:04d}", 0, ticket)
+        return self._give_out(f"verify{round_number}_{match.next:04d}", ticket)
+
+    def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
+        """Make a job, then count it: a function of the control file may fail,
+        and then the game has not been given out."""
+        job = self.make_job(game_id, 0, ticket)
+        self._count(ticket)
+        return job
 
     def _current_match(self) -> Match:
         """Return the closing match of the present values, a new one if there is
-        none yet (the tune went on after the last one)."""
+        none yet (the tune has gone on since the last one)."""
         matches = self._state.matches
-        values = [float(v) for v in self.tuner.values()]
-        if not matches or matches[-1].values != values:
-            matches.append(Match(values))
+        if not matches or not self._is_current(matches[-1]):
+            matches.append(self._new_match())
         return matches[-1]
 
-    def reissue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob | None:
+    def _new_match(self) -> Match:
+        return Match([float(v) for v in self.tuner.values()], self._state.told)
+
+    def _is_current(self, match: Match) -> bool:
+        return self.tuner.iterations <= self._state.told == match.told
+
+    def resume(self, ticket: Ticket) -> bool:
+        self._count(ticket)
         if "v" in ticket:
             # a match of values that have been tuned further is of no more use
             present = self._verify is not None and ticket["v"] == len(self._state.matches)
-            wanted = present and self._state.told >= self.tuner.iterations
-        else:
-            wanted = ticket["k"] <= self.tuner.iterations
-        return self._issue(game_id, attempt, ticket) if wanted else None
+            return present and self._is_current(self._state.matches[-1])
+        return bool(ticket["k"] <= self.tuner.iterations)
 
-    def _issue(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        """Count a game as issued and make its job."""
-        self._count(ticket)
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         values: tuple[Values, Values]
         if "v" in ticket:
             match = self._state.matches[ticket["v"] - 1]
@@ -426,7 +443,7 @@ class SpsaCompetition(Competition):
         state = self._state
         if "v" in ticket:
             while len(state.matches) < ticket["v"]:
-                state.matches.append(Match([float(v) for v in self.tuner.values()]))
+                state.matches.append(self._new_match())
             match = state.matches[ticket["v"] - 1]
             match.next = max(match.next, ticket["g"] + 1)
             return
@@ -444,7 +461,8 @@ class SpsaCompetition(Competition):
         line = result_line(result, (sides[first_seat], sides[1 - first_seat]))
         void = result.outcome == "void"
         first = not any(state.results)
-        halt = self._void_rule.take(void, first=first, what="the tune")
+        state.void_in_a_row = state.void_in_a_row + 1 if void else 0
+        halt = void_rule(state.void_in_a_row, first=first, what="the tune")
         if void:
             state.void += 1
             return Verdict(line, replay=True, halt=halt)

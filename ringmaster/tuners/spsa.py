@@ -12,7 +12,7 @@ d is the difference that was really played, (θ⁺ − θ⁻)/2 after clipping a
 rounding, where the sources put c_k·δ.  Integer parameters are rounded with one
 uniform u for both sides, floor(v + u), so that rounding is unbiased and can
 neither hide nor reverse a perturbation; their c_k is at least ½ (OpenBench), in
-R_k too.
+R_k too.  Where a bound makes both sides equal, the free side moves by one.
 
 Pure ask and tell: no engines, no files, no clock.  δ and u are functions of
 (seed, k), so an iteration can be computed again from k and θ alone.
@@ -119,8 +119,15 @@ class Spsa:
         for i, parameter in enumerate(self.parameters):
             step = self.schedules[i].c(k) * delta[i]
             u = uniform(random[count + i])
-            plus.append(_played(parameter, theta[i] + step, u))
-            minus.append(_played(parameter, theta[i] - step, u))
+            high, low = (
+                _played(parameter, theta[i] + abs(step), u),
+                _played(parameter, theta[i] - abs(step), u),
+            )
+            if high == low:
+                # at a bound, where one side could not move
+                high, low = (high + 1, low) if high < parameter.maximum else (high, low - 1)
+            plus.append(high if step > 0 else low)
+            minus.append(low if step > 0 else high)
         return Perturbation(k, tuple(theta), delta, tuple(plus), tuple(minus))
 
     def ask(self, k: int) -> Perturbation:

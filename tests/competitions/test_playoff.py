@@ -159,7 +159,8 @@ def test_results_taken_again_give_the_same_state_as_never_having_stopped() -> No
         playoff.take(job.ticket, won(job, "b"))
         later.take(job.ticket, won(job, "b"))
     for job in (jobs[1], jobs[3]):
-        assert later.reissue(job.id, 0, job.ticket) == job
+        assert later.resume(job.ticket)
+        assert later.make_job(job.id, 0, job.ticket) == job
     assert later.state() == playoff.state()
     assert later.next_job() == playoff.next_job()
 
@@ -182,10 +183,10 @@ def test_disabled_matchup_plays_no_more_and_keeps_its_open_games_for_later() -> 
     playoff = chess(call("Matchup", "a", "b", number_of_games=4))
     job = playoff.next_job()
     disabled = chess(call("Matchup", "a", "b", number_of_games=0))
-    assert disabled.reissue(job.id, 0, job.ticket) is None
+    assert not disabled.resume(job.ticket)
     assert disabled.next_job() is None
     assert disabled.check_jobs() == []
-    assert chess(call("Matchup", "a", "b", number_of_games=4)).reissue(job.id, 0, job.ticket) == job
+    assert chess(call("Matchup", "a", "b", number_of_games=4)).resume(job.ticket)
 
 
 @pytest.mark.parametrize(

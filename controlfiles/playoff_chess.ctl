@@ -15,8 +15,8 @@ game = "chess"
 glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
 
 players = {
-    "sf-100": Player("stockfish", options={"Hash": 8}, nodes=100),
-    "sf-500": Player("stockfish", options={"Hash": 8}, nodes=500),
+    "sf-2k": Player("stockfish", options={"Hash": 8}, nodes=2000),
+    "sf-20k": Player("stockfish", options={"Hash": 8}, nodes=20000),
     "glaurung": Player("glaurung", options=glaurung, time_control="2+0.02"),
 }
 
@@ -25,6 +25,6 @@ openings = Openings("openings.epd", order="random")
 number_of_games = 20
 
 matchups = [
-    Matchup("sf-100", "glaurung"),
-    Matchup("sf-500", "glaurung"),
+    Matchup("sf-2k", "glaurung"),
+    Matchup("sf-20k", "glaurung"),
 ]

@@ -88,9 +88,9 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of our output has gone (`| head`); nothing more can be said
+        # the reader of our output has gone (`| head`): it has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return REPORTED
+        return DONE
     except SystemExit as request:
         return int(request.code or 0)
     except Exception:
@@ -106,6 +106,17 @@ def run(argv: Sequence[str]) -> int:
 
 def _complain(message: str) -> None:
     print(f"ringmaster: {message}", file=sys.stderr)
+
+
+def _say(text: str) -> None:
+    """Print to standard output.  Raises StoreUnwritable when it cannot be written."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise StoreUnwritable(f"cannot write the output: {error.strerror}") from error
 
 
 def _load(arguments: argparse.Namespace) -> Event:
@@ -149,12 +160,13 @@ def _run(arguments: argparse.Namespace) -> int:
             stop_asked=keys.stop_requested,
         ).run()
     if not arguments.quiet:
-        print(event.report_text(), end="")
+        _say(event.report_text())
     return status
 
 
 def _with_results(arguments: argparse.Namespace) -> tuple[Event, dict[str, Any]]:
     """Load an event with its results so far; returns it and its summary."""
+    from ringmaster.storage.lock import is_locked
     from ringmaster.storage.sqlite_store import SqliteStore
 
     event = _load(arguments)
@@ -164,7 +176,9 @@ def _with_results(arguments: argparse.Namespace) -> tuple[Event, dict[str, Any]]
     try:
         event.check_changes(store)
         outstanding = event.restore(store)
-        return event, event.summary(store, len(outstanding))
+        # games that were given out are in progress only while a run is alive
+        in_progress = len(outstanding) if is_locked(event.paths.log) else 0
+        return event, event.summary(store, in_progress)
     finally:
         store.close()
 
@@ -176,9 +190,9 @@ def _show(arguments: argparse.Namespace) -> int:
     if arguments.json:
         import json
 
-        print(json.dumps(summary, indent=2))
+        _say(json.dumps(summary, indent=2) + "\n")
     else:
-        print(event.report_text(), end="")
+        _say(event.report_text())
     return DONE
 
 
@@ -189,10 +203,23 @@ def _report(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace) -> int:
+    if not arguments.json:
+        return _check_players(arguments)[0]
     import json
 
+    answer: dict[str, Any]
+    try:
+        status, answer = _check_players(arguments)
+    except RingmasterError as error:
+        status, answer = REPORTED, {"ok": False, "errors": str(error).splitlines()}
+    _say(json.dumps(answer, indent=2) + "\n")
+    return status
+
+
+def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    """Check an event; returns the exit status and what `check --json` prints."""
     from ringmaster.reporting.text import sanitise
-    from ringmaster.ringmaster import check_players, player_problems
+    from ringmaster.ringmaster import check_players
 
     event = _load(arguments)
     event.prepare()
@@ -202,24 +229,26 @@ def _check(arguments: argparse.Namespace) -> int:
         results = check_players(event, executor, show_stderr=True)
     finally:
         executor.close()
-    failed = any(result.problems for result in results)
-    if arguments.json:
-        players = [{"code": r.code, "name": r.name, "problems": list(r.problems)} for r in results]
-        print(json.dumps({"ok": not failed, "players": players, "warnings": warnings}, indent=2))
-        return REPORTED if failed else DONE
-    for warning in warnings:
-        print(warning, file=sys.stderr)
-    for line in dict.fromkeys(
-        f"{result.code}: {line}" for result in results for line in result.stderr
-    ):
-        print(sanitise(line), file=sys.stderr)
-    for line in player_problems(results):
-        _complain(line)
-    if not arguments.quiet:
-        failing = {result.code for result in results if result.problems}
-        for code, name in {r.code: r.name for r in results if r.code not in failing}.items():
-            print(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else ""))
-    return REPORTED if failed else DONE
+    problems: dict[str, dict[str, None]] = {r.code: {} for r in results}
+    for result in results:
+        problems[result.code].update(dict.fromkeys(result.problems))
+    names = {result.code: result.name for result in results}
+    failure = event.check_failure(results)
+    if not arguments.json:
+        noise = [f"{r.code}: {sanitise(line)}" for r in results for line in r.stderr]
+        for line in [*warnings, *dict.fromkeys(noise)]:
+            print(line, file=sys.stderr)
+        if failure is not None:
+            print(failure, file=sys.stderr)
+        for code, name in names.items():
+            if not problems[code] and not arguments.quiet:
+                _say(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else "") + "\n")
+    players = [
+        {"code": code, "name": names[code], "problems": list(found)}
+        for code, found in problems.items()
+    ]
+    answer = {"ok": failure is None, "players": players, "warnings": warnings}
+    return DONE if failure is None else REPORTED, answer
 
 
 def _reset(arguments: argparse.Namespace) -> int:

@@ -3,12 +3,12 @@
     RingmasterError
     ├── UsageError                      the command line (exit status 2)
     ├── ControlFileError                the control file; carries diagnostics
-    │   └── SettingError                one setting; carries its path
+    │   ├── SettingError                one setting; carries its path
+    │   └── SettingErrors               several settings
     ├── OpeningsError                   an opening file: file and line
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
     │   └── AlreadyRunning
-    ├── PlayerCheckFailed               a startup check; one problem a line
     ├── CompetitionHalted               repeated void games, a fatal result
     ├── ExecutorError                   workers cannot be started or kept alive
     ├── JobAbandoned                    the worker was told to drop its job
@@ -27,6 +27,8 @@ they arise; anything else that reaches the command line is an internal error
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 
 class RingmasterError(Exception):
@@ -60,6 +62,15 @@ class SettingError(ControlFileError):
         return SettingError((*prefix, *self.path), self.message, self.expected)
 
 
+class SettingErrors(ControlFileError):
+    """Several settings are wrong, independently of each other."""
+
+    def __init__(self, errors: Iterable[SettingError]) -> None:
+        # two matchups of one wrong player tell of the same fault
+        self.errors = tuple({(e.path, e.message): e for e in errors}.values())
+        super().__init__("\n".join(map(str, self.errors)))
+
+
 class OpeningsError(RingmasterError):
     """An opening file is missing, empty, or has a bad line."""
 
@@ -88,10 +99,6 @@ class StoreUnwritable(StoreError):
 
 class AlreadyRunning(StoreError):
     """Another ringmaster is running this competition now."""
-
-
-class PlayerCheckFailed(RingmasterError):
-    """A player failed its startup check."""
 
 
 class CompetitionHalted(RingmasterError):

@@ -4,20 +4,25 @@ the loop in `ringmaster`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ringmaster.competitions import competition_class, type_names
+from ringmaster.competitions import KINDS, competition_class, type_names
 from ringmaster.competitions.competition import Competition
 from ringmaster.control.changes import SettingChange, canonical_settings, find_changes
 from ringmaster.control.loader import Loaded, load
-from ringmaster.errors import SettingError, StoreUnwritable
-from ringmaster.model.settings import Setting
+from ringmaster.errors import ControlFileError, SettingError, SettingErrors, StoreUnwritable
+from ringmaster.model.results import CheckResult
+from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Issue, Store
+
+#: How a problem with an option begins (engines.uci).
+_OPTION = re.compile(r"(?:has no option|option) '([^']*)'")
 
 
 def _table_of(type_name: str) -> tuple[Setting, ...] | None:
@@ -54,7 +59,9 @@ class Event:
     """
 
     def __init__(self, path: Path) -> None:
-        self.loaded: Loaded = load(path, _table_of, type_names(), elsewhere=_Elsewhere())
+        self.loaded: Loaded = load(
+            path, _table_of, type_names(), kinds=KINDS, elsewhere=_Elsewhere()
+        )
         self.paths = OutputPaths(path)
         self.competition: Competition = self._make_competition()
 
@@ -65,14 +72,19 @@ class Event:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The interpreted settings as JSON data."""
-        return canonical_settings(self.competition.table, self.loaded.values)
+        """The interpreted settings as JSON data, `competition_type` included."""
+        return {
+            "competition_type": self.competition.type_name,
+            **canonical_settings(self.competition.table, self.loaded.values),
+        }
 
     def _make_competition(self) -> Competition:
         found = competition_class(self.loaded.competition_type)
         assert found is not None
         try:
             return found(self.code, self.loaded.values)
+        except SettingErrors as several:
+            raise self.loaded.error(several.errors) from None
         except SettingError as error:
             raise self.loaded.error([error]) from None
 
@@ -93,7 +105,20 @@ class Event:
         last = store.last_run()
         if last is None:
             return []
-        return find_changes(self.competition.table, last.settings, self.settings)
+        was = last.settings.get("competition_type")
+        if was != self.competition.type_name:
+            raise self.loaded.error(
+                [
+                    SettingError(
+                        ("competition_type",),
+                        f"this was a {was} event in its last run",
+                        f"{was!r}, another name for the file, or `reset` to begin anew",
+                    )
+                ]
+            )
+        return find_changes(
+            self.competition.table, last.settings, self.settings, self.loaded.namespace
+        )
 
     def check_changes(self, store: Store) -> list[SettingChange]:
         """Return the changes that are allowed.  Raises ControlFileError for the
@@ -106,13 +131,35 @@ class Event:
         if refused:
             raise self.loaded.error(
                 SettingError(
-                    (change.setting.name,),
+                    change.path,
                     f"{change} since the last run: the results so far would lose their meaning",
                     "the old value, or `reset` to begin anew",
                 )
                 for change in refused
             )
         return changes
+
+    def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
+        """Return what startup checks found as errors of the control file, each
+        problem once; None when all players passed."""
+        errors = {
+            (result.code, problem): SettingError(
+                self._place(result.code, problem), f"player {result.code!r}: {problem}"
+            )
+            for result in results
+            for problem in result.problems
+        }
+        return self.loaded.error(errors.values()) if errors else None
+
+    def _place(self, code: str, problem: str) -> SettingPath:
+        """Return the setting that a player's problem is most likely about."""
+        option = _OPTION.search(problem)
+        if option is None:
+            return ("players", code)
+        for i, parameter in enumerate(self.loaded.values.get("parameters", ())):
+            if option[1] in (parameter.option, parameter.code):
+                return ("parameters", i)
+        return ("players", code, "options", option[1])
 
     def restore(self, store: Store) -> list[Issue]:
         """Bring the competition to where the store is; returns the games that

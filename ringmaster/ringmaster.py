@@ -20,13 +20,12 @@ import msgspec
 
 import ringmaster
 from ringmaster.competitions.competition import Verdict
-from ringmaster.errors import CompetitionHalted, PlayerCheckFailed, SettingError
+from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.model.jobs import CheckJob, GameJob
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.reporting.live import Display, RunningGame, View
-from ringmaster.reporting.text import sanitise
 from ringmaster.storage.journal import Journal, write_record
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Run, Transaction
@@ -177,19 +176,14 @@ class Ringmaster:
         self._journal.log(line)
 
     def _check_players(self) -> None:
-        """Start every player once.  Raises PlayerCheckFailed naming each problem."""
+        """Start every player once.  Raises ControlFileError naming each problem."""
         if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
             return
         results = check_players(self._event, self._executor, [self._wake_fd], self._is_interrupted)
-        problems = [
-            f"player {result.code!r}: {problem}"
-            for result in results
-            for problem in result.problems
-        ]
-        if problems:
-            for problem in problems:
-                self._journal.log(f"startup check failed: {problem}")
-            raise PlayerCheckFailed("\n".join(dict.fromkeys(problems)))
+        failure = self._event.check_failure(results)
+        if failure is not None:
+            self._journal.log(f"startup check failed: {failure}")
+            raise failure
 
     def _wake(self) -> list[int]:
         """Return what ends a wait for results."""
@@ -220,6 +214,7 @@ class Ringmaster:
         self._journal.log(f"run {number} started (ringmaster {ringmaster.__version__})")
         for change in self._changes:
             self._journal.log(f"changed since the last run: {change}")
+            self._display.message(f"changed since the last run: {change}")
         self._display_started = time.monotonic()
         self._display.start()
         reason = "error"
@@ -258,6 +253,10 @@ class Ringmaster:
                 self._forget_written(transaction)
         self._store.end_run(number, self._clock(), reason)
         self._journal.log(f"run {number} ended: {reason}")
+        progress = self._competition.progress()
+        total = "" if progress.total is None else f"/{progress.total}"
+        more = "" if self._competition.finished() else "; run it again to go on"
+        self._display.message(f"{reason} ({progress.completed}{total} {progress.label}{more})")
         if not self._ahead:
             self._event.write_report()
 
@@ -421,18 +420,20 @@ class Ringmaster:
         """What comes after the commit: record, log, display."""
         if pending is not None:
             self._write(pending)
-        self._journal.log(verdict.line)
-        for code, line in result.stderr:
-            self._journal.log(f"{result.game_id} {code} stderr: {line}")
         if result.outcome == "void":
-            self._warn(f"{verdict.line}\n{result.detail}" if result.detail else verdict.line)
+            self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
             if self._halt:
                 self._display.message("waiting for games in progress")
         else:
             self._completed += 1
+            self._journal.log(verdict.line)
+            if result.forfeit:
+                self._journal.log(f"{result.game_id}: {result.detail}")
+            self._display.result(verdict.line)
+        for code, line in result.stderr:
+            self._journal.log(f"{result.game_id} {code} stderr: {line}")
         self._recent.append(verdict.line)
         del self._recent[:-RECENT]
-        self._display.result(verdict.line)
 
     def _view(self) -> View:
         description = self._event.loaded.values["description"]
@@ -453,16 +454,6 @@ class Ringmaster:
             parallel=self._options.parallel,
             hint="Ctrl-X to stop after the games in progress, Ctrl-C to stop at once",
         )
-
-
-def player_problems(results: Sequence[CheckResult]) -> list[str]:
-    """Return what startup checks found, each problem once, fit for a terminal."""
-    found = [
-        f"player {result.code!r}: " + "\n".join(sanitise(line) for line in problem.splitlines())
-        for result in results
-        for problem in result.problems
-    ]
-    return list(dict.fromkeys(found))
 
 
 def check_players(

@@ -19,6 +19,7 @@ from tests.events import (
     ENGINE,
     PLAYOFF,
     SPSA,
+    environment,
     living_engines,
     ringmaster,
     shown,
@@ -365,3 +366,108 @@ def _wait_for_games(control: Path) -> None:
         for _ in range(20):
             assert tail.stdout.readline().startswith("game ")
         tail.kill()
+
+
+def test_change_is_told_before_the_first_game(folder: Path) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2"]) == 0
+    control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
+    done = ringmaster(control)
+    assert "changed since the last run: players['a'].nodes 1 -> 2" in done.stdout
+    assert "changed since the last run" in control.with_suffix(".log").read_text()
+
+
+def test_other_competition_type_under_the_same_name_is_refused(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "1"]) == 0
+    write_event(folder, SPSA, 10)
+    assert run([str(control)]) == 1
+    assert "this was a playoff event in its last run" in capfd.readouterr().err
+
+
+def test_check_of_a_bad_file_gives_its_errors_as_data(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(GOOD.replace('"b", number', '"x", number'))
+    assert run([str(control), "check", "--json"]) == 1
+    checked = json.loads(capsys.readouterr().out)
+    assert checked["ok"] is False
+    assert any("no player 'x'" in line for line in checked["errors"])
+
+
+def test_failed_check_shows_the_setting_it_is_about(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    wrong = DUEL.replace("nodes", "options={'Strenth': 1}, nodes")
+    control.write_text(GOOD.replace(f'"b": {DUEL}', f'"b": {wrong}'))
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    assert "event.ctl:5:" in message
+    assert "players['b'].options" in message
+    assert "it has 'Strength'" in message
+    assert "^" in message
+
+
+def test_end_of_a_run_says_how_it_ended(folder: Path) -> None:
+    control = folder / "event.ctl"
+    assert "(2/4 games; run it again to go on)" in ringmaster(control, "-g", "2").stdout
+    assert "competition complete (4/4 games)" in ringmaster(control).stdout
+
+
+def test_games_given_out_are_not_in_progress_after_a_kill(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    process = start(control, "-q", "-j", "2")
+    try:
+        _wait_for_games(control)
+    finally:
+        process.kill()
+        process.wait()
+    assert shown(control)["games"]["in_progress"] == 0
+
+
+def test_report_that_cannot_be_written_is_an_error_and_loses_nothing(folder: Path) -> None:
+    (folder / "event.report").mkdir()
+    done = ringmaster(folder / "event.ctl", "-q")
+    assert done.returncode == 1
+    assert "cannot write" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert shown(folder / "event.ctl")["games"]["completed"] == 4
+
+
+def test_output_that_cannot_be_written_is_an_error_and_loses_nothing(folder: Path) -> None:
+    control = folder / "event.ctl"
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ringmaster", str(control)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+    assert done.returncode == 1
+    assert "cannot write the output" in done.stderr
+    assert shown(control)["games"]["completed"] == 4
+
+
+def test_nohup_protects_a_run(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    process = subprocess.Popen(
+        ["nohup", sys.executable, "-m", "ringmaster", str(control), "-q"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=environment(),
+        start_new_session=True,
+    )
+    try:
+        _wait_for_games(control)
+        process.send_signal(signal.SIGHUP)
+        assert ringmaster(control, "stop").returncode == 0
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
+        process.wait()

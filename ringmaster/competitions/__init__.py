@@ -13,6 +13,11 @@ _TYPES = {
 }
 
 
+#: What control files may call, whatever their type: a helper function that is
+#: shared between files may mention what only another type understands.
+KINDS = ("Matchup", "Openings", "Parameter", "Player", "TimeControl", "Verify")
+
+
 def type_names() -> tuple[str, ...]:
     """Return every `competition_type`."""
     return tuple(_TYPES)

@@ -4,7 +4,8 @@ as they are declared, and the rule for void games."""
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,6 +60,10 @@ class PlayerDefinition:
     """A Player(…) of a control file, before its code and game are known."""
 
     values: Mapping[str, Any]
+
+    def canonical(self) -> Mapping[str, Any]:
+        """Return the arguments, for the comparison of two runs."""
+        return self.values
 
     def make(self, code: str, game: GameName) -> Player:
         """Return the player.  Raises SettingError, with a path that starts at
@@ -335,6 +340,15 @@ class OpeningBook:
         return openings[order.index(number)]
 
 
+@contextmanager
+def noting(errors: list[SettingError]) -> Iterator[None]:
+    """Note a SettingError instead of raising it, so that others are found too."""
+    try:
+        yield
+    except SettingError as error:
+        errors.append(error)
+
+
 def void_rule(in_a_row: int, *, first: bool, what: str) -> str:
     """Return why void games end a run early, "" if they do not: when the first
     result of all is void, and when two results in a row are.
@@ -367,7 +381,8 @@ def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     order of the result's players."""
     head = f"game {result.game_id}:"
     detail = result.detail.splitlines()[0] if result.detail else ""
-    reason = detail or result.reason
+    # what exactly was overstepped is in the log and in the record
+    reason = result.reason if result.reason == "time" else detail or result.reason
     if result.outcome == "void":
         attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
         return f"{head} void ({result.reason}{attempt}): {detail}"

@@ -15,11 +15,12 @@ from ringmaster.competitions.common import (
     find_player,
     game_settings,
     make_game_settings,
+    noting,
     result_line,
     void_rule,
 )
 from ringmaster.competitions.competition import Competition, Verdict
-from ringmaster.errors import SettingError, StoreError
+from ringmaster.errors import SettingError, SettingErrors, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
@@ -63,6 +64,10 @@ class MatchupDefinition:
     id: str | None
     name: str | None
     given: Mapping[str, Any]
+
+    def canonical(self) -> Mapping[str, Any]:
+        """Return the arguments, for the comparison of two runs."""
+        return {"p1": self.first, "p2": self.second, "id": self.id, "name": self.name, **self.given}
 
 
 def _build_matchup(values: dict[str, Any], context: Context) -> MatchupDefinition:
@@ -229,42 +234,52 @@ class Playoff(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.matchups: dict[str, Matchup] = {}
+        errors: list[SettingError] = []
         for i, definition in enumerate(values["matchups"]):
-            id = definition.id or str(i)
-            if id.startswith(".") or len(id) > 50:
-                raise SettingError(
-                    ("matchups", i, "id"),
-                    f"matchup id {id!r} cannot be part of a file name",
-                    "at most 50 characters, the first no full stop",
-                )
-            if id in self.matchups:
-                raise SettingError(
-                    ("matchups", i, "id"), f"matchup id {id!r} is used twice", "unique ids"
-                )
-            try:
-                self.matchups[id] = Matchup(
-                    id, definition, values, values["players"], self._game, values["seed"]
-                )
-            except _ElsewhereError as elsewhere:
-                raise elsewhere.error from None
-            except SettingError as error:
-                name = error.path[0] if error.path else None
-                # what the matchup did not give itself came from the top level
-                if name in _TOP_LEVEL and name not in definition.given:
-                    raise
-                raise error.under("matchups", i) from None
+            with noting(errors):
+                self._add_matchup(i, definition)
+        if errors:
+            raise SettingErrors(errors)
         self.tallies = {id: Tally(m.codes) for id, m in self.matchups.items()}
+
+    def _add_matchup(self, index: int, definition: MatchupDefinition) -> None:
+        values = self.values
+        id = definition.id or str(index)
+        if id.startswith(".") or len(id) > 50:
+            raise SettingError(
+                ("matchups", index, "id"),
+                f"matchup id {id!r} cannot be part of a file name",
+                "at most 50 characters, the first no full stop",
+            )
+        if id in self.matchups:
+            raise SettingError(
+                ("matchups", index, "id"), f"matchup id {id!r} is used twice", "unique ids"
+            )
+        try:
+            self.matchups[id] = Matchup(
+                id, definition, values, values["players"], self._game, values["seed"]
+            )
+        except _ElsewhereError as elsewhere:
+            raise elsewhere.error from None
+        except SettingError as error:
+            name = error.path[0] if error.path else None
+            # what the matchup did not give itself came from the top level
+            if name in _TOP_LEVEL and name not in definition.given:
+                raise
+            raise error.under("matchups", index) from None
 
     def prepare(self) -> None:
         for matchup in self.matchups.values():
             matchup.book.load()
 
     def warnings(self) -> list[str]:
+        bare = [m.id for m in self.matchups.values() if self._game == "chess" and not m.book]
+        if not bare:
+            return []
+        which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
         return [
-            f"matchup {m.id}: without openings, engines that play alike every time "
-            "will play the same game again and again"
-            for m in self.matchups.values()
-            if self._game == "chess" and not m.book
+            f"{which}without openings, engines that play alike every time will play the same "
+            "game again and again"
         ]
 
     def check_jobs(self) -> list[CheckJob]:
@@ -418,20 +433,24 @@ class Playoff(Competition):
                 moved_first = (player == 0) == (played[1] == 0)
                 row.append(f"({colours[0 if moved_first else 1]})")
             rows.append((*row, cpu))
-        headers = ["", "wins", ""]
+        headers = ["", "wins" if self._game == "go" else "points", ""]
         headers += [colours[0], "", colours[1], ""] if alternated else [""]
         return Table(
-            headers=(*headers, "avg cpu"),
+            headers=(*headers, "avg cpu s"),
             rows=tuple(rows),
             title=title,
-            notes=tuple(self._notes(tally)),
+            notes=tuple(self._notes(tally, matchup)),
             align=("left", *([RIGHT] * len(headers))),
         )
 
-    def _notes(self, tally: Tally) -> list[str]:
+    def _notes(self, tally: Tally, matchup: Matchup | None) -> list[str]:
         notes = []
-        if draws := tally.total(2):
-            notes.append(f"draws: {draws}")
+        first, second = tally.players
+        if self._game != "go" and tally.completed:
+            wins, losses, draws = (tally.total(i) for i in range(3))
+            notes.append(f"{first}: {wins} wins, {draws} draws, {losses} losses")
+        elif draws := tally.total(2):
+            notes.append(f"jigos: {draws}")
         if unknown := tally.total(3):
             notes.append(f"unknown results: {unknown}")
         for code, count in zip(tally.players, tally.forfeits, strict=True):
@@ -439,9 +458,12 @@ class Playoff(Competition):
                 notes.append(f"{code} forfeited: {count}")
         if tally.void:
             notes.append(f"void games (not counted): {tally.void}")
-        if tally.completed:
+        # with a handicap, or Black always for one side, Elo would say nothing
+        # of the players
+        even = matchup is None or (matchup.alternating and matchup.settings.handicap is None)
+        if tally.completed and even:
             estimate = tally.estimate()
-            notes.append(f"{tally.players[0]}: {estimate}, LOS {estimate.los:.1%}")
+            notes.append(f"{first} over {second}: {estimate}")
         return notes
 
     def summary(self) -> dict[str, Any]:

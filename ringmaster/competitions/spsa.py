@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ringmaster.competitions.closing_match import VERIFY, Match, VerifySettings
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
     PLAYER,
@@ -20,11 +21,12 @@ from ringmaster.competitions.common import (
     find_player,
     game_settings,
     make_game_settings,
+    noting,
     result_line,
     void_rule,
 )
 from ringmaster.competitions.competition import Competition, Verdict
-from ringmaster.errors import SettingError, StoreError
+from ringmaster.errors import SettingError, SettingErrors, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import SpsaParameter
 from ringmaster.model.players import GameName, OptionValue, Player
@@ -43,7 +45,6 @@ from ringmaster.model.settings import (
     Setting,
     String,
 )
-from ringmaster.stats import elo
 from ringmaster.tuners.spsa import Spsa, realised_differences
 
 Values = tuple[int | float, ...]
@@ -101,64 +102,6 @@ PARAMETER = CallOf(
     _build_parameter,
     positional=("code",),
 )
-
-
-class VerifySettings(msgspec.Struct, frozen=True):
-    """Verify(…) of a control file."""
-
-    games: int
-
-
-def _build_verify(values: dict[str, Any], context: Context) -> VerifySettings:
-    if values["games"] % 2:
-        raise SettingError(
-            ("games",), f"{values['games']} is odd", "an even number: games are played in pairs"
-        )
-    return VerifySettings(values["games"])
-
-
-VERIFY = CallOf(
-    "Verify",
-    (Setting("games", Integer(minimum=2), "Games of the closing match."),),
-    _build_verify,
-    positional=("games",),
-)
-
-
-class Match(msgspec.Struct):
-    """A closing match: `values` against the start values, on fresh openings.
-
-    told     iterations that the values are of
-    results  the tuned side's wins, draws, losses
-    pairs    pairs of games by the tuned side's points (0, ½, 1, 1½, 2)
-    half     first halves of pairs: pair number → points
-    """
-
-    values: list[float]
-    told: int
-    next: int = 0
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    pairs: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
-    half: dict[str, float] = msgspec.field(default_factory=dict)
-
-    @property
-    def completed(self) -> int:
-        """Games with a result."""
-        return sum(self.results)
-
-    def take(self, number: int, points: float) -> None:
-        """Count a game of the match by the tuned side's points."""
-        self.results[{1.0: 0, 0.5: 1, 0.0: 2}[points]] += 1
-        pair = str(number // 2)
-        before = self.half.pop(pair, None)
-        if before is None:
-            self.half[pair] = points
-        else:
-            self.pairs[round(2 * (before + points))] += 1
-
-    def estimate(self) -> elo.EloEstimate:
-        """Return the tuned side's Elo over the start values."""
-        return elo.from_pairs(self.pairs)
 
 
 class Iteration(msgspec.Struct):
@@ -242,20 +185,30 @@ class SpsaCompetition(Competition):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self._game: GameName = values["game"]
-        self.settings = make_game_settings(self._game, values)
-        if values["number_of_games"] % 2:
-            raise SettingError(
-                ("number_of_games",),
-                f"{values['number_of_games']} is odd",
-                "an even number: games are played in pairs",
-            )
         self.parameters: tuple[SpsaParameter, ...] = values["parameters"]
-        codes = [p.code for p in self.parameters]
-        for i, parameter in enumerate(self.parameters):
-            if parameter.code in codes[:i]:
-                raise SettingError(
-                    ("parameters", i, "code"), f"parameter {parameter.code!r} is declared twice"
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        with noting(errors):
+            self._definition: PlayerDefinition = find_player(
+                values["players"], values["player"], ("player",)
+            )
+        if values["number_of_games"] % 2:
+            errors.append(
+                SettingError(
+                    ("number_of_games",),
+                    f"{values['number_of_games']} is odd",
+                    "an even number: games are played in pairs",
                 )
+            )
+        codes = [p.code for p in self.parameters]
+        for i, name in enumerate(codes):
+            if name in codes[:i]:
+                errors.append(
+                    SettingError(("parameters", i, "code"), f"parameter {name!r} is declared twice")
+                )
+        if errors:
+            raise SettingErrors(errors)
         self.tuner = Spsa(
             self.parameters,
             values["number_of_games"] // 2,
@@ -263,9 +216,6 @@ class SpsaCompetition(Competition):
             gamma=values["gamma"],
             A=values["A"],
             seed=values["seed"],
-        )
-        self._definition: PlayerDefinition = find_player(
-            values["players"], values["player"], ("player",)
         )
         self._verify: VerifySettings | None = values["verify"]
         self.book = OpeningBook(values["openings"], self._game, values["seed"])
@@ -535,15 +485,17 @@ class SpsaCompetition(Competition):
                 f"{p.code}={p.engine_value(v):.6g}"
                 for p, v in zip(self.parameters, match.values, strict=True)
             )
-            limit = max(match.completed, self._verify.games if self._verify else 0)
+            limit = f"{match.completed}"
+            if self._verify is not None and self._is_current(match):
+                limit += f"/{max(match.completed, self._verify.games)}"
             blocks.append(
                 Text(
                     (
-                        f"closing match ({match.completed}/{limit} games): "
+                        f"closing match after {match.told} iterations ({limit} games): "
                         f"{name}:tuned against {name}:start",
                         f"  tuned: {values}",
                         f"  wins {wins}, draws {draws}, losses {losses}; "
-                        f"pairs {match.pairs}: {estimate}, LOS {estimate.los:.1%}",
+                        f"pairs {match.pairs}: {estimate}",
                     )
                 )
             )

@@ -518,6 +518,8 @@ def canonical(value: Any) -> Any:
         return [canonical(v) for v in value]
     if isinstance(value, msgspec.Struct):
         return {f: canonical(getattr(value, f)) for f in value.__struct_fields__}
+    if hasattr(value, "canonical"):
+        return canonical(value.canonical())
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: canonical(getattr(value, f.name)) for f in fields(value)}
     if callable(value):

@@ -126,7 +126,7 @@ class GameRunner:
             try:
                 game.play(outcome.move)
             except IllegalMove as error:
-                return self._referee.loss(mover, "illegal move", str(error))
+                return self._referee.loss(mover, "illegal move", _describe_illegal(error))
             plies += 1
             ending = game.ending()
             comment = ""
@@ -334,6 +334,11 @@ class GameRunner:
             time_controls=_two(limits),
             cpu_times=_two([used.cpu_time for used in usage]),
         )
+
+
+def _describe_illegal(error: IllegalMove) -> str:
+    """Return the move on the first line, for results; why and where after it."""
+    return f"illegal move {error.move!r}\n{error.reason} in {error.position}"
 
 
 def _two(items: list[Any]) -> tuple[Any, Any]:

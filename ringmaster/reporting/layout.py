@@ -3,13 +3,14 @@ puts the lines on a terminal is `terminal.py`; nothing here knows of one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice
+from typing import ClassVar, Literal
 
-from ringmaster.model.report import Progress, Report
+from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.reporting.rate import Estimate, format_duration, format_rate
-from ringmaster.reporting.tables import render_report
+from ringmaster.reporting.tables import render_report, render_table
 from ringmaster.reporting.text import ELLIPSIS, cut, pad, sanitise, width
 
 Style = Literal["", "heading", "bar", "dim", "warning"]
@@ -60,18 +61,30 @@ class Line:
     filled: int = 0
 
 
-# Which section is cut down to how many lines, one after the other until all fits:
-# results first, then games in progress, then tables.
-_CUTS = (
+# What is given up, one after the other until all fits: a section is cut down to
+# so many lines, the report takes its next shorter form (see `_forms`), or blank
+# lines go.  Games in progress and the last results are what a user watches, so
+# the report is shortened before they are.
+_DENSER, _BLANKS = "denser", "blanks"
+_STEPS = (
     ("description", 0),
     ("results", 3),
     ("running", 3),
-    ("results", 0),
+    (_DENSER, 1),
+    (_DENSER, 2),
+    (_DENSER, 3),
+    ("running", 2),
+    ("warnings", 1),
+    (_BLANKS, 0),
+    (_DENSER, 4),
     ("report", 8),
-    ("running", 0),
+    ("running", 1),
     ("report", 1),
     ("warnings", 0),
+    ("running", 0),
+    ("results", 1),
     ("report", 0),
+    ("results", 0),
 )
 _BAR_WIDTH = 40
 _LEAST_BAR = 10
@@ -85,10 +98,9 @@ def compose(view: View, estimate: Estimate, now: float, columns: int, rows: int)
     now  on the clock of `view.started`
     """
     top = [_heading(view, now, columns), _progress(view.progress, estimate, columns)]
-    hint = [Line(cut(sanitise(view.hint), columns), "dim")] if view.hint else []
     sections = {
         "description": _description(view.description),
-        "report": [Line(line) for line in render_report(view.report).splitlines()],
+        "report": [],
         "running": _running(view, columns),
         "results": [Line(sanitise(line, columns)) for line in view.results],
         "warnings": [
@@ -96,65 +108,192 @@ def compose(view: View, estimate: Estimate, now: float, columns: int, rows: int)
             for text in (*view.progress.warnings, *view.warnings)
             for line in text.splitlines()
         ],
+        "hint": [Line(_shorten_hint(sanitise(view.hint), columns), "dim")] if view.hint else [],
     }
-    titles = {"running": "games in progress", "results": "last results"}
-    if not view.running:
-        del titles["running"]
-    _fit(sections, titles, rows - len(top) - len(hint))
-    lines = top
-    for name in ("description", "report", "running", "results", "warnings"):
-        section = sections[name]
-        if not section:
-            continue
-        lines.append(Line(""))
-        if name in titles:
-            lines.append(Line(titles[name], "dim"))
-        lines += section
-    if hint:
-        lines += [Line(""), *hint]
+    page = _Page(sections, _forms(view.report, columns), columns)
+    page.fit(rows - len(top))
+    lines = top + page.lines()
     if len(lines) > rows:
-        # too low for anything but the first lines: blank ones are the first to go
-        lines = [line for line in lines if line.text]
+        # too low for anything but the first lines
         lines = lines[: max(rows, 1)]
     return [Line(cut(line.text, columns), line.style, line.filled) for line in lines]
 
 
-def _fit(sections: dict[str, list[Line]], titles: dict[str, str], room: int) -> None:
-    """Shorten the sections in place until they take `room` lines at most,
-    with the blank line before the hint counted in."""
+class _Page:
+    """The sections from top to bottom: which of their lines are shown, and
+    which sections have a blank line above."""
 
-    def excess() -> int:
-        used = 1
-        for name, lines in sections.items():
-            if lines:
-                used += len(lines) + 1 + (name in titles)
-        return used - room
+    _TITLES: ClassVar = {"running": "games in progress", "results": "last results"}
 
-    report = sections["report"]
-    for name, least in _CUTS:
-        over = excess()
-        if over <= 0:
-            break
-        lines = sections[name]
-        if len(lines) > least:
-            sections[name] = _shorten(name, lines, max(least, len(lines) - over))
-    # a section that vanished took its title along: give the lines to the tables
-    spare = -excess()
-    kept = len(sections["report"])
-    if spare > 0 and 0 < kept < len(report):
-        sections["report"] = _shorten("report", report, min(kept + spare, len(report)))
+    def __init__(
+        self, sections: dict[str, list[Line]], forms: Iterator[list[str]], columns: int
+    ) -> None:
+        """forms  of the report, each shorter than the one before"""
+        self._whole = sections
+        self._forms = forms
+        self._columns = columns
+        self._count = {name: len(lines) for name, lines in sections.items()}
+        self._blanks = set(sections)
+        self._next_form()
+
+    def fit(self, room: int) -> None:
+        """Give up what must be given up to take `room` lines at most, if that
+        is possible at all."""
+        for name, least in _STEPS:
+            excess = self._height() - room
+            if excess <= 0:
+                break
+            if name == _DENSER:
+                self._next_form()
+            elif name == _BLANKS:
+                self._drop_blanks(excess)
+            elif self._count[name] > least:
+                self._count[name] = max(least, self._count[name] - excess)
+        self._use_up(room)
+
+    def lines(self) -> list[Line]:
+        """Return what is shown."""
+        lines = []
+        for name, whole in self._whole.items():
+            if not self._count[name]:
+                continue
+            if name in self._blanks:
+                lines.append(Line(""))
+            if name in self._TITLES:
+                lines.append(Line(self._TITLES[name], "dim"))
+            lines += _shorten(name, whole, self._count[name], self._columns)
+        return lines
+
+    def _height(self) -> int:
+        return sum(
+            count + (name in self._blanks) + (name in self._TITLES)
+            for name, count in self._count.items()
+            if count
+        )
+
+    def _next_form(self) -> None:
+        self._whole["report"] = [Line(line) for line in next(self._forms)]
+        self._count["report"] = len(self._whole["report"])
+
+    def _drop_blanks(self, excess: int) -> None:
+        # from the top, where the bar and the titles divide the page well enough
+        shown = [name for name, count in self._count.items() if count]
+        self._blanks.difference_update(shown[:excess])
+
+    def _use_up(self, room: int) -> None:
+        """Give lines back where the last step set more of them free than needed."""
+        for name in ("report", "warnings"):
+            self._lengthen(name, room)
+        for name in reversed(self._whole):
+            if self._count[name] and name not in self._blanks and self._height() < room:
+                self._blanks.add(name)
+        for name in ("running", "results"):
+            self._lengthen(name, room)
+
+    def _lengthen(self, name: str, room: int) -> None:
+        if self._count[name]:
+            spare = max(0, room - self._height())
+            self._count[name] = min(self._count[name] + spare, len(self._whole[name]))
 
 
-def _shorten(name: str, lines: list[Line], count: int) -> list[Line]:
+def _shorten(name: str, lines: list[Line], count: int, columns: int) -> list[Line]:
     if count >= len(lines):
         return lines
-    if name == "results":
+    if name in ("results", "warnings"):
+        # the latest
         return lines[len(lines) - count :]
-    if count == 0:
-        return []
+    more = ELLIPSIS
     if name == "running":
-        return [*lines[: count - 1], Line(f"{ELLIPSIS} and {len(lines) - count + 1} more", "dim")]
-    return [*lines[: count - 1], Line(ELLIPSIS, "dim")]
+        more += f" and {len(lines) - max(1, count - 1)} more"
+    if count > 1 or name == "description":
+        return [*lines[: count - 1], Line(more, "dim")]
+    return [Line(f"{cut(lines[0].text.rstrip(), columns - width(more) - 2)}  {more}")]
+
+
+def _shorten_hint(text: str, columns: int) -> str:
+    """Return the clauses of a hint that fit, at least the words that do."""
+    if width(text) <= columns:
+        return text
+    clauses = text.split(", ")
+    for count in range(len(clauses) - 1, 0, -1):
+        shorter = ", ".join(clauses[:count])
+        if width(shorter) <= columns:
+            return shorter
+    words = cut(clauses[0], columns).rpartition(" ")[0]
+    return words + ELLIPSIS if words else cut(clauses[0], columns)
+
+
+def _forms(report: Report, columns: int) -> Iterator[list[str]]:
+    """Yield a report as lines: whole; without notes; without blank lines and
+    all but the first lines of titles; without headers that repeat; and with one
+    line for each table whose rows are the sides of a match."""
+    yield render_report(report).splitlines()
+    blocks = [replace(b, notes=()) if isinstance(b, Table) else b for b in report.blocks]
+    yield render_report(Report(tuple(blocks))).splitlines()
+    blocks = [replace(b, title=_first_line(b)) if isinstance(b, Table) else b for b in blocks]
+    yield _without_blanks(render_report(Report(tuple(blocks))).splitlines())
+    yield _without_blanks(_with_headers_once(blocks))
+    yield _without_blanks(_with_one_line_a_table(blocks, columns))
+
+
+def _without_blanks(lines: list[str]) -> list[str]:
+    return [line for line in lines if line]
+
+
+def _first_line(table: Table) -> str:
+    lines = render_table(Table((), (), table.title)).splitlines()
+    return next((line for line in lines if line), "")
+
+
+def _with_headers_once(blocks: list[Table | Text]) -> list[str]:
+    lines: list[str] = []
+    for _, group in groupby(blocks, _columns_of):
+        tables = list(group)
+        first = tables[0]
+        if isinstance(first, Text) or not any(first.headers):
+            lines += render_report(Report(tuple(tables))).splitlines()
+            continue
+        # drawn as one table, so that all columns stand under the one header
+        rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
+        drawn = iter(render_table(replace(first, rows=tuple(rows), title="")).splitlines())
+        header = [next(drawn)]
+        for table in tables:
+            if isinstance(table, Table):
+                lines += [table.title, *header, *islice(drawn, len(table.rows))]
+                header = []
+    return lines
+
+
+def _columns_of(block: Table | Text) -> object:
+    return (block.headers, block.align) if isinstance(block, Table) else None
+
+
+def _with_one_line_a_table(blocks: list[Table | Text], columns: int) -> list[str]:
+    scores = [_scores(b) if isinstance(b, Table) else "" for b in blocks]
+    # a title gives way to the scores, but not altogether
+    rooms = [max(columns - 3 - width(score), columns // 4) for score in scores]
+    titles = [
+        cut(block.title, room) if score and isinstance(block, Table) else ""
+        for block, score, room in zip(blocks, scores, rooms, strict=True)
+    ]
+    longest = max(map(width, titles), default=0)
+    lines = []
+    for block, title, score, room in zip(blocks, titles, scores, rooms, strict=True):
+        if score:
+            lines.append(f"{pad(title, min(longest, room))}   {score}" if longest else score)
+        else:
+            lines += _with_headers_once([block])
+    return lines
+
+
+def _scores(table: Table) -> str:
+    """Return "a 7.5  b 4.5" from the first two columns, "" for a table that
+    cannot be told so: a header above the first column says that the rows are
+    of something (parameters), whose second column need not be what matters."""
+    if any(table.headers[:1]):
+        return ""
+    rows = render_table(Table((), tuple(row[:2] for row in table.rows))).splitlines()
+    return "  ".join(" ".join(row.split()) for row in rows)
 
 
 def _heading(view: View, now: float, columns: int) -> Line:

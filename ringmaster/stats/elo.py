@@ -14,14 +14,17 @@ from dataclasses import dataclass
 
 #: Two-sided 95 % quantile of the normal distribution.
 Z95 = 1.959963984540054
+#: With fewer games (or pairs) than this no bounds are given.
+FEWEST = 4
 
 
 @dataclass(frozen=True)
 class EloEstimate:
     """elo ± error (95 %), los = probability that the first is the stronger.
 
-    low, high bound the 95 % interval, which is symmetric in score, not in Elo;
-    elo is infinite when every point went one way.
+    low, high bound the 95 % interval, which is symmetric in score, not in Elo.
+    Both are infinite when the results say nothing of the spread (too few, or all
+    alike; los is ½ then), and elo is when every point went one way.
     """
 
     elo: float
@@ -38,9 +41,14 @@ class EloEstimate:
     def __str__(self) -> str:
         if self.games == 0:
             return "no games"
-        if math.isinf(self.elo) or math.isinf(self.error):
-            return f"{self.elo:+.0f} Elo (bounds not known)".replace("inf", "∞")
-        return f"{self.elo:+.1f} ± {self.error:.1f} Elo"
+        if math.isinf(self.low) and math.isinf(self.high):
+            return f"{self.elo:+.0f} Elo, too few games to say more".replace("inf", "∞")
+        los = f"LOS {self.los:.1%}"
+        if math.isinf(self.high):
+            return f"at least {self.low:+.0f} Elo, {los}"
+        if math.isinf(self.low):
+            return f"at most {self.high:+.0f} Elo, {los}"
+        return f"{self.elo:+.1f} ± {self.error:.1f} Elo, {los}"
 
 
 def elo_of_score(score: float) -> float:
@@ -57,13 +65,10 @@ def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstima
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
     deviation = math.sqrt(variance / count)
-    if deviation == 0:
-        los = 0.5 if mean == 0.5 else float(mean > 0.5)
-        if 0 < mean < 1:
-            # all pairs alike say nothing of the spread
-            return EloEstimate(elo_of_score(mean), -math.inf, math.inf, los, games)
-    else:
-        los = 0.5 * (1 + math.erf((mean - 0.5) / (deviation * math.sqrt(2))))
+    if deviation == 0 or count < FEWEST:
+        # results that are all alike, or two or three, say nothing of the spread
+        return EloEstimate(elo_of_score(mean), -math.inf, math.inf, 0.5, games)
+    los = 0.5 * (1 + math.erf((mean - 0.5) / (deviation * math.sqrt(2))))
     return EloEstimate(
         elo_of_score(mean),
         elo_of_score(mean - Z95 * deviation),

@@ -38,6 +38,9 @@ def translated(path: Path, doing: str = "write") -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise translate(path, error, doing) from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes a damaged file in its own message
+        raise StoreCorrupt(_damaged(path, error)) from error
     except OSError as error:
         raise StoreUnwritable(f"cannot {doing} {path}: {error.strerror}") from error
 
@@ -110,6 +113,8 @@ def connect(path: Path) -> sqlite3.Connection:
             check(connection, str(path))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
+            # a checkpoint forces the disk: fewer of them, of at most 16 MiB
+            connection.execute("PRAGMA wal_autocheckpoint = 4000")
             migrate(connection, str(path))
             # SQLite opens a file that cannot be written for reading: find out now
             connection.execute("BEGIN IMMEDIATE")

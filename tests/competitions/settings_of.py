@@ -7,7 +7,7 @@ from typing import Any
 
 from ringmaster.competitions import competition_class
 from ringmaster.competitions.competition import Competition
-from ringmaster.errors import SettingError
+from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Call, Context, interpret_table
@@ -39,6 +39,8 @@ def make(type_name: str, directory: Path = Path("/nowhere"), **settings: Any) ->
         raise Refused("\n".join(map(problem, context.problems)))
     try:
         return found("event", values)
+    except SettingErrors as several:
+        raise Refused("\n".join(map(problem, several.errors))) from several
     except SettingError as error:
         raise Refused(problem(error)) from error
 

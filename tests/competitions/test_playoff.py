@@ -198,6 +198,14 @@ def test_disabled_matchup_plays_no_more_and_keeps_its_open_games_for_later() -> 
             {"matchups": [call("Matchup", "a", "b", id="i"), call("Matchup", "b", "a", id="i")]},
             "matchups.1.id: matchup id 'i' is used twice",
         ),
+        (
+            {"matchups": [call("Matchup", "a", "b", id=".i")]},
+            "matchups.0.id: matchup id '.i' cannot be part of a file name",
+        ),
+        (
+            {"matchups": [call("Matchup", "a", "b", id="i" * 51)]},
+            "matchups.0.id: matchup id",
+        ),
         ({"komi": None}, "komi: 'komi' is missing"),
         (
             {"matchups": [call("Matchup", "a", "b", handicap=5, board_size=8)]},
@@ -233,3 +241,36 @@ def test_chess_player_without_a_limit_is_refused() -> None:
 
 def test_chess_without_openings_is_warned_of() -> None:
     assert "without openings" in chess(call("Matchup", "a", "b")).warnings()[0]
+
+
+def test_every_wrong_matchup_is_named_at_once() -> None:
+    with pytest.raises(Refused) as refused:
+        chess(call("Matchup", "a", "x"), call("Matchup", "y", "b"))
+    assert "matchups.0.p2" in str(refused.value)
+    assert "matchups.1.p1" in str(refused.value)
+
+
+def test_games_before_colours_alternated_count_for_elo() -> None:
+    fixed = chess(call("Matchup", "a", "b", number_of_games=20, alternating=False))
+    for _ in range(20):
+        job = fixed.next_job()
+        fixed.take(job.ticket, won(job, "a") if job.id != "0_03" else won(job, "b"))
+    longer = again(fixed, chess(call("Matchup", "a", "b", number_of_games=22)))
+    for _ in range(2):
+        job = longer.next_job()
+        longer.take(job.ticket, drawn(job))
+    assert longer.tallies["0"].estimate().games == 22
+
+
+def test_handicap_games_print_no_elo() -> None:
+    for settings, printed in (
+        ({}, True),
+        ({"handicap": 2}, False),
+        ({"alternating": False}, False),
+    ):
+        playoff = go(
+            call("Matchup", "a", "b", number_of_games=2, **{"alternating": True, **settings})
+        )
+        job = playoff.next_job()
+        playoff.take(job.ticket, won(job, "a"))
+        assert ("Elo" in render_report(playoff.report())) is printed

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.errors import StoreError
+from ringmaster.errors import SettingError, StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
@@ -292,3 +292,50 @@ def test_go_engines_need_a_make_candidate_function() -> None:
 
 def test_perturbation_that_rounding_would_hide_is_warned_of() -> None:
     assert any("raised to 0.5" in w for w in spsa(parameters=[parameter(c_end=0.1)]).warnings())
+
+
+def test_all_independent_faults_are_found_at_once() -> None:
+    with pytest.raises(Refused) as refused:
+        spsa(player="x", number_of_games=21, parameters=[parameter(), parameter()])
+    assert [line.split(":")[0] for line in str(refused.value).splitlines()] == [
+        "player",
+        "number_of_games",
+        "parameters.1.code",
+    ]
+
+
+def test_game_whose_candidate_could_not_be_made_has_not_been_given_out() -> None:
+    fail = False
+
+    def make_candidate(mob: int) -> Any:
+        assert not fail
+        return uci()
+
+    tune = spsa(parameters=[parameter("mob")], make_candidate=make_candidate)
+    tune.next_job()
+    before = tune.state()
+    fail = True
+    with pytest.raises(SettingError, match="AssertionError"):
+        tune.next_job()
+    assert tune.state() == before
+
+
+def test_closing_match_begins_anew_when_the_tune_went_on_to_the_same_values() -> None:
+    tune = spsa(parameters=[parameter(r_end=1e-9)], verify=call("Verify", games=4))
+    play_out(tune, 22)
+    longer = again(
+        tune, spsa(parameters=[parameter(r_end=1e-9)], number_of_games=24,
+                   verify=call("Verify", games=4))
+    )  # fmt: skip
+    play_out(longer)
+    assert longer.finished()
+    assert [(m.values, m.completed) for m in longer._state.matches] == [([50], 2), ([50], 4)]
+
+
+def test_void_games_before_a_restart_count_for_the_rule() -> None:
+    tune = spsa()
+    one, two = tune.next_job(), tune.next_job()
+    tune.take(one.ticket, won(one, "e+"))
+    assert tune.take(two.ticket, void(two)).halt == ""
+    later = again(tune, spsa())
+    assert "two games in a row" in later.take(two.ticket, void(two)).halt

@@ -100,6 +100,21 @@ def test_odd_bestmoves_come_through_as_they_are(line: str, move: str) -> None:
     assert go.bestmove == move
 
 
+def test_best_of_several_lines_gives_the_score() -> None:
+    go = Go(b"")
+    converse(
+        go,
+        "info depth 5 multipv 1 score cp 50 pv e2e4",
+        "info depth 5 multipv 2 score cp -900 pv a2a3",
+        "bestmove e2e4",
+    )
+    assert read_info(go.info)["score"] == 50
+
+
+def test_number_of_absurd_length_is_no_number() -> None:
+    assert read_info(b"info depth 3 score cp " + b"9" * 5000) == {"depth": 3}
+
+
 def test_mate_scores_are_read() -> None:
     assert read_info(b"info depth 9 score mate -3 pv e2e4") == {"depth": 9, "mate": -3}
 

@@ -125,6 +125,43 @@ def test_engine_that_never_answers_loses_on_time_when_its_clock_has_run_out(
     assert time.monotonic() - start < 10
 
 
+def test_crash_is_no_hang_although_a_child_holds_the_pipe(worker: Worker) -> None:
+    bad = uci("bad", "--spawn-child", "--crash-on", "go:2", "--exit-code", "5")
+    result = play(worker, uci("good"), bad, hang_timeout=60)
+    assert (result.outcome, result.reason) == ("void", "crash")
+    assert "status 5" in result.detail
+
+
+def test_crash_on_a_clock_is_no_loss_on_time(worker: Worker) -> None:
+    bad = uci("bad", "--spawn-child", "--crash-on", "go:2", time_control=TimeControl.parse("60"))
+    assert play(worker, uci("good"), bad).reason == "crash"
+
+
+def test_hung_go_engine_is_not_asked_again(worker: Worker) -> None:
+    start = time.monotonic()
+    bad = gtp("bad", "--hang-on", "genmove:2", "--cpu-time", "1")
+    assert play(worker, gtp("good"), bad, game="go", hang_timeout=2).reason == "hang"
+    assert time.monotonic() - start < 2 * 2
+
+
+def test_enormous_timeout_is_no_fault(worker: Worker) -> None:
+    assert play(worker, uci("a"), uci("b"), hang_timeout=1e9).reason == "mate"
+
+
+def test_protocol_fault_names_the_engine_and_its_last_words(worker: Worker) -> None:
+    bad = gtp("bad", "--garbage-on", "genmove:2", "--flood-stderr", "1")
+    result = play(worker, gtp("good"), bad, game="go")
+    assert (result.reason, result.faulty) == ("protocol", 1)
+    assert result.detail.startswith("bad: ")
+    assert "its last words" in result.detail
+
+
+def test_long_refusal_is_cut(worker: Worker) -> None:
+    result = play(worker, gtp("a"), gtp("b", "--fail", "genmove:" + "x" * 90_000), game="go")
+    assert result.reason == "refused"
+    assert len(result.detail) < 5000
+
+
 def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
     clock = TimeControl.parse("0.1")
     result = play(worker, uci("bad", "--overstep", "60", time_control=clock), uci("good"), margin=0)

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Progress, Report, Table, Text
 from ringmaster.reporting.layout import Line, RunningGame, View, compose
 from ringmaster.reporting.rate import Estimate
+from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import width
 
 TABLE = Table(
@@ -60,20 +61,30 @@ def test_results_are_shortened_first_and_the_latest_stay() -> None:
     assert "p5" in "\n".join(lines)
 
 
-def test_games_in_progress_are_shortened_before_tables() -> None:
+def test_a_low_screen_keeps_results_and_games_in_progress() -> None:
     lines = texts(rows=20)
-    assert not [line for line in lines if line.startswith("result")]
-    assert "… and 2 more" in lines
-    assert "p5" in "\n".join(lines)
-
-
-def test_tables_are_cut_last() -> None:
-    lines = texts(rows=10)
-    assert lines[0].startswith("tune: spsa")
-    assert "iteration 12/2000" in lines
-    assert "…" in lines
-    assert not [line for line in lines if line.startswith(("0_", "result"))]
+    assert len(lines) == 20
+    assert [line for line in lines if line.startswith("result")] == list(VIEW.results)[-3:]
+    assert "… and 3 more" in lines
+    assert "a warning" in lines
+    assert any(line.startswith("p5") for line in lines)
     assert lines[-1] == "Ctrl-X to stop"
+
+
+def test_a_list_of_parameters_is_cut_and_not_put_on_one_line() -> None:
+    lines = texts(rows=14)
+    assert len(lines) == 14
+    start = lines.index("iteration 12/2000")
+    assert lines[start + 1].split() == ["parameter", "value"]
+    assert "…" in lines[start:]
+    assert sum(line.startswith("result") for line in lines) == 3
+
+
+def test_where_hardly_anything_fits_the_latest_result_and_the_hint_stay() -> None:
+    lines = texts(rows=5)
+    assert lines[0].startswith("tune: spsa")
+    assert "1000/4000 games" in lines[1]
+    assert lines[2:] == ["last results", "result 29", "Ctrl-X to stop"]
 
 
 def test_a_tall_report_leaves_the_other_sections_their_least() -> None:
@@ -84,7 +95,149 @@ def test_a_tall_report_leaves_the_other_sections_their_least() -> None:
     assert len(lines) == 24
     assert "…" in lines
     assert "a warning" in lines
-    assert sum(line.startswith("0_") for line in lines) == 2
+    assert lines[-4:] == [lines[-4], "… and 3 more", "a warning", "Ctrl-X to stop"]
+    assert lines[-4].startswith("0_000  a v b")
+
+
+def matchup(first: str, second: str) -> Table:
+    return Table(
+        headers=("", "wins", "", "black", "", "white", "", "avg cpu s"),
+        rows=(
+            (first, "7.5", "62.50%", "4", "66.67%", "3.5", "58.33%", "0.01"),
+            (second, "4.5", "37.50%", "2.5", "41.67%", "2", "33.33%", "10.01"),
+        ),
+        title=f"{first} v {second} (12/20 games)\nboard size: 9   komi: 7.5",
+        notes=("jigos: 1", f"{first} over {second}: 89 ± 200"),
+        align=(LEFT, *[RIGHT] * 7),
+    )
+
+
+def playoff(*pairs: str) -> View:
+    return dataclasses.replace(
+        VIEW,
+        description="",
+        report=Report(tuple(matchup(*pair.split()) for pair in pairs)),
+        running=[RunningGame(f"{i}_12", ("a", "b")) for i in range(2)],
+        warnings=[],
+        hint="Ctrl-X to stop after the games in progress, Ctrl-C to stop at once",
+    )
+
+
+def test_three_matchups_are_shown_whole_on_a_large_screen() -> None:
+    lines = texts(playoff("a b", "b c", "a c"), 120, 39)
+    assert len(lines) == 39
+    text = "\n".join(lines)
+    assert render_report(playoff("a b", "b c", "a c").report).rstrip() in text
+    assert text.count("\n\n") == 6
+    assert sum(line.startswith("result") for line in lines) == 5
+
+
+def test_three_matchups_share_a_header_on_80_by_24() -> None:
+    lines = texts(playoff("a b", "b chess-engine", "a c"), 80, 23)
+    assert len(lines) == 23
+    start = lines.index("a v b (12/20 games)")
+    header = lines[start + 1]
+    assert header.split() == ["wins", "black", "white", "avg", "cpu", "s"]
+    assert lines.count(header) == 1
+    assert lines[start + 4] == "b v chess-engine (12/20 games)"
+    assert lines[start + 7] == "a v c (12/20 games)"
+    rows = [lines[start + i] for i in (2, 3, 5, 6, 8, 9)]
+    assert {len(row) for row in rows} == {len(header)}
+    assert {row.index("%") - header.index("wins") for row in rows} == {11}
+    assert lines[lines.index("games in progress") :] == [
+        "games in progress",
+        "0_12  a v b",
+        "1_12  a v b",
+        "",
+        "last results",
+        *(f"result {i}" for i in (27, 28, 29)),
+        "",
+        playoff().hint,
+    ]
+
+
+def test_many_matchups_take_a_line_each() -> None:
+    view = playoff(*(f"a {name}" for name in ("b", "c", "d", "e", "f", "gnu")))
+    lines = texts(view, 80, 23)
+    start = lines.index("a v b (12/20 games)     a 7.5  b 4.5")
+    assert lines[start + 5] == "a v gnu (12/20 games)   a 7.5  gnu 4.5"
+    assert lines[start - 1] == lines[start + 6] == ""
+    assert sum(line.startswith("result") for line in lines) == 6
+    assert len(lines) == 23
+
+
+def test_text_between_matchups_stays_when_they_take_a_line_each() -> None:
+    view = playoff("a b")
+    report = Report((*view.report.blocks, Text(("", "remark")), Table(("x",), (("1",), ("2",)))))
+    lines = texts(dataclasses.replace(view, report=report), 80, 15)
+    start = lines.index("a v b (12/20 games)   a 7.5  b 4.5")
+    assert lines[start + 1 : start + 5] == ["remark", "x", "1", "2"]
+
+
+def test_a_title_gives_way_to_the_scores_on_a_narrow_screen() -> None:
+    lines = texts(playoff("gnugo-l1 gnugo-l2", "a b"), 40, 11)
+    assert "gnugo-l1 v…   gnugo-l1 7.5  gnugo-l2 4.5" in lines
+    assert "a v b (12/20 games)   a 7.5  b 4.5" in lines
+
+
+@pytest.mark.parametrize(
+    ("columns", "hint"),
+    [
+        (70, "Ctrl-X to stop after the games in progress, Ctrl-C to stop at once"),
+        (65, "Ctrl-X to stop after the games in progress"),
+        (42, "Ctrl-X to stop after the games in progress"),
+        (40, "Ctrl-X to stop after the games in…"),
+        (16, "Ctrl-X to stop…"),
+        (4, "Ctr…"),
+    ],
+)
+def test_the_hint_is_shortened_by_clauses_and_words(columns: int, hint: str) -> None:
+    assert texts(playoff("a b", "b c", "a c"), columns, 11)[-1] == hint
+
+
+CELLS = st.one_of(
+    st.none(), st.integers(), st.floats(), st.sampled_from(["", "a", "7.5", "技巧", "x" * 70])
+)
+LINES = st.sampled_from(["", "a v b (1/2 games)", "x" * 90 + "\nboard size: 9", "\n", "a\n\nb"])
+TABLES = st.builds(
+    Table,
+    headers=st.sampled_from([(), ("",), ("", "wins", ""), ("parameter", "start"), ("", "", "")]),
+    rows=st.lists(st.lists(CELLS, max_size=4).map(tuple), max_size=4).map(tuple),
+    title=LINES,
+    notes=st.lists(LINES, max_size=2).map(tuple),
+)
+TEXTS = st.builds(Text, st.lists(LINES, max_size=3).map(tuple))
+
+
+@given(
+    report=st.builds(Report, st.lists(st.one_of(TABLES, TEXTS), max_size=8).map(tuple)),
+    columns=st.integers(1, 130),
+    rows=st.integers(1, 60),
+    running=st.integers(0, 10),
+    results=st.integers(0, 50),
+    warnings=st.integers(0, 6),
+)
+def test_results_and_hint_are_there_whatever_the_report(
+    report: Report, columns: int, rows: int, running: int, results: int, warnings: int
+) -> None:
+    view = dataclasses.replace(
+        VIEW,
+        report=report,
+        running=[RunningGame("0_000", ("a", "b"), 12.0, 40)] * running,
+        results=[f"!{i}" for i in range(results)],
+        warnings=["w" * 200] * warnings,
+    )
+    lines = texts(view, columns, rows)
+    assert 1 <= len(lines) <= rows
+    assert all(width(line) <= columns for line in lines)
+    # a terminal of 12 rows has 11 to draw on
+    if rows >= 11 and columns >= 20:
+        assert lines[-1] == "Ctrl-X to stop"
+        shown = [line for line in lines if line.startswith("!")]
+        assert len(shown) >= min(3, results)
+        assert shown == [f"!{i}" for i in range(results - len(shown), results)]
+        assert bool(running) == ("games in progress" in lines)
+        assert bool(running) == any(line.startswith("0_000") for line in lines)
 
 
 @given(st.integers(1, 60), st.integers(1, 130), st.integers(0, 40), st.integers(0, 40))

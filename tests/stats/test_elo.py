@@ -40,8 +40,21 @@ def test_nothing_played_says_so() -> None:
 def test_clean_sweep_has_no_bounds() -> None:
     estimate = from_games(5, 0, 0)
     assert math.isinf(estimate.elo)
-    assert estimate.los == 1
-    assert "bounds not known" in str(estimate)
+    assert str(estimate) == "+∞ Elo, too few games to say more"
+
+
+def test_two_or_three_games_claim_nothing() -> None:
+    assert from_games(1, 1, 0).los == 0.5
+    assert "too few games" in str(from_pairs([0, 1, 0, 1, 0]))
+
+
+def test_even_score_is_not_printed_as_minus_zero() -> None:
+    assert str(from_games(5, 2, 5)).startswith("+0.0 ± ")
+
+
+def test_open_interval_still_tells_its_other_end() -> None:
+    assert str(from_games(9, 0, 1)).startswith("at least +")
+    assert str(from_games(1, 0, 9)).startswith("at most -")
 
 
 def test_only_draws_do_not_claim_certainty() -> None:

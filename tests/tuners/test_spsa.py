@@ -102,6 +102,16 @@ def test_values_stay_within_bounds() -> None:
         assert 0 <= tuner.theta[0] <= 3
 
 
+@pytest.mark.parametrize("theta", [0.0, 10.0])
+def test_sides_differ_at_a_bound_too(theta: float) -> None:
+    parameter = SpsaParameter("i", theta, 0, 10, c_end=0.5, r_end=0.002, integer=True)
+    tuner = Spsa([parameter], 1000, gamma=0.0)
+    for k in range(1, 200):
+        asked = tuner.perturbation(k, [theta])
+        assert (asked.plus[0] - asked.minus[0]) * asked.delta[0] == 1
+        assert {*asked.plus, *asked.minus} <= set(range(11))
+
+
 def test_step_is_r_times_the_difference_that_was_played_times_the_result() -> None:
     tuner = Spsa([FLOAT], 100, seed=5)
     asked = tuner.ask(10)

@@ -1,0 +1,133 @@
+"""The loop, in one process: what a failing store or control file must not do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ringmaster.errors import CompetitionHalted, ControlFileError, StoreUnwritable
+from ringmaster.event import Event
+from ringmaster.execution.inline import InlineExecutor
+from ringmaster.model.jobs import GameJob, Job
+from ringmaster.model.results import CheckResult, GameResult, JobResult
+from ringmaster.reporting.live import QuietDisplay
+from ringmaster.ringmaster import Ringmaster, RunOptions
+from ringmaster.storage.sqlite_store import SqliteStore
+
+SOURCE = """
+competition_type = "spsa"
+game = "chess"
+players = {"e": Player("engine", nodes=1)}
+player = "e"
+parameters = [Parameter("X", start=50, min=0, max=100, c_end=5, integer=True)]
+number_of_games = 12
+def make_candidate(X):
+    if (HERE / "fail").exists():
+        raise RuntimeError("told to fail")
+    return Player(["engine", str(X)], nodes=1)
+HERE = __import__("pathlib").Path(__file__).parent
+"""
+
+
+class Players:
+    """Work that is done at once: the first to move wins every game."""
+
+    def run(self, job: Job) -> JobResult:
+        if not isinstance(job, GameJob):
+            return CheckResult(job.id, job.player.code)
+        return GameResult(job.id, job.attempt, "win", winner=0, reason="mate", score="1-0")
+
+    def close(self) -> None: ...
+
+
+class VoidPlayers(Players):
+    def run(self, job: Job) -> JobResult:
+        if not isinstance(job, GameJob):
+            return CheckResult(job.id, job.player.code)
+        return GameResult(job.id, job.attempt, "void", reason="crash", detail="it exited")
+
+
+@pytest.fixture
+def control(tmp_path: Path) -> Path:
+    path = tmp_path / "tune.ctl"
+    path.write_text(SOURCE)
+    return path
+
+
+def run(control: Path, *, max_games: int | None = None, players: Players | None = None) -> int:
+    return Ringmaster(
+        Event(control),
+        RunOptions(max_games=max_games),
+        executor=lambda: InlineExecutor(players or Players()),
+        display=QuietDisplay(sys.stderr),
+    ).run()
+
+
+def recorded(control: Path) -> tuple[list[str], int]:
+    """Return the ids of recorded games, and how many the state has counted."""
+    store = SqliteStore.open_readonly(control.with_suffix(".status"))
+    try:
+        ids = [r.result.game_id for r in store.results()]
+        snapshot = store.snapshot()
+        assert snapshot is not None
+        return ids, sum(snapshot[1]["results"])
+    finally:
+        store.close()
+
+
+def test_run_ends_when_all_is_played(control: Path) -> None:
+    assert run(control) == 0
+    ids, counted = recorded(control)
+    assert len(ids) == len(set(ids)) == counted == 12
+
+
+@pytest.mark.parametrize("commit", range(1, 16))
+def test_failing_commit_loses_and_doubles_nothing(
+    control: Path, monkeypatch: pytest.MonkeyPatch, commit: int
+) -> None:
+    commits = 0
+    drop = SqliteStore.transaction
+
+    from contextlib import contextmanager
+
+    @contextmanager
+    def failing(self: SqliteStore):  # type: ignore[no-untyped-def]
+        nonlocal commits
+        commits += 1
+        with drop(self) as transaction:
+            yield transaction
+            if commits == commit:
+                raise StoreUnwritable("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteStore, "transaction", failing)
+        try:
+            run(control)
+        except StoreUnwritable:
+            pass
+    assert run(control) == 0
+    ids, counted = recorded(control)
+    assert len(ids) == len(set(ids)) == counted == 12
+
+
+@pytest.mark.parametrize("games", range(0, 12, 3))
+def test_failing_function_of_the_control_file_loses_no_game(control: Path, games: int) -> None:
+    if games:
+        assert run(control, max_games=games) == 0
+    (control.parent / "fail").touch()
+    with pytest.raises(ControlFileError, match="told to fail"):
+        run(control)
+    (control.parent / "fail").unlink()
+    assert run(control) == 0
+    ids, counted = recorded(control)
+    assert len(ids) == len(set(ids)) == counted == 12
+
+
+def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: Path) -> None:
+    with pytest.raises(CompetitionHalted, match="the first game of the tune was void"):
+        run(control, players=VoidPlayers())
+    assert run(control) == 0
+    ids, counted = recorded(control)
+    assert (len(ids), counted) == (13, 12)

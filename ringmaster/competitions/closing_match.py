@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.pairs import Pairs
 from ringmaster.errors import SettingError
 from ringmaster.model.settings import CallOf, Context, Integer, Setting
 from ringmaster.stats import elo
@@ -38,16 +39,14 @@ class Match(msgspec.Struct):
 
     told     iterations that the values are of
     results  the tuned side's wins, draws, losses
-    pairs    pairs of games by the tuned side's points (0, ½, 1, 1½, 2)
-    half     first halves of pairs: pair number → points
+    pairs    the same by pairs
     """
 
     values: list[float]
     told: int
     next: int = 0
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    pairs: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
-    half: dict[str, float] = msgspec.field(default_factory=dict)
+    pairs: Pairs = msgspec.field(default_factory=Pairs)
 
     @property
     def completed(self) -> int:
@@ -57,13 +56,8 @@ class Match(msgspec.Struct):
     def take(self, number: int, points: float) -> None:
         """Count a game of the match by the tuned side's points."""
         self.results[{1.0: 0, 0.5: 1, 0.0: 2}[points]] += 1
-        pair = str(number // 2)
-        before = self.half.pop(pair, None)
-        if before is None:
-            self.half[pair] = points
-        else:
-            self.pairs[round(2 * (before + points))] += 1
+        self.pairs.take(number // 2, points)
 
     def estimate(self) -> elo.EloEstimate:
         """Return the tuned side's Elo over the start values."""
-        return elo.from_pairs(self.pairs)
+        return self.pairs.estimate()

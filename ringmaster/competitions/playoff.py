@@ -20,6 +20,7 @@ from ringmaster.competitions.common import (
     void_rule,
 )
 from ringmaster.competitions.competition import Competition, Verdict
+from ringmaster.competitions.pairs import Pairs
 from ringmaster.errors import SettingError, SettingErrors, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
@@ -98,8 +99,7 @@ class Tally(msgspec.Struct):
                unknown results
     names      how the engines call themselves
     cpu, timed seconds of CPU by player, and in how many games it was known
-    pairs      pairs of games by the first player's points (0, ½, 1, 1½, 2)
-    half       first halves of pairs: pair number → points
+    pairs      the first player's results by pairs, where colours alternate
     """
 
     players: tuple[str, str]
@@ -111,8 +111,7 @@ class Tally(msgspec.Struct):
     names: list[str] = msgspec.field(default_factory=lambda: ["", ""])
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
-    pairs: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0, 0])
-    half: dict[str, float] = msgspec.field(default_factory=dict)
+    pairs: Pairs = msgspec.field(default_factory=Pairs)
 
     def total(self, column: int) -> int:
         """Return a column of `by_colour`, both colourings together."""
@@ -143,18 +142,13 @@ class Tally(msgspec.Struct):
                 self.cpu[seat[index]] += used.cpu_time
                 self.timed[seat[index]] += 1
         if pair is not None:
-            points = result.points(seat.index(0))
-            before = self.half.pop(str(pair), None)
-            if before is None:
-                self.half[str(pair)] = points
-            else:
-                self.pairs[round(2 * (before + points))] += 1
+            self.pairs.take(pair, result.points(seat.index(0)))
 
     def estimate(self) -> elo.EloEstimate:
         """Return the first player's Elo over the second: by pairs if all games
         were played in pairs, else by games."""
-        if sum(self.pairs) and 2 * sum(self.pairs) + len(self.half) == self.completed:
-            return elo.from_pairs(self.pairs)
+        if sum(self.pairs.counts) and self.pairs.games == self.completed:
+            return self.pairs.estimate()
         return elo.from_games(self.total(0), self.total(2) + self.total(3), self.total(1))
 
 

@@ -495,7 +495,7 @@ class SpsaCompetition(Competition):
                         f"{name}:tuned against {name}:start",
                         f"  tuned: {values}",
                         f"  wins {wins}, draws {draws}, losses {losses}; "
-                        f"pairs {match.pairs}: {estimate}",
+                        f"pairs {match.pairs.counts}: {estimate}",
                     )
                 )
             )

@@ -237,7 +237,8 @@ def test_results_and_hint_are_there_whatever_the_report(
         assert len(shown) >= min(3, results)
         assert shown == [f"!{i}" for i in range(results - len(shown), results)]
         assert bool(running) == ("games in progress" in lines)
-        assert bool(running) == any(line.startswith("0_000") for line in lines)
+        if columns >= 30:
+            assert bool(running) == any(line.startswith("0_000") for line in lines)
 
 
 @given(st.integers(1, 60), st.integers(1, 130), st.integers(0, 40), st.integers(0, 40))

@@ -452,7 +452,7 @@ class Ringmaster:
             results=list(self._recent),
             warnings=list(self._warnings[-5:]),
             parallel=self._options.parallel,
-            hint="Ctrl-X to stop after the games in progress, Ctrl-C to stop at once",
+            hint="Ctrl-X to stop after these games, Ctrl-C to stop at once",
         )
 
 

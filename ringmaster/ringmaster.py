@@ -90,6 +90,7 @@ class Ringmaster:
         self._stopping = ""
         self._backlog: list[Issue] = []
         self._replays: list[GameJob] = []
+        self._store: SqliteStore | None = None
         #: Whether the competition knows more than the store has: a transaction
         #: failed, and its state must not be stored.
         self._ahead = False
@@ -118,6 +119,8 @@ class Ringmaster:
                     self._executor.close()
             finally:
                 self._journal.close()
+                if self._store is not None:
+                    self._store.close()
         if self._halt:
             raise CompetitionHalted(f"the run was ended early: {self._halt}")
         if self._interrupted is not None:
@@ -159,7 +162,6 @@ class Ringmaster:
     def _open_known_store(self) -> None:
         """Go on from a status file; nothing is written when there is none yet,
         since the players have not been checked."""
-        self._store: SqliteStore | None = None
         status = self._event.paths.status
         if status.exists():
             self._store = SqliteStore.open(status, code=self._event.code)
@@ -227,7 +229,6 @@ class Ringmaster:
                 self._finish(number, reason)
             finally:
                 self._display.close()
-                self._store.close()
 
     def _resume_journal(self) -> None:
         """Write the history lines of the last result, if a kill prevented it."""

@@ -106,6 +106,7 @@ class Ringmaster:
         self._journal = Journal(event.paths.log, event.paths.hist)
         with self._signals() as wake_fd:
             self._wake_fd = wake_fd
+            self._display.start()
             try:
                 event.prepare()
                 self._open_known_store()
@@ -118,6 +119,7 @@ class Ringmaster:
                 finally:
                     self._executor.close()
             finally:
+                self._display.close()
                 self._journal.close()
                 if self._store is not None:
                     self._store.close()
@@ -192,6 +194,15 @@ class Ringmaster:
         stop_fd = self._stop_fd()
         return [self._wake_fd] if stop_fd is None else [self._wake_fd, stop_fd]
 
+    def _drain_wake_fd(self) -> None:
+        """Read what signals have written, also those that are none of ours
+        (Ctrl-Z and its return), or every wait would end at once."""
+        try:
+            while os.read(self._wake_fd, 256):
+                pass
+        except BlockingIOError:
+            pass
+
     def _is_interrupted(self) -> bool:
         return self._interrupted is not None
 
@@ -217,18 +228,14 @@ class Ringmaster:
         for change in self._changes:
             self._journal.log(f"changed since the last run: {change}")
             self._display.message(f"changed since the last run: {change}")
-        self._display_started = time.monotonic()
-        self._display.start()
+        self._play_began = time.monotonic()
         reason = "error"
         try:
             self._issue_first()
             self._loop()
             reason = self._reason()
         finally:
-            try:
-                self._finish(number, reason)
-            finally:
-                self._display.close()
+            self._finish(number, reason)
 
     def _resume_journal(self) -> None:
         """Write the history lines of the last result, if a kill prevented it."""
@@ -341,8 +348,12 @@ class Ringmaster:
                     assert isinstance(event.result, GameResult)
                     self._take(event.job, event.result)
                 else:
-                    self._warn(f"game {event.job.id} is played again: {event.reason}")
+                    summary, *details = event.reason.splitlines() or [""]
+                    self._warn(f"game {event.job.id} is played again: {summary}")
+                    for line in details:
+                        self._journal.log(line)
                     self._executor.submit(event.job)
+            self._drain_wake_fd()
         self._display.update(self._view)
 
     def _look_for_stop(self) -> None:
@@ -441,7 +452,7 @@ class Ringmaster:
         return View(
             heading=f"{self._competition.type_name}: {self._event.code}",
             description=(description or "").strip(),
-            started=self._display_started,
+            started=self._play_began,
             progress=self._competition.progress(),
             completed_this_run=self._completed,
             running=[

@@ -16,7 +16,7 @@ from ringmaster.control.changes import SettingChange, canonical_settings, find_c
 from ringmaster.control.loader import Loaded, load
 from ringmaster.errors import ControlFileError, SettingError, SettingErrors, StoreUnwritable
 from ringmaster.model.results import CheckResult
-from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.model.settings import Setting
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Issue, Store
@@ -143,23 +143,25 @@ class Event:
         """Return what startup checks found as errors of the control file, each
         problem once; None when all players passed."""
         errors = {
-            (result.code, problem): SettingError(
-                self._place(result.code, problem), f"player {result.code!r}: {problem}"
-            )
+            (result.code, problem): self._check_error(result.code, problem)
             for result in results
             for problem in result.problems
         }
         return self.loaded.error(errors.values()) if errors else None
 
-    def _place(self, code: str, problem: str) -> SettingPath:
-        """Return the setting that a player's problem is most likely about."""
+    def _check_error(self, code: str, problem: str) -> SettingError:
+        """Return a player's problem with the setting that it is most likely about."""
+        message = f"player {code!r}: {problem}"
         option = _OPTION.search(problem)
         if option is None:
-            return ("players", code)
+            return SettingError(("players", code), message)
         for i, parameter in enumerate(self.loaded.values.get("parameters", ())):
             if option[1] in (parameter.option, parameter.code):
-                return ("parameters", i)
-        return ("players", code, "options", option[1])
+                # the commonest slip in a tune
+                forgotten = "takes an integer" in problem and not parameter.integer
+                expected = "integer=True in its Parameter" if forgotten else ""
+                return SettingError(("parameters", i), message, expected)
+        return SettingError(("players", code, "options", option[1]), message)
 
     def restore(self, store: Store) -> list[Issue]:
         """Bring the competition to where the store is; returns the games that

@@ -471,3 +471,26 @@ def test_nohup_protects_a_run(tmp_path: Path) -> None:
     finally:
         process.kill()
         process.wait()
+
+
+def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = write_event(tmp_path, SPSA, 10)
+    control.write_text(
+        control.read_text().replace("c_end=80, r_end=0.02, integer=True", "c_end=81")
+    )
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    assert "parameters[0]: player 'duel': option 'Strength' cannot be" in message
+    assert "expected integer=True in its Parameter" in message
+    assert not control.with_suffix(".status").exists()
+
+
+def test_misspelt_name_is_answered_with_the_nearest(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(GOOD.replace('Matchup("a"', 'Matchupp("a"'))
+    assert run([str(control)]) == 1
+    assert "expected 'Matchup'" in capfd.readouterr().err

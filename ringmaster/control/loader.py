@@ -281,7 +281,7 @@ def _run(program: types.CodeType, source: Source, kinds: Iterable[str]) -> dict[
         raise
     except BaseException as error:  # SystemExit too: the file has no say in that
         span = _raised_at(error, source)
-        raise _refused(source, span, _described(error)) from error
+        raise _refused(source, span, _described(error), _meant(error, namespace)) from error
     return namespace
 
 
@@ -296,6 +296,17 @@ def _raised_at(error: BaseException, source: Source) -> Span:
             span = span or Span(traceback.tb_lineno or 1, 1, traceback.tb_lineno or 1, 1)
         traceback = traceback.tb_next
     return span or Span(1, 1, 1, 2)
+
+
+def _meant(error: BaseException, namespace: Mapping[str, Any]) -> str:
+    """Return the names that a misspelt one may have meant, "" if none is near."""
+    if not isinstance(error, NameError) or not error.name:
+        return ""
+    import difflib
+
+    names = [name for name in namespace if not name.startswith("__")]
+    close = difflib.get_close_matches(error.name, names, n=2, cutoff=0.7)
+    return " or ".join(map(repr, close))
 
 
 def _described(error: BaseException) -> str:

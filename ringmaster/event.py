@@ -106,7 +106,7 @@ class Event:
         if last is None:
             return []
         was = last.settings.get("competition_type")
-        if was != self.competition.type_name:
+        if was not in (None, self.competition.type_name):
             raise self.loaded.error(
                 [
                     SettingError(

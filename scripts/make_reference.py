@@ -1,7 +1,7 @@
 """Makes docs/reference/*.rst from the settings tables.
 
-    python scripts/make_reference.py           write the pages
-    python scripts/make_reference.py --check   fail if they are out of date
+`python scripts/make_reference.py` writes the pages; with `--check` it fails if
+they are out of date.
 """
 
 from __future__ import annotations

@@ -138,9 +138,10 @@ class Channel:
 
         Returns when the answer was seen.  Raises EngineCrashed without one.
         """
+        pipe = select.poll()
+        pipe.register(self._stdout, select.POLLIN)
         for _ in range(_LAST_READS):
-            ready = select.select([self._stdout], [], [], 0)[0]
-            if not ready:
+            if not pipe.poll(0):
                 break
             if self._read_answer(exchange):
                 return self._seen

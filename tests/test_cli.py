@@ -494,3 +494,26 @@ def test_misspelt_name_is_answered_with_the_nearest(
     control.write_text(GOOD.replace('Matchup("a"', 'Matchupp("a"'))
     assert run([str(control)]) == 1
     assert "expected 'Matchup'" in capfd.readouterr().err
+
+
+def test_ctrl_x_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
+    pexpect = pytest.importorskip("pexpect")
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    child = pexpect.spawn(
+        sys.executable,
+        ["-m", "ringmaster", str(control), "-j", "2"],
+        env={**environment(), "TERM": "xterm"},
+        dimensions=(30, 100),
+        timeout=30,
+    )
+    try:
+        child.expect("last results")
+        child.send("\x18")
+        child.expect("run it again to go on")
+        child.expect(pexpect.EOF)
+    finally:
+        child.close(force=True)
+    assert child.exitstatus == 0
+    assert "stopped by Ctrl-X" in control.with_suffix(".log").read_text()
+    assert shown(control)["games"]["in_progress"] == 0
+    assert living_engines(control) == []

@@ -42,7 +42,7 @@ class EloEstimate:
         if self.games == 0:
             return "no games"
         if math.isinf(self.low) and math.isinf(self.high):
-            return f"{self.elo:+.0f} Elo, too few games to say more".replace("inf", "∞")
+            return "Elo not known yet (too few games, or all alike)"
         los = f"LOS {self.los:.1%}"
         if math.isinf(self.high):
             return f"at least {self.low:+.0f} Elo, {los}"

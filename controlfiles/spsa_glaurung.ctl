@@ -22,7 +22,7 @@ players = {
 player = "glaurung"
 
 def weight(name, start):
-    return Parameter(name, start=start, min=0, max=200, c_end=15, r_end=0.004, integer=True)
+    return Parameter(name, start=start, min=0, max=200, c_end=25, r_end=0.02, integer=True)
 
 parameters = [
     weight("Mobility (Middle Game)", 50),
@@ -34,8 +34,8 @@ parameters = [
 ]
 
 openings = Openings("openings.epd", order="random")
-number_of_games = 10000
+number_of_games = 1600
 move_limit = 400
 seed = 1
 
-verify = Verify(games=400)
+verify = Verify(games=300)

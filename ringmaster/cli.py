@@ -70,7 +70,10 @@ def _parser() -> _Parser:
 def run(argv: Sequence[str]) -> int:
     """Carry out a command line; returns the exit status."""
     try:
-        arguments = _parser().parse_intermixed_args(argv)
+        try:
+            arguments = _parser().parse_intermixed_args(argv)
+        except SystemExit:  # --help, --version
+            return DONE
         if arguments.json and arguments.action not in ("show", "check"):
             raise UsageError("--json goes with show and check")
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
@@ -91,9 +94,7 @@ def run(argv: Sequence[str]) -> int:
         # the reader of our output has gone (`| head`): it has what it wanted
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
-    except SystemExit as request:
-        return int(request.code or 0)
-    except Exception:
+    except (Exception, SystemExit):
         import traceback
 
         traceback.print_exc()

@@ -106,7 +106,7 @@ class Event:
         if last is None:
             return []
         was = last.settings.get("competition_type")
-        if was not in (None, self.competition.type_name):
+        if was not in (None, self.competition.type_name) and any(store.counts()):
             raise self.loaded.error(
                 [
                     SettingError(
@@ -163,9 +163,19 @@ class Event:
                 return SettingError(("parameters", i), message, expected)
         return SettingError(("players", code, "options", option[1]), message)
 
+    def starts_anew(self, store: Store) -> bool:
+        """Whether the store is of other settings and has no result: then what
+        it has, games given out under those settings, means nothing now."""
+        last = store.last_run()
+        if last is None or any(store.counts()):
+            return False
+        return last.settings != self.settings
+
     def restore(self, store: Store) -> list[Issue]:
         """Bring the competition to where the store is; returns the games that
         were given out, never came back, and are still wanted."""
+        if self.starts_anew(store):
+            return []
         snapshot = store.snapshot()
         after = 0
         if snapshot is not None:

@@ -89,6 +89,7 @@ class Ringmaster:
         self._halt = ""
         self._stopping = ""
         self._backlog: list[Issue] = []
+        self._forsaken: list[str] = []
         self._replays: list[GameJob] = []
         self._store: SqliteStore | None = None
         #: Whether the competition knows more than the store has: a transaction
@@ -168,6 +169,8 @@ class Ringmaster:
         if status.exists():
             self._store = SqliteStore.open(status, code=self._event.code)
             self._changes = self._event.check_changes(self._store)
+            if self._event.starts_anew(self._store):
+                self._forsaken = [issue.game_id for issue in self._store.issues()]
             self._backlog = self._event.restore(self._store)
 
     def _warn_all(self) -> None:
@@ -273,6 +276,8 @@ class Ringmaster:
     def _issue_first(self) -> None:
         """Fill the executor: first what was given out before and never came back."""
         with self._transaction() as transaction:
+            for game_id in self._forsaken:
+                transaction.withdraw(game_id)
             jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
         self._submit(jobs)
@@ -372,27 +377,33 @@ class Ringmaster:
     def _take(self, job: GameJob, result: GameResult) -> None:
         """Record a result and issue what follows from it: one transaction."""
         pending = self._pending(job, result)
+        verdict = None
         with self._transaction() as transaction:
-            if transaction.record(job.ticket, result) is None:
-                # recorded before: a worker was believed dead and was not
-                self._submit(self._next_jobs(transaction))
-                return
-            verdict = self._competition.take(job.ticket, result)
-            if verdict.replay:
-                again = msgspec.structs.replace(job, attempt=job.attempt + 1, transcript=None)
-                transaction.issue(Issue(again.id, again.attempt, again.ticket))
-                self._replays.append(again)
-            self._halt = self._halt or verdict.halt
-            lines = [verdict.line, *verdict.notes]
-            transaction.set_note("history", lines)
-            if pending is not None:
-                transaction.add_pending(pending)
-            self._forget_written(transaction)
+            # None when it was recorded before: a worker was believed dead, and
+            # was not
+            if transaction.record(job.ticket, result) is not None:
+                verdict = self._competition.take(job.ticket, result)
+                self._note(transaction, job, verdict, pending)
             jobs = self._next_jobs(transaction)
             self._save_state(transaction)
         self._submit(jobs)
-        self._journal.history(lines)
-        self._tell(result, verdict, pending)
+        if verdict is not None:
+            self._journal.history([verdict.line, *verdict.notes])
+            self._tell(result, verdict, pending)
+
+    def _note(
+        self, transaction: Transaction, job: GameJob, verdict: Verdict, pending: Pending | None
+    ) -> None:
+        """Store what a verdict asks for, beside the result itself."""
+        if verdict.replay:
+            again = msgspec.structs.replace(job, attempt=job.attempt + 1, transcript=None)
+            transaction.issue(Issue(again.id, again.attempt, again.ticket))
+            self._replays.append(again)
+        self._halt = self._halt or verdict.halt
+        transaction.set_note("history", [verdict.line, *verdict.notes])
+        if pending is not None:
+            transaction.add_pending(pending)
+        self._forget_written(transaction)
 
     def _save_state(self, transaction: Transaction) -> None:
         """Store the state, a large one only now and then: what has come since is

@@ -131,3 +131,40 @@ def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: P
     assert run(control) == 0
     ids, counted = recorded(control)
     assert (len(ids), counted) == (13, 12)
+
+
+def interrupted_before_a_result(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave a store with games given out and no result."""
+    with monkeypatch.context() as patch:
+
+        def no_loop(self: Ringmaster) -> None:
+            self._interrupted = 2
+
+        patch.setattr(Ringmaster, "_loop", no_loop)
+        assert run(control) == 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("start=50", "start=20"), ('"X"', '"Z"'), ("number_of_games", "seed = 5\nnumber_of_games")],
+)
+def test_everything_may_be_edited_before_the_first_result(
+    control: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str
+) -> None:
+    interrupted_before_a_result(control, monkeypatch)
+    control.write_text(
+        SOURCE.replace(old, new).replace("candidate(X)", "candidate(**v)").replace("str(X)", "'x'")
+    )
+    event = Event(control)
+    assert run(control) == 0
+    ids, counted = recorded(control)
+    assert len(ids) == len(set(ids)) == counted == 12
+    store = SqliteStore.open_readonly(control.with_suffix(".status"))
+    try:
+        first = next(iter(store.results()))
+        assert list(store.issues()) == []
+    finally:
+        store.close()
+    asked = event.competition.next_job()
+    assert asked is not None
+    assert first.ticket == asked.ticket

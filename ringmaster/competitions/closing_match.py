@@ -28,7 +28,7 @@ def _build_verify(values: dict[str, Any], context: Context) -> VerifySettings:
 
 VERIFY = CallOf(
     "Verify",
-    (Setting("games", Integer(minimum=2), "Games of the closing match."),),
+    (Setting("games", Integer(minimum=2, maximum=10**9), "Games of the closing match."),),
     _build_verify,
     positional=("games",),
 )

@@ -37,7 +37,7 @@ from ringmaster.model.settings import (
     nearest,
     shown,
 )
-from ringmaster.model.time_control import TimeControl
+from ringmaster.model.time_control import LONGEST, TimeControl
 
 
 class GtpCommand(Words):
@@ -159,7 +159,12 @@ PLAYER = CallOf(
         Setting("time_control", Maybe(TIME_CONTROL), "Its clock.", None),
         Setting("nodes", Maybe(Integer(minimum=1)), "Nodes it may search for a move.", None),
         Setting("depth", Maybe(Integer(minimum=1)), "Depth it may search for a move.", None),
-        Setting("move_time", Maybe(Float(above=0)), "Seconds it may take for a move.", None),
+        Setting(
+            "move_time",
+            Maybe(Float(above=0, maximum=LONGEST)),
+            "Seconds it may take for a move.",
+            None,
+        ),
         Setting(
             "restart",
             OneOf("auto", "on", "off"),
@@ -255,10 +260,12 @@ def game_settings(*, required: bool) -> tuple[Setting, ...]:
             "Points for White for each handicap stone (short: but the first).",
             "full",
         ),
-        Setting("margin", Float(minimum=0), "Seconds a clock may be overstepped.", 0.05),
+        Setting(
+            "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
+        ),
         Setting(
             "hang_timeout",
-            Float(above=0),
+            Float(above=0, maximum=LONGEST),
             "Seconds for a move that nothing else limits, and for any other answer; "
             "starting and getting ready may take 30 s in any case.",
             60.0,

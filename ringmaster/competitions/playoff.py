@@ -301,7 +301,9 @@ class Playoff(Competition):
         number = tally.next
         tally.next += 1
         black = number % 2 if matchup.alternating else 0
-        ticket: Ticket = {"m": matchup.id, "i": number, "b": black}
+        # the pair too: `alternating` may be another when the result comes
+        pair = matchup.pair(number)
+        ticket: Ticket = {"m": matchup.id, "i": number, "b": black, "p": pair}
         return self.make_job(matchup.game_id(number), 0, ticket)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
@@ -335,10 +337,8 @@ class Playoff(Competition):
                 f"game {result.game_id}: its matchup is not in the control file any more"
             )
         tally.next = max(tally.next, ticket["i"] + 1)
-        matchup = self.matchups.get(id)
         first = tally.completed == 0
-        pair = matchup.pair(ticket["i"]) if matchup is not None else None
-        tally.take(result, ticket["b"], pair)
+        tally.take(result, ticket["b"], ticket.get("p"))
         codes = tally.players if ticket["b"] == 0 else (tally.players[1], tally.players[0])
         void = result.outcome == "void"
         tally.void_in_a_row = tally.void_in_a_row + 1 if void else 0

@@ -95,7 +95,12 @@ PARAMETER = CallOf(
         Setting("min", Float(), "Smallest value."),
         Setting("max", Float(), "Largest value."),
         Setting("c_end", Float(above=0), "Perturbation at the last iteration."),
-        Setting("r_end", Float(above=0), "Relative apply factor at the last iteration.", 0.002),
+        Setting(
+            "r_end",
+            Float(above=0, maximum=1000),
+            "Relative apply factor at the last iteration.",
+            0.002,
+        ),
         Setting("integer", Boolean(), "Whether engines take whole numbers only.", False),
         Setting("option", Maybe(String()), "Name of the engine option.", None),
     ),
@@ -154,16 +159,26 @@ class SpsaCompetition(Competition):
         ),
         Setting(
             "number_of_games",
-            Integer(minimum=2),
+            Integer(minimum=2, maximum=10**9),
             "Games of the tune, two for each iteration.",
         ),
-        Setting("alpha", Float(minimum=0), "Exponent of the step gain.", 0.602, change="refused"),
         Setting(
-            "gamma", Float(minimum=0), "Exponent of the perturbation.", 0.101, change="refused"
+            "alpha",
+            Float(minimum=0, maximum=10),
+            "Exponent of the step gain.",
+            0.602,
+            change="refused",
+        ),
+        Setting(
+            "gamma",
+            Float(minimum=0, maximum=10),
+            "Exponent of the perturbation.",
+            0.101,
+            change="refused",
         ),
         Setting(
             "A",
-            Maybe(Float(minimum=0)),
+            Maybe(Float(minimum=0, maximum=1e12)),
             "Stability constant in iterations; None: a tenth of them.",
             None,
             change="refused",
@@ -217,6 +232,12 @@ class SpsaCompetition(Competition):
             A=values["A"],
             seed=values["seed"],
         )
+        for i, schedule in enumerate(self.tuner.schedules):
+            ends = [f(k) for f in (schedule.c, schedule.R) for k in (1, self.tuner.iterations)]
+            if not all(0 < value < 1e100 for value in ends):
+                raise SettingError(
+                    ("parameters", i), "its gain sequences leave the numbers that can be handled"
+                )
         self._verify: VerifySettings | None = values["verify"]
         self.book = OpeningBook(values["openings"], self._game, values["seed"])
         self._state = State(codes, self.tuner.theta, self.tuner.iterations)

@@ -125,8 +125,16 @@ def shown(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def is_text(value: str) -> bool:
+    """Whether a string can be written anywhere: no NUL, no lone surrogates."""
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
 class String(SettingType):
-    """A string without NUL bytes."""
+    """A string that can be written as UTF-8, without NUL bytes."""
 
     def describe(self) -> str:
         return "a string"
@@ -134,8 +142,8 @@ class String(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str):
             return context.refuse(path, f"{shown(value)} is not a string", self.describe())
-        if "\0" in value:
-            return context.refuse(path, "a string must not contain a NUL character")
+        if not is_text(value):
+            return context.refuse(path, "a string must not contain NUL or a lone surrogate")
         return value
 
 
@@ -309,9 +317,11 @@ class Scalar(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             return context.refuse(path, f"{shown(value)} is not finite", self.describe())
-        if isinstance(value, bool | int | float):
-            return value
-        if isinstance(value, str) and "\n" not in value and "\0" not in value:
+        # subclasses (numpy's float64 is one) become what JSON knows
+        for kind in (bool, int, float):
+            if isinstance(value, kind):
+                return kind(value)
+        if isinstance(value, str) and "\n" not in value and is_text(value):
             return value
         return context.refuse(path, f"{shown(value)} cannot be an option's value", self.describe())
 
@@ -334,8 +344,8 @@ class Words(SettingType):
             return context.refuse(path, f"{shown(value)} is not a command", self.describe())
         if not words or not words[0]:
             return context.refuse(path, "the command is empty", self.describe())
-        if any("\0" in w for w in words):
-            return context.refuse(path, "the command contains a NUL character")
+        if not all(map(is_text, words)):
+            return context.refuse(path, "a command must not contain NUL or a lone surrogate")
         return words
 
 
@@ -347,7 +357,7 @@ class FileName(SettingType):
         return "a file name"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if not isinstance(value, str) or not value or "\0" in value:
+        if not isinstance(value, str) or not value or not is_text(value):
             return context.refuse(path, f"{shown(value)} is not a file name", self.describe())
         return os.path.normpath(context.resolve(value))
 
@@ -382,7 +392,9 @@ class Function(SettingType):
             given = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
             try:
                 returned = function(*args, **kwargs)
-            except Exception as error:
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit too: the file has no say in that
                 raise SettingError(
                     path, f"called with ({given}), it raised {type(error).__name__}: {error}"
                 ) from error

@@ -17,6 +17,9 @@ _PERIOD = re.compile(
     re.VERBOSE,
 )
 
+#: Seconds; more than any game takes.
+LONGEST = 1e6
+
 
 class TimeControl(msgspec.Struct, frozen=True):
     """A chess clock: `base` seconds, for every `moves` moves (0: the whole
@@ -43,6 +46,8 @@ class TimeControl(msgspec.Struct, frozen=True):
         increment = float(match["increment"] or 0)
         if match["moves"] is not None and moves == 0:
             raise ValueError(f"{text!r}: the number of moves must be at least 1")
+        if max(base, increment) > LONGEST or moves > 10_000:
+            raise ValueError(f"a time control of {text[:40]!r} is too long")
         if base <= 0:
             raise ValueError(f"{text!r}: the base time must be more than 0 seconds")
         return cls(base=base, increment=increment, moves=moves)

@@ -115,7 +115,7 @@ class ChessReferee(Referee):
 
 _LETTERS = "BW"
 _SUFFIX_OF_REASON = {"resignation": "R", "time": "T", "claim": "", "score": ""}
-_FINAL_SCORE = re.compile(r"([BbWw])\+(\d+(?:\.\d+)?)?")
+_FINAL_SCORE = re.compile(r"([BbWw])\+(\d{1,9}(?:\.\d{1,9})?)?")
 
 
 class GoReferee(Referee):

@@ -51,12 +51,16 @@ class Schedule:
 
     def a(self, k: int) -> float:
         """Return the step gain at iteration k."""
-        a_end = self.parameter.r_end * self.parameter.c_end**2
-        return a_end * math.pow((self.A + self.iterations) / (self.A + k), self.alpha)
+        return self.parameter.r_end * self.parameter.c_end**2 * self._decay(k)
 
     def R(self, k: int) -> float:  # noqa: N802 - the field's symbol
         """Return the relative apply factor a_k/c_k² at iteration k."""
-        return self.a(k) / self.c(k) ** 2
+        # not as a/c²: the squares of a small c vanish
+        return self.parameter.r_end * (self.parameter.c_end / self.c(k)) ** 2 * self._decay(k)
+
+    def _decay(self, k: int) -> float:
+        """Return a_k/a_end."""
+        return math.pow((self.A + self.iterations) / (self.A + k), self.alpha)
 
 
 @dataclass(frozen=True)

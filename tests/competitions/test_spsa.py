@@ -274,6 +274,16 @@ def test_wrong_parameter_is_refused_where_it_stands(change: dict[str, Any], mess
         ({"player": "x"}, "player: there is no player 'x'"),
         ({"parameters": [parameter(), parameter()]}, "parameters.1.code: parameter 'Mobility'"),
         ({"verify": call("Verify", games=3)}, "verify.games: 3 is odd"),
+        ({"alpha": 1e4}, "alpha: 10000.0 is out of range"),
+        ({"number_of_games": 10**400}, "number_of_games"),
+        (
+            {"parameters": [parameter(min=-1e200, max=1e200, c_end=1e150, integer=False)]},
+            "parameters.0: its gain",
+        ),
+        ({"hang_timeout": 1e305}, "hang_timeout: 1e+305 is out of range"),
+        ({"description": "\ud800"}, "description: a string must not contain"),
+        ({"players": {"e": uci(time_control="9" * 300)}}, "is too long"),
+        ({"players": {"e": uci(options={"x": "\udc80"})}}, "players.e.options.x"),
         ({"make_candidate": lambda **v: 3}, "make_candidate: called with"),
         ({"make_candidate": lambda x: 3}, "raised TypeError"),
         ({"make_candidate": lambda **v: call("Player", "x")}, "nothing limits the moves"),
@@ -339,3 +349,19 @@ def test_void_games_before_a_restart_count_for_the_rule() -> None:
     assert tune.take(two.ticket, void(two)).halt == ""
     later = again(tune, spsa())
     assert "two games in a row" in later.take(two.ticket, void(two)).halt
+
+
+def test_candidate_that_exits_does_not_end_the_program() -> None:
+    def make_candidate(mob: int) -> Any:
+        raise SystemExit("enough")
+
+    with pytest.raises(Refused, match="raised SystemExit: enough"):
+        spsa(parameters=[parameter("mob")], make_candidate=make_candidate)
+
+
+def test_option_values_of_numpy_become_plain_numbers() -> None:
+    import numpy as np
+
+    tune = spsa(players={"e": uci(options={"Hash": np.float64(4), "Ponder": False})})
+    value = options(tune.next_job())[0]["Hash"]
+    assert type(value) is float

@@ -89,7 +89,8 @@ class Ringmaster:
         self._halt = ""
         self._stopping = ""
         self._backlog: list[Issue] = []
-        self._forsaken: list[str] = []
+        #: Whether what the store has was given out under other settings.
+        self._anew = False
         self._replays: list[GameJob] = []
         self._store: SqliteStore | None = None
         #: Whether the competition knows more than the store has: a transaction
@@ -169,8 +170,7 @@ class Ringmaster:
         if status.exists():
             self._store = SqliteStore.open(status, code=self._event.code)
             self._changes = self._event.check_changes(self._store)
-            if self._event.starts_anew(self._store):
-                self._forsaken = [issue.game_id for issue in self._store.issues()]
+            self._anew = self._event.starts_anew(self._store)
             self._backlog = self._event.restore(self._store)
 
     def _warn_all(self) -> None:
@@ -214,6 +214,12 @@ class Ringmaster:
         if self._store is None:
             self._store = SqliteStore.open(event.paths.status, code=event.code)
             self._changes = []
+        if self._anew:
+            # before the new settings are stored: a kill in between changes nothing
+            with self._store.transaction() as transaction:
+                for issue in self._store.issues():
+                    transaction.withdraw(issue.game_id)
+                transaction.save_state(self._competition.state())
         self._resume_journal()
         self._write_pending()
         number = self._store.begin_run(
@@ -276,8 +282,6 @@ class Ringmaster:
     def _issue_first(self) -> None:
         """Fill the executor: first what was given out before and never came back."""
         with self._transaction() as transaction:
-            for game_id in self._forsaken:
-                transaction.withdraw(game_id)
             jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
         self._submit(jobs)

@@ -168,7 +168,7 @@ class Ringmaster:
         since the players have not been checked."""
         status = self._event.paths.status
         if status.exists():
-            self._store = SqliteStore.open(status, code=self._event.code)
+            self._store = SqliteStore.open(status)
             self._changes = self._event.check_changes(self._store)
             self._anew = self._event.starts_anew(self._store)
             self._backlog = self._event.restore(self._store)
@@ -212,7 +212,7 @@ class Ringmaster:
     def _play(self) -> None:
         event = self._event
         if self._store is None:
-            self._store = SqliteStore.open(event.paths.status, code=event.code)
+            self._store = SqliteStore.open(event.paths.status)
             self._changes = []
         if self._anew:
             # before the new settings are stored: a kill in between changes nothing

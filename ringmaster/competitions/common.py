@@ -17,7 +17,6 @@ from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
-    REQUIRED,
     Boolean,
     CallOf,
     Context,
@@ -233,46 +232,43 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
 )
 
 
-def game_settings(*, required: bool) -> tuple[Setting, ...]:
-    """Return the settings of a single game; `required` decides whether board
-    size and komi must be given (they are checked later for Go when not)."""
-    needed = REQUIRED if required else None
-    return (
-        Setting("board_size", Maybe(Integer(minimum=2, maximum=25)), "Size of the board.", needed),
-        Setting("komi", Maybe(Float()), "Points given to White.", needed),
-        Setting("handicap", Maybe(Integer(minimum=2)), "Handicap stones for Black.", None),
-        Setting(
-            "handicap_style",
-            OneOf("fixed", "free"),
-            "Whether handicap points are prescribed or chosen by Black.",
-            "fixed",
-        ),
-        Setting("move_limit", Integer(minimum=1), "Moves after which a game is stopped.", 1000),
-        Setting(
-            "scorer",
-            OneOf("players", "internal"),
-            "Whether the engines or the ringmaster scores a finished game.",
-            "players",
-        ),
-        Setting(
-            "internal_scorer_handicap_compensation",
-            OneOf("no", "full", "short"),
-            "Points for White for each handicap stone (short: but the first).",
-            "full",
-        ),
-        Setting(
-            "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
-        ),
-        Setting(
-            "hang_timeout",
-            Float(above=0, maximum=LONGEST),
-            "Seconds for a move that nothing else limits, and for any other answer; "
-            "starting and getting ready may take 30 s in any case.",
-            60.0,
-        ),
-        Setting("openings", Maybe(OPENINGS), "Start positions.", None),
-    )
-
+#: Settings of a single game.  Go needs board size and komi, which is checked when
+#: the game is known.
+GAME_SETTINGS: tuple[Setting, ...] = (
+    Setting("board_size", Maybe(Integer(minimum=2, maximum=25)), "Size of the board.", None),
+    Setting("komi", Maybe(Float()), "Points given to White.", None),
+    Setting("handicap", Maybe(Integer(minimum=2)), "Handicap stones for Black.", None),
+    Setting(
+        "handicap_style",
+        OneOf("fixed", "free"),
+        "Whether handicap points are prescribed or chosen by Black.",
+        "fixed",
+    ),
+    Setting("move_limit", Integer(minimum=1), "Moves after which a game is stopped.", 1000),
+    Setting(
+        "scorer",
+        OneOf("players", "internal"),
+        "Whether the engines or the ringmaster scores a finished game.",
+        "players",
+    ),
+    Setting(
+        "internal_scorer_handicap_compensation",
+        OneOf("no", "full", "short"),
+        "Points for White for each handicap stone (short: but the first).",
+        "full",
+    ),
+    Setting(
+        "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
+    ),
+    Setting(
+        "hang_timeout",
+        Float(above=0, maximum=LONGEST),
+        "Seconds for a move that nothing else limits, and for any other answer; "
+        "starting and getting ready may take 30 s in any case.",
+        60.0,
+    ),
+    Setting("openings", Maybe(OPENINGS), "Start positions.", None),
+)
 
 #: Names that make up a GameSettings beside the game itself.
 _GAME_FIELDS = tuple(field for field in GameSettings.__struct_fields__ if field != "game")

@@ -10,10 +10,10 @@ import msgspec
 
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
+    GAME_SETTINGS,
     OpeningBook,
     PlayerDefinition,
     find_player,
-    game_settings,
     make_game_settings,
     noting,
     result_line,
@@ -42,7 +42,7 @@ from ringmaster.stats import elo
 
 #: Settings that can be given for one matchup or, as a default, for all.
 MATCHUP_SETTINGS: tuple[Setting, ...] = (
-    *game_settings(required=False),
+    *GAME_SETTINGS,
     Setting(
         "alternating",
         Maybe(Boolean()),

@@ -15,11 +15,11 @@ import msgspec
 from ringmaster.competitions.closing_match import VERIFY, Match, VerifySettings
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
+    GAME_SETTINGS,
     PLAYER,
     OpeningBook,
     PlayerDefinition,
     find_player,
-    game_settings,
     make_game_settings,
     noting,
     result_line,
@@ -149,7 +149,7 @@ class SpsaCompetition(Competition):
     type_name: ClassVar[str] = "spsa"
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
-        *game_settings(required=False),
+        *GAME_SETTINGS,
         Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
         Setting(
             "parameters",

@@ -41,6 +41,29 @@ class Console(Protocol):
         ...
 
 
+class Served(Protocol):
+    """An engine as `serve` sees it."""
+
+    console: Console
+    quit: bool
+
+    def handle(self, line: str) -> list[str]:
+        """Take a line and return the lines that answer it."""
+        ...
+
+
+def serve(engine: Served) -> None:
+    """Pass lines between an engine and its console until it has quit, or the
+    input has ended."""
+    while not engine.quit:
+        line = engine.console.read()
+        if line is None:
+            return
+        answer = engine.handle(line)
+        if answer:
+            engine.console.write(answer)
+
+
 class ProcessConsole:
     """A Console on two file descriptors.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ringmaster import __version__
-from ringmaster.demo.console import Console
+from ringmaster.demo.console import Console, serve
 from ringmaster.demo.go_board import BLACK, WHITE, Position, bits, geometry
 from ringmaster.demo.go_player import NOISE, WEIGHTS, choose
 from ringmaster.demo.options import OptionError, Options
@@ -106,13 +106,7 @@ class GoEngine:
 
     def run(self) -> None:
         """Serve the console until "quit" or the end of input."""
-        while not self.quit:
-            line = self.console.read()
-            if line is None:
-                return
-            answer = self.handle(line)
-            if answer:
-                self.console.write(answer)
+        serve(self)
 
     def _known_command(self, words: list[str]) -> str:
         return "true" if words[:1] and words[0] in self._commands else "false"

@@ -14,7 +14,7 @@ from ringmaster import __version__
 from ringmaster.demo import chess_rules
 from ringmaster.demo.chess_evaluation import NOISE, WEIGHTS, Evaluation
 from ringmaster.demo.chess_search import MATE, MATE_BOUND, MAX_DEPTH, Report, Search, Stopped
-from ringmaster.demo.console import Console
+from ringmaster.demo.console import Console, serve
 from ringmaster.demo.options import OptionError, Options
 
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
@@ -77,13 +77,7 @@ class ChessEngine:
 
     def run(self) -> None:
         """Serve the console until "quit" or the end of input."""
-        while not self.quit:
-            line = self.console.read()
-            if line is None:
-                return
-            answer = self.handle(line)
-            if answer:
-                self.console.write(answer)
+        serve(self)
 
     def _uci(self) -> list[str]:
         options = [

@@ -13,6 +13,7 @@ from typing import Any
 
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
+from ringmaster.engines.usage import Usage
 from ringmaster.errors import (
     EngineCrashed,
     EngineError,
@@ -57,6 +58,7 @@ class GameRunner:
             Clock(player, margin=settings.margin, hang_timeout=settings.hang_timeout)
             for player in job.players
         )
+        self._timed = any(clock.has_time for clock in self._clocks)
         self._thoughts: list[tuple[int, Thought, str]] = []
         self._thinking = [0, 0]
         self._slowest = [0, 0]
@@ -92,7 +94,7 @@ class GameRunner:
             if engine.is_alive():
                 engine.channel.transcript = transcript
                 engine.forget_peak()
-                before.append(self._cpu_time(engine, ask=True))
+                before.append(self._used(engine, ask=True).cpu_time)
             else:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings))
                 before.append(0.0)
@@ -141,7 +143,7 @@ class GameRunner:
     def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
         """Return the mover's move, or how the game ended instead."""
         clock = self._clocks[mover]
-        if any(c.has_time for c in self._clocks):
+        if self._timed:
             self._set_clock(mover, limits)
         engine = self.engines[mover]
         try:
@@ -224,25 +226,29 @@ class GameRunner:
             "void", None, reason, self._referee.score_of_void, detail=detail, faulty=faulty
         )
 
-    def _cpu_time(self, engine: Engine, *, ask: bool) -> float | None:
-        """Return CPU seconds since the engine's start: by its own word where it
-        gives one and may be asked, else as the system counts them."""
+    def _used(self, engine: Engine, *, ask: bool) -> Usage:
+        """Return what the engine has used since its start; the CPU time by its
+        own word where it gives one and may be asked, else as the system counts."""
+        if not engine.is_launched:
+            return Usage(None, None)
+        used = engine.measure()
         if ask and isinstance(engine, GtpEngine) and engine.is_alive():
             try:
                 own = engine.cpu_time()
             except EngineError:
                 own = None
             if own is not None:
-                return own
-        return engine.measure().cpu_time if engine.is_launched else None
+                return Usage(own, used.peak_memory)
+        return used
 
     def _measure(self, index: int, before: float | None, *, ask: bool) -> EngineUsage:
         engine = self.engines[index]
-        now = self._cpu_time(engine, ask=ask)
+        used = self._used(engine, ask=ask)
+        now = used.cpu_time
         return EngineUsage(
             name=engine.name,
             cpu_time=None if now is None or before is None else max(0.0, now - before),
-            peak_memory=engine.measure().peak_memory if engine.is_launched else None,
+            peak_memory=used.peak_memory,
             thinking=self._thinking[index] / 1e9,
             slowest=self._slowest[index] / 1e9,
             description=engine.description,

@@ -21,7 +21,7 @@ from typing import Any
 try:
     import termios
 except ImportError:  # not a POSIX system
-    termios = None  # type: ignore[assignment]
+    termios = None  # type: ignore[assignment]  # mypy has it as a module
 
 CTRL_X = b"\x18"
 _TERMINAL = "/dev/tty"

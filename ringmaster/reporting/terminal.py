@@ -197,7 +197,7 @@ class Screen(io.TextIOBase):
         self._broken = False
 
     @property
-    def encoding(self) -> str:  # type: ignore[override]
+    def encoding(self) -> str:  # type: ignore[override]  # an attribute in TextIO
         return getattr(self._stream, "encoding", None) or "utf-8"
 
     def isatty(self) -> bool:

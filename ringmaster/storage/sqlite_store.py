@@ -60,9 +60,7 @@ class SqliteStore(Store):
             raise
 
     @classmethod
-    def open(
-        cls, path: Path, *, code: str = "", clock: Callable[[], float] = time.monotonic
-    ) -> SqliteStore:
+    def open(cls, path: Path, *, clock: Callable[[], float] = time.monotonic) -> SqliteStore:
         """Open a status file for writing; made or brought up to date if need be.
 
         Raises StoreError; a file that is refused is not touched.

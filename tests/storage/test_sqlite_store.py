@@ -41,7 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore.open(path, code="t")
+    store = SqliteStore.open(path)
     yield store
     store.close()
 

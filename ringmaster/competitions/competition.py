@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Ticket
+from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
@@ -32,6 +33,22 @@ class Verdict:
     replay: bool = False
     halt: str = ""
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Played:
+    """What a ticket says of its game, for exports and results as data.
+
+    players     codes, the one who moved first comes first
+    matchup     id of the matchup it belongs to, "" in a tune
+    parameters  per player, the parameter values it played with (engine units)
+    opening     where its start position came from, "" for the game's own
+    """
+
+    players: tuple[str, str]
+    matchup: str = ""
+    parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    opening: str = ""
 
 
 class Competition(ABC):
@@ -60,6 +77,31 @@ class Competition(ABC):
         """
         self.code = code
         self.values = values
+
+    def _game_job(
+        self,
+        game_id: str,
+        attempt: int,
+        players: tuple[Player, Player],
+        settings: GameSettings,
+        ticket: Ticket,
+        opening: Opening,
+        parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+    ) -> GameJob:
+        """Return a job with what is the same for all games of a competition; its
+        ticket remembers the opening."""
+        return GameJob(
+            id=game_id,
+            attempt=attempt,
+            players=players,
+            settings=settings,
+            ticket={**ticket, "o": opening.source} if opening.source else ticket,
+            opening=opening,
+            event=self.code,
+            record=self.values["record_games"],
+            keep_stderr=self.values["stderr_to_log"],
+            parameters=parameters,
+        )
 
     @abstractmethod
     def prepare(self) -> None:
@@ -100,6 +142,11 @@ class Competition(ABC):
     @abstractmethod
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
         """Learn from a result, void ones included."""
+
+    @abstractmethod
+    def describe(self, ticket: Ticket) -> Played:
+        """Say which game a ticket is of, from the ticket and the settings alone:
+        also for one whose matchup is not in the control file any more."""
 
     @abstractmethod
     def finished(self) -> bool:

@@ -10,17 +10,14 @@ import msgspec
 
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
-    GAME_SETTINGS,
-    OpeningBook,
-    PlayerDefinition,
-    find_player,
-    make_game_settings,
     noting,
     result_line,
     void_rule,
 )
-from ringmaster.competitions.competition import Competition, Verdict
+from ringmaster.competitions.competition import Competition, Played, Verdict
+from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
 from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.players import PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
@@ -309,16 +306,21 @@ class Playoff(Competition):
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
         first, second = matchup.players
-        return GameJob(
-            id=game_id,
-            attempt=attempt,
+        return self._game_job(
+            game_id,
+            attempt,
+            (first, second) if ticket["b"] == 0 else (second, first),
+            matchup.settings,
+            ticket,
+            matchup.book.pick(matchup.opening_number(ticket["i"])),
+        )
+
+    def describe(self, ticket: Ticket) -> Played:
+        first, second = self.tallies[ticket["m"]].players
+        return Played(
             players=(first, second) if ticket["b"] == 0 else (second, first),
-            settings=matchup.settings,
-            ticket=ticket,
-            opening=matchup.book.pick(matchup.opening_number(ticket["i"])),
-            event=self.code,
-            record=self.values["record_games"],
-            keep_stderr=self.values["stderr_to_log"],
+            matchup=ticket["m"],
+            opening=ticket.get("o", ""),
         )
 
     def resume(self, ticket: Ticket) -> bool:

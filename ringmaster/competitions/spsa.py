@@ -15,17 +15,13 @@ import msgspec
 from ringmaster.competitions.closing_match import VERIFY, Match, VerifySettings
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
-    GAME_SETTINGS,
-    PLAYER,
-    OpeningBook,
-    PlayerDefinition,
-    find_player,
-    make_game_settings,
     noting,
     result_line,
     void_rule,
 )
-from ringmaster.competitions.competition import Competition, Verdict
+from ringmaster.competitions.competition import Competition, Played, Verdict
+from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
+from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import SpsaParameter
@@ -377,36 +373,49 @@ class SpsaCompetition(Competition):
         return bool(ticket["k"] <= self.tuner.iterations)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        values: tuple[Values, Values]
+        if "v" in ticket:
+            # fresh openings: the tune has used one for each iteration
+            opening = self.tuner.iterations + ticket["g"] // 2
+        else:
+            opening = ticket["k"] - 1
+        sides = [
+            (self.candidate(suffix, side), self._named(side))
+            for suffix, side in self._sides(ticket)
+        ]
+        return self._game_job(
+            game_id,
+            attempt,
+            (sides[0][0], sides[1][0]),
+            self.settings,
+            ticket,
+            self.book.pick(opening),
+            (sides[0][1], sides[1][1]),
+        )
+
+    def _sides(self, ticket: Ticket) -> list[tuple[str, Values]]:
+        """Return (suffix of the code, parameter values) of both players, the one
+        who moves first first."""
         if "v" in ticket:
             match = self._state.matches[ticket["v"] - 1]
             tuned = tuple(
                 p.engine_value(v) for p, v in zip(self.parameters, match.values, strict=True)
             )
-            values, suffixes = (tuned, self.start_values), (":tuned", ":start")
-            # fresh openings: the tune has used one for each iteration
-            opening = self.tuner.iterations + ticket["g"] // 2
+            sides: list[tuple[str, Values]] = [(":tuned", tuned), (":start", self.start_values)]
         else:
-            values = (tuple(ticket["p"]), tuple(ticket["m"]))
-            suffixes = ("+", "-")
-            opening = ticket["k"] - 1
-        sides = [
-            (self.candidate(suffix, side), dict(zip(self._state.codes, side, strict=True)))
-            for suffix, side in zip(suffixes, values, strict=True)
-        ]
-        if ticket["g"] % 2:
-            sides.reverse()
-        return GameJob(
-            id=game_id,
-            attempt=attempt,
-            players=(sides[0][0], sides[1][0]),
-            settings=self.settings,
-            ticket=ticket,
-            opening=self.book.pick(opening),
-            event=self.code,
-            record=self.values["record_games"],
-            keep_stderr=self.values["stderr_to_log"],
-            parameters=(sides[0][1], sides[1][1]),
+            sides = [("+", tuple(ticket["p"])), ("-", tuple(ticket["m"]))]
+        return sides[::-1] if ticket["g"] % 2 else sides
+
+    def _named(self, values: Values) -> dict[str, Any]:
+        return dict(zip(self._state.codes, values, strict=True))
+
+    def describe(self, ticket: Ticket) -> Played:
+        first, second = self._sides(ticket)
+        name = self.values["player"]
+        return Played(
+            players=(f"{name}{first[0]}", f"{name}{second[0]}"),
+            matchup=f"verify{ticket['v']}" if "v" in ticket else "",
+            parameters=(self._named(first[1]), self._named(second[1])),
+            opening=ticket.get("o", ""),
         )
 
     def _count(self, ticket: Ticket) -> None:

@@ -32,7 +32,7 @@ class SettingChange:
     @property
     def allowed(self) -> bool:
         """Whether results so far keep their meaning."""
-        return self.setting.change == "free"
+        return self.setting.change != "refused"
 
     def __str__(self) -> str:
         where = self.where

@@ -95,7 +95,7 @@ class SettingType(ABC):
         noting each problem in `context`."""
 
 
-Change = Literal["free", "refused"]
+Change = Literal["free", "report", "refused"]
 
 
 @dataclass(frozen=True)
@@ -103,15 +103,21 @@ class Setting:
     """One row of a table.
 
     help    one sentence for the reference documentation
-    change  whether it may be changed between runs ("refused" means that the
-            results so far would lose their meaning)
+    change  what a change between runs means: "free": it applies from the next
+            game on; "report": only reports are affected; "refused": the results
+            so far would lose their meaning.  None: as what it is an argument of
+            (at the top level: "free")
+    rule    a finer judgement of a change that `change` allows: given the value
+            before and now (as `canonical` makes them), why it is refused, "" if
+            it is not
     """
 
     name: str
     type: SettingType
     help: str
     default: Any = REQUIRED
-    change: Change = "free"
+    change: Change | None = None
+    rule: Callable[[Any, Any], str] | None = None
 
 
 def shown(value: Any, limit: int = 60) -> str:

@@ -1,0 +1,163 @@
+"""The settings of a single game, and where its start positions come from."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ringmaster.errors import SettingError
+from ringmaster.games.openings import OpeningOrder, Order, load_openings
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import GameName
+from ringmaster.model.settings import (
+    CallOf,
+    FileName,
+    Float,
+    Integer,
+    Maybe,
+    OneOf,
+    Setting,
+)
+from ringmaster.model.time_control import LONGEST
+
+
+class OpeningsSettings(msgspec.Struct, frozen=True):
+    """Openings(…) of a control file; path is absolute."""
+
+    path: str
+    order: Order = "sequential"
+    start: int = 1
+    seed: int | None = None
+
+
+OPENINGS = CallOf(
+    "Openings",
+    (
+        Setting("path", FileName(), "An EPD file, one position a line."),
+        Setting(
+            "order",
+            OneOf("sequential", "random"),
+            "In the order of the file, or shuffled anew for each pass over it.",
+            "sequential",
+        ),
+        Setting("start", Integer(minimum=1), "Opening to begin with, counted from 1.", 1),
+        Setting(
+            "seed", Maybe(Integer()), "Seed of the random order; by default the event's.", None
+        ),
+    ),
+    lambda values, context: OpeningsSettings(**values),
+    positional=("path",),
+)
+
+#: Settings of a single game.  Go needs board size and komi, which is checked when
+#: the game is known.
+GAME_SETTINGS: tuple[Setting, ...] = (
+    Setting("board_size", Maybe(Integer(minimum=2, maximum=25)), "Size of the board.", None),
+    Setting("komi", Maybe(Float()), "Points given to White.", None),
+    Setting("handicap", Maybe(Integer(minimum=2)), "Handicap stones for Black.", None),
+    Setting(
+        "handicap_style",
+        OneOf("fixed", "free"),
+        "Whether handicap points are prescribed or chosen by Black.",
+        "fixed",
+    ),
+    Setting("move_limit", Integer(minimum=1), "Moves after which a game is stopped.", 1000),
+    Setting(
+        "scorer",
+        OneOf("players", "internal"),
+        "Whether the engines or the ringmaster scores a finished game.",
+        "players",
+    ),
+    Setting(
+        "internal_scorer_handicap_compensation",
+        OneOf("no", "full", "short"),
+        "Points for White for each handicap stone (short: but the first).",
+        "full",
+    ),
+    Setting(
+        "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
+    ),
+    Setting(
+        "hang_timeout",
+        Float(above=0, maximum=LONGEST),
+        "Seconds for a move that nothing else limits, and for any other answer; "
+        "starting and getting ready may take 30 s in any case.",
+        60.0,
+    ),
+    Setting("openings", Maybe(OPENINGS), "Start positions.", None),
+)
+
+#: Names that make up a GameSettings beside the game itself.
+_GAME_FIELDS = tuple(field for field in GameSettings.__struct_fields__ if field != "game")
+
+
+def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSettings:
+    """Return the settings of a game.  Raises SettingError for values that the
+    game does not have, or that do not go together."""
+    given = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
+    if game == "shogi":
+        raise SettingError(("game",), "shogi cannot be played yet", "'go' or 'chess'")
+    if game == "go":
+        for name in ("board_size", "komi"):
+            if name not in given:
+                raise SettingError((name,), f"{name!r} is missing", "a number")
+        if values.get("openings") is not None:
+            raise SettingError(("openings",), "openings are for chess so far")
+        _check_handicap(given)
+    else:
+        for name in ("board_size", "komi", "handicap"):
+            if name in given:
+                raise SettingError((name,), f"{name!r} has no meaning in {game}")
+    return GameSettings(game=game, **given)
+
+
+def _check_handicap(given: Mapping[str, Any]) -> None:
+    handicap = given.get("handicap")
+    if handicap is None:
+        return
+    from ringmaster.games.go import max_fixed_handicap, max_free_handicap
+
+    size = given["board_size"]
+    fixed = given["handicap_style"] == "fixed"
+    most = max_fixed_handicap(size) if fixed else max_free_handicap(size)
+    if handicap > most:
+        style = given["handicap_style"]
+        wanted = f"at most {most}" if most >= 2 else f"no {style} handicap on this board"
+        raise SettingError(
+            ("handicap",), f"{style} handicap {handicap} is too large for size {size}", wanted
+        )
+
+
+class OpeningBook:
+    """The start positions of an event: read once, before the first game."""
+
+    def __init__(self, settings: OpeningsSettings | None, game: GameName, seed: int) -> None:
+        self._settings = settings
+        self._game = game
+        self._seed = seed if settings is None or settings.seed is None else settings.seed
+
+    @functools.cached_property
+    def _book(self) -> tuple[tuple[Opening, ...], OpeningOrder]:
+        assert self._settings is not None
+        openings = load_openings(self._settings.path, self._game)
+        settings = self._settings
+        order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)
+        return openings, order
+
+    def load(self) -> None:
+        """Read the file.  Raises OpeningsError."""
+        if self._settings is not None:
+            _ = self._book
+
+    def __bool__(self) -> bool:
+        return self._settings is not None
+
+    def pick(self, number: int) -> Opening:
+        """Return the opening of the `number`-th pair (from 0)."""
+        if self._settings is None:
+            return Opening()
+        openings, order = self._book
+        return openings[order.index(number)]

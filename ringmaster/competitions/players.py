@@ -1,0 +1,179 @@
+"""Players as control files declare them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ringmaster.errors import SettingError
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
+from ringmaster.model.settings import (
+    Boolean,
+    CallOf,
+    Context,
+    DictOf,
+    FileName,
+    Float,
+    Integer,
+    ListOf,
+    Maybe,
+    OneOf,
+    Scalar,
+    Setting,
+    SettingPath,
+    String,
+    Words,
+    nearest,
+    shown,
+)
+from ringmaster.model.time_control import LONGEST, TimeControl
+
+
+class GtpCommand(Words):
+    """A GTP command: a string, or a list of strings; becomes a tuple of words."""
+
+    def describe(self) -> str:
+        return "a GTP command: a string, or a list of strings"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        words = tuple(value.split()) if isinstance(value, str) else value
+        if isinstance(words, list | tuple) and any(
+            not isinstance(w, str) or "\n" in w or "\r" in w for w in words
+        ):
+            return context.refuse(path, "a GTP command must be on one line", self.describe())
+        return super().interpret(list(words) if isinstance(words, tuple) else words, path, context)
+
+
+@dataclass(frozen=True)
+class PlayerDefinition:
+    """A Player(…) of a control file, before its code and game are known."""
+
+    values: Mapping[str, Any]
+
+    def canonical(self) -> Mapping[str, Any]:
+        """Return the arguments, for the comparison of two runs."""
+        return self.values
+
+    def make(self, code: str, game: GameName) -> Player:
+        """Return the player.  Raises SettingError, with a path that starts at
+        the definition, for settings that do not go together."""
+        values = dict(self.values)
+        if values["protocol"] is None:
+            values["protocol"] = PROTOCOL_OF_GAME[game]
+        player = Player(code=code, **{k: v for k, v in values.items() if v is not None})
+        if player.protocol != PROTOCOL_OF_GAME[game]:
+            raise SettingError(
+                ("protocol",),
+                f"{game} is not played over {player.protocol}",
+                repr(PROTOCOL_OF_GAME[game]),
+            )
+        limits = ("time_control", "nodes", "depth", "move_time")
+        given = [name for name in limits if values[name] is not None]
+        if player.protocol == "gtp":
+            if given:
+                raise SettingError(
+                    (given[0],),
+                    f"{given[0]} has no meaning over GTP yet",
+                    "the engine's own command line or startup_gtp_commands to limit it",
+                )
+            if player.options:
+                raise SettingError(("options",), "GTP has no options", "startup_gtp_commands")
+        elif not given:
+            raise SettingError(
+                (), f"nothing limits the moves of player {code!r}", "one of " + ", ".join(limits)
+            )
+        return player
+
+
+def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl:
+    return TimeControl.parse(values["text"])
+
+
+TIME_CONTROL = CallOf(
+    "TimeControl",
+    (Setting("text", String(), 'Seconds: "10+0.1", "40/60", "40/1:00+0.6".'),),
+    _parse_time_control,
+    positional=("text",),
+    shorthand=True,
+)
+
+
+class _Command(Words):
+    """A command; an executable with a slash in its name is a file of the
+    competition directory."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        words = super().interpret(value, path, context)
+        if isinstance(words, tuple) and ("/" in words[0] or words[0].startswith("~")):
+            return (str(context.resolve(words[0])), *words[1:])
+        return words
+
+
+PLAYER = CallOf(
+    "Player",
+    (
+        Setting("command", _Command(), "The executable and its arguments; no shell is involved."),
+        Setting("cwd", Maybe(FileName()), "Working directory of the engine.", None),
+        Setting(
+            "environ", Maybe(DictOf(String(), String())), "Environment variables to set.", None
+        ),
+        Setting(
+            "protocol",
+            Maybe(OneOf("gtp", "uci", "usi")),
+            "The engine's protocol; by default the usual one of the game.",
+            None,
+        ),
+        Setting("options", Maybe(DictOf(String(), Scalar())), "UCI options by name.", None),
+        Setting(
+            "startup_gtp_commands",
+            Maybe(ListOf(GtpCommand())),
+            "GTP commands to send at the beginning of each game.",
+            None,
+        ),
+        Setting(
+            "gtp_aliases",
+            Maybe(DictOf(String(), String())),
+            "GTP commands to send in the place of others.",
+            None,
+        ),
+        Setting("discard_stderr", Boolean(), "Throw the engine's standard error away.", False),
+        Setting("is_reliable_scorer", Boolean(), "Whether to ask it for the final score.", True),
+        Setting("allow_claim", Boolean(), "Whether it may claim a win.", False),
+        Setting(
+            "sgf_player_name_from_gtp",
+            Boolean(),
+            "Whether game records name it as it names itself.",
+            True,
+        ),
+        Setting("time_control", Maybe(TIME_CONTROL), "Its clock.", None),
+        Setting("nodes", Maybe(Integer(minimum=1)), "Nodes it may search for a move.", None),
+        Setting("depth", Maybe(Integer(minimum=1)), "Depth it may search for a move.", None),
+        Setting(
+            "move_time",
+            Maybe(Float(above=0, maximum=LONGEST)),
+            "Seconds it may take for a move.",
+            None,
+        ),
+        Setting(
+            "restart",
+            OneOf("auto", "on", "off"),
+            "Whether each game gets a new process (auto: over GTP only).",
+            "auto",
+        ),
+    ),
+    lambda values, context: PlayerDefinition(values),
+    positional=("command",),
+)
+
+
+def find_player(
+    players: Mapping[str, PlayerDefinition], code: Any, path: SettingPath
+) -> PlayerDefinition:
+    """Return the definition of a player code.  Raises SettingError."""
+    if code not in players:
+        known = list(players)
+        raise SettingError(
+            path, f"there is no player {shown(code)}", nearest(str(code), known) if known else ""
+        )
+    return players[code]

@@ -27,12 +27,14 @@ class Verdict:
     replay  the same job again, with the next attempt number (a void game)
     halt    why the run must end early, "" if it need not
     notes   further lines for the history file (a new iteration, a generation)
+    snapshot  a line for the tree log, "" for none
     """
 
     line: str
     replay: bool = False
     halt: str = ""
     notes: tuple[str, ...] = ()
+    snapshot: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ringmaster.competitions.candidates import made_by
 from ringmaster.competitions.closing_match import VERIFY, Match, VerifySettings
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
@@ -254,17 +255,7 @@ class SpsaCompetition(Competition):
         }
         make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
         if make is not None:
-            try:
-                return make(**named).make(code, self._game)
-            except SettingError as error:
-                if error.path[:1] == ("make_candidate",):
-                    raise
-                raise SettingError(
-                    ("make_candidate",),
-                    f"it returned a Player whose {'.'.join(map(str, error.path))} is wrong: "
-                    f"{error.message}",
-                    error.expected,
-                ) from None
+            return made_by(lambda: make(**named), code, self._game)
         try:
             player = self._definition.make(code, self._game)
         except SettingError as error:

@@ -8,6 +8,7 @@ from ringmaster.competitions.competition import Competition
 
 #: Where each `competition_type` lives; imported when it is asked for.
 _TYPES = {
+    "ce_tuner": ("ringmaster.competitions.ce_tuner", "CeTuner"),
     "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa", "SpsaCompetition"),

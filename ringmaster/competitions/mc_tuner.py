@@ -191,6 +191,7 @@ class McTuner(CandidateTuner):
             if len({msgspec.json.encode(v) for v in row}) < len(row)
         ]
         self._values: dict[Path, tuple[Values, str]] = {}
+        self._places: dict[Path, str] = {}
         self._flying: dict[int, Path] = {}
         #: Results since the competition was loaded.
         self._heard = 0
@@ -209,7 +210,11 @@ class McTuner(CandidateTuner):
 
     def _steps(self, path: Path) -> str:
         """Return where a node is, from the root down: "(0,1) (3,2)"."""
-        return " ".join(f"({','.join(map(str, self.tree.coordinates(child)))})" for child in path)
+        found = self._places.get(path)
+        if found is None:
+            places = [",".join(map(str, self.tree.coordinates(child))) for child in path]
+            found = self._places[path] = " ".join(f"({place})" for place in places)
+        return found
 
     def _code(self, path: Path) -> str:
         return "candidate" + self._steps(path).replace(" ", "")

@@ -21,4 +21,7 @@ def wilson(points: float, games: int, z: float = Z95) -> tuple[float, float]:
     weight = z * z / games
     middle = rate + weight / 2
     spread = z * math.sqrt(rate * (1 - rate) / games + weight / (4 * games))
-    return max(0.0, (middle - spread) / (1 + weight)), min(1.0, (middle + spread) / (1 + weight))
+    # exactly at the ends, where the difference is zero but for rounding
+    low = 0.0 if points <= 0 else (middle - spread) / (1 + weight)
+    high = 1.0 if points >= games else (middle + spread) / (1 + weight)
+    return low, high

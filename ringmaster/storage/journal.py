@@ -82,10 +82,9 @@ class Journal:
         try:
             data = f"{line}\n".encode()
             size = os.fstat(fd).st_size
-            if unless_last and size >= len(data):
-                if os.pread(fd, len(data), size - len(data)) == data:
-                    return
-            _write(fd, data.decode(), self._tree)
+            start = max(0, size - len(data))
+            if not unless_last or os.pread(fd, len(data), start) != data:
+                _write(fd, data.decode(), self._tree)
         finally:
             os.close(fd)
 

@@ -331,7 +331,7 @@ def _family_state(family: Family) -> dict[str, Any]:
         "visits": family.initial_visits,
         "initial_wins": family.initial_wins,
         "games": family.games,
-        "wins": [int(w) if w == int(w) else w for w in family.wins],
+        "wins": family.wins,
     }
     if family.children:
         state["children"] = {

@@ -302,6 +302,8 @@ class McTuner(CandidateTuner):
         first = not self._heard
         self._heard += 1
         if result.outcome == "void":
+            # what was expanded for it stays expanded
+            self.tree.grow(path, _initial(ticket))
             if flying:
                 self.tree.withdraw(path)
             state.void += 1

@@ -291,11 +291,18 @@ class CandidateTuner(Competition):
 
     def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
         """Return startup checks of the opponent and of candidates."""
+        by_name = {f"candidate {self.formatted(values)}": values for values in samples}
         jobs = [
-            CheckJob(f"check-candidate-{i}", self.candidate("candidate", values), self.settings)
-            for i, values in enumerate(dict.fromkeys(samples) if _hashable(samples) else samples)
+            CheckJob(f"check-{name}", self.candidate(name, values), self.settings)
+            for name, values in by_name.items()
         ]
         return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
+
+    def place_of(self, code: str) -> SettingPath:
+        if code == self.opponent.code:
+            return ("players", code)
+        player = self.values["player"]
+        return ("make_candidate",) if player is None else ("players", player)
 
     def prepare(self) -> None:
         self.book.load()
@@ -361,10 +368,3 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): as_data(v) for k, v in value.items()}
     return str(value)
-
-
-def _hashable(samples: Sequence[Values]) -> bool:
-    try:
-        return bool(set(samples))
-    except TypeError:
-        return False

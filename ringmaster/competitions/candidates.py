@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -52,15 +53,24 @@ PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
     ),
 )
 
+#: Game settings without which win rates cannot be compared.
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style")
+
 #: Settings of every tuning event with candidates and an opponent, beside its parameters.
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
-    *GAME_SETTINGS,
-    Setting("opponent", Identifier(), "Code of the player that the candidates play against."),
+    *(replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS),
+    Setting(
+        "opponent",
+        Identifier(),
+        "Code of the player that the candidates play against.",
+        change="refused",
+    ),
     Setting(
         "candidate_colour",
         OneOf("b", "w", "random", "alternating"),
         "The candidates' colour in every game; random and alternating go by the game's number.",
+        change="refused",
     ),
     Setting(
         "make_candidate",
@@ -78,6 +88,7 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
         Maybe(Identifier()),
         "Without make_candidate: code of the player whose options the parameters are.",
         None,
+        change="refused",
     ),
 )
 

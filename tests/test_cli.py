@@ -107,6 +107,7 @@ def test_show_json_has_the_keys_of_its_type(
             }
         ],
         "runs": 0,
+        "changes": [],
     }
     assert outputs(folder) == set()
 
@@ -252,7 +253,8 @@ def test_changed_seed_is_refused_after_the_first_game(
     assert run([str(control)]) == 1
     message = capfd.readouterr().err
     assert "event.ctl:9:" in message
-    assert "seed 0 -> 3" in message
+    assert "seed: 0 → 3 since the last run: the results so far would" in message
+    assert "expected 0, or `reset`" in message
     assert "reset" in message
     assert run([str(control), "reset"]) == 0
     assert run([str(control), "-q"]) == 0
@@ -373,7 +375,7 @@ def test_change_is_told_before_the_first_game(folder: Path) -> None:
     assert run([str(control), "-q", "-g", "2"]) == 0
     control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
     done = ringmaster(control)
-    assert "changed since the last run: players['a'].nodes 1 -> 2" in done.stdout
+    assert "changed since the last run: players['a'].nodes 1 → 2, applies from game 3" in done.stdout
     assert "changed since the last run" in control.with_suffix(".log").read_text()
 
 

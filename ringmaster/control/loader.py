@@ -27,6 +27,7 @@ from ringmaster.errors import ControlFileError, SettingError
 from ringmaster.model.settings import (
     Context,
     Setting,
+    SettingPath,
     interpret_table,
     nearest,
     shown,
@@ -83,6 +84,10 @@ class Loaded:
     def _positional(self) -> dict[str, tuple[str, ...]]:
         return {kind: call.positional for kind, call in calls_in(self.table).items()}
 
+    def path_text(self, path: SettingPath) -> str:
+        """Return a setting path as Python would reach it."""
+        return path_text(path, self.namespace, self._positional)
+
     def error(self, errors: Iterable[SettingError]) -> ControlFileError:
         """Return one error that shows each of `errors` at its place in the file,
         with the file's warnings after them."""
@@ -94,8 +99,10 @@ class Loaded:
         span = place.value
         if place.name is not None and _names_its_key(error):
             span = place.name
-        setting = path_text(error.path, self.namespace, self._positional)
-        return self.origin.diagnostic(span, error.message, error.expected, setting)
+        setting = self.path_text(error.path)
+        return self.origin.diagnostic(
+            span, error.message, error.expected, setting, details=error.details
+        )
 
 
 def _names_its_key(error: SettingError) -> bool:

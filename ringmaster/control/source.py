@@ -132,6 +132,7 @@ class Source:
         expected: str = "",
         setting: str = "",
         severity: Severity = "error",
+        details: tuple[str, ...] = (),
     ) -> Diagnostic:
         """Return a diagnostic at `span`; of several lines the first is marked."""
         line = min(max(span.line, 1), len(self.lines))
@@ -148,6 +149,7 @@ class Source:
             expected=expected,
             severity=severity,
             source_line=text,
+            details=details,
         )
 
 

@@ -10,20 +10,21 @@ which turns paths into positions.
 from __future__ import annotations
 
 import functools
-import inspect
+import itertools
 import math
 import os
 import re
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import GeneratorType
 from typing import Any, Final, Literal
 
-import msgspec
-
 from ringmaster.errors import SettingError
+from ringmaster.model.canonical import STANDS_FOR
+from ringmaster.model.canonical import canonical as canonical  # what `rule` is given
 
 SettingPath = tuple[str | int, ...]
 
@@ -58,6 +59,10 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     position: tuple[int, int] | None = None
+
+    def canonical(self) -> dict[str, Any]:
+        """Return what was called with what, for the comparison of two runs."""
+        return {"$": self.kind, **{str(i): a for i, a in enumerate(self.args)}, **self.kwargs}
 
     def __repr__(self) -> str:
         parts = [repr(a) for a in self.args]
@@ -266,9 +271,16 @@ class Maybe(SettingType):
         return None if value is None else self.inner.interpret(value, path, context)
 
 
+#: Items of a list; a generator that gives more is taken for endless.
+MOST_ITEMS = 1_000_000
+#: What Python 2 gave as a list, and Python 3 does not.
+_NOW_ITERATORS = (KeysView, ValuesView, ItemsView, map, filter, zip, range, GeneratorType)
+
+
 @dataclass(frozen=True)
 class ListOf(SettingType):
-    """A list or tuple of `inner`; becomes a tuple."""
+    """A list or tuple of `inner`; becomes a tuple.  Anything else that is gone
+    through once in a fixed order will do, too: `players.keys()`, `map(…)`."""
 
     inner: SettingType
     minimum: int = 0
@@ -278,6 +290,17 @@ class ListOf(SettingType):
         return f"a list{some}, each item {self.inner.describe()}"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, _NOW_ITERATORS):
+            try:
+                value = list(itertools.islice(value, MOST_ITEMS + 1))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit too: the file has no say in that
+                return context.refuse(
+                    path, f"going through it raised {type(error).__name__}: {error}"
+                )
+            if len(value) > MOST_ITEMS:
+                return context.refuse(path, "it gives items without end", self.describe())
         if not isinstance(value, list | tuple):
             return context.refuse(path, f"{shown(value)} is not a list", self.describe())
         if len(value) < self.minimum:
@@ -416,6 +439,7 @@ class Function(SettingType):
                 )
             return interpreted
 
+        setattr(checked, STANDS_FOR, function)
         return checked
 
 
@@ -520,29 +544,3 @@ def interpret_table(
                 given[setting.name], (*path, setting.name), context
             )
     return values if len(context.problems) == before else None
-
-
-def canonical(value: Any) -> Any:
-    """Return `value` as JSON data by which two runs' settings are compared.
-
-    A function is its source text, a struct its fields; what cannot be told
-    apart by value becomes its type's name.
-    """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(k): canonical(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [canonical(v) for v in value]
-    if isinstance(value, msgspec.Struct):
-        return {f: canonical(getattr(value, f)) for f in value.__struct_fields__}
-    if hasattr(value, "canonical"):
-        return canonical(value.canonical())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: canonical(getattr(value, f.name)) for f in fields(value)}
-    if callable(value):
-        try:
-            return inspect.getsource(value).strip()
-        except (OSError, TypeError):
-            return f"<{type(value).__name__}>"
-    return f"<{type(value).__name__}>"

@@ -375,7 +375,9 @@ def test_change_is_told_before_the_first_game(folder: Path) -> None:
     assert run([str(control), "-q", "-g", "2"]) == 0
     control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
     done = ringmaster(control)
-    assert "changed since the last run: players['a'].nodes 1 → 2, applies from game 3" in done.stdout
+    assert (
+        "changed since the last run: players['a'].nodes 1 → 2, applies from game 3" in done.stdout
+    )
     assert "changed since the last run" in control.with_suffix(".log").read_text()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringmaster.control.function_changes import function_changes, is_function
-from ringmaster.control.values import ABSENT, same, written
+from ringmaster.control.values import ABSENT, has_parts, same, written
 from ringmaster.errors import SettingError
 from ringmaster.model.settings import (
     INHERITED,
@@ -229,7 +229,7 @@ class _Tables:
                         lines=part.lines,
                     )
                 )
-        elif isinstance(old, dict) and isinstance(new, dict) and old.get("$") == new.get("$"):
+        elif has_parts(old, new):
             if isinstance(type_, CallOf):
                 self._call(type_, path, old, new, change)
             else:

@@ -55,17 +55,20 @@ def same_source(one: str | None, other: str | None) -> bool:
     return renormalised(one) == renormalised(other)
 
 
+def has_parts(old: Any, new: Any) -> bool:
+    """Whether two values are dictionaries, or objects of one kind, whose parts
+    can be compared one by one."""
+    if not isinstance(old, dict) or not isinstance(new, dict) or old.get("$") != new.get("$"):
+        return False
+    return old.get("$") not in ("code", "function") and old.keys() != {"$", "text"}
+
+
 def differences(old: Any, new: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield (place, before, now) of the innermost values that differ; places as
     "['a'][0]", after `where`."""
     if same(old, new):
         return
-    if (
-        isinstance(old, dict)
-        and isinstance(new, dict)
-        and old.get("$") == new.get("$")
-        and old.get("$") not in ("code", "function")
-    ):
+    if has_parts(old, new):
         attributes = "$" in old
         for key in [*old, *(k for k in new if k not in old)]:
             place = f"{where}.{key}" if attributes else f"{where}[{key!r}]"
@@ -85,6 +88,8 @@ def written(value: Any, limit: int = 60) -> str:
 def _readable(value: Any) -> Any:
     if isinstance(value, list):
         return [_readable(item) for item in value]
+    if isinstance(value, float):
+        return _Literal(repr(value).removesuffix(".0"))
     if not isinstance(value, dict):
         return value
     kind = value.get("$")

@@ -107,7 +107,7 @@ class _Canonical:
             items = sorted((self.of(item) for item in value), key=_text)
             return tagged("set", items=items)
         if isinstance(value, enum.Enum):
-            return tagged(type(value).__qualname__, name=value.name, value=self.of(value.value))
+            return tagged(type(value).__name__, name=value.name, value=self.of(value.value))
         if isinstance(value, os.PathLike):
             return _scalar(str(os.fspath(value)))
         if isinstance(value, _TOLD_BY_REPR):
@@ -154,13 +154,13 @@ class _Canonical:
         elif is_dataclass(value):
             names = (f.name for f in fields(value))
         elif source.is_installed_module(cls.__module__):
-            return tagged(cls.__qualname__)
+            return tagged(cls.__name__)
         else:
             names = iter(getattr(value, "__dict__", {}))
         content = {name: self.of(getattr(value, name, None)) for name in names}
         if self._uses is not None and not source.is_installed_module(cls.__module__):
             content["class"] = self.of(cls)
-        return {"$": cls.__qualname__, **content}
+        return {"$": cls.__name__, **content}
 
     # functions
 

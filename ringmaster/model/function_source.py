@@ -96,21 +96,33 @@ def _first_line(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 def _innermost(lambdas: list[ast.Lambda], code: types.CodeType) -> list[_Function]:
     """Return the lambda that code was made from: the smallest whose body has
-    the place of every instruction."""
-    places = [p for p in code.co_positions() if None not in p]
+    the place of every instruction.  Failing that (Python 3.12 gives constants
+    no place, and may be told to keep none at all) those that compile alike."""
     # the first instructions of any function stand for it as a whole and have no width
-    wide = [(p[0], p[2], p[1], p[3]) for p in places if p[2:] != (0, 0)]
-    found: list[ast.Lambda] = []
-    for node in lambdas:
-        body = node.body
-        first = (body.lineno, body.col_offset)
-        last = (body.end_lineno or 0, body.end_col_offset or 0)
-        if wide and all(first <= (p[0], p[1]) and (p[2], p[3]) <= last for p in wide):
-            found.append(node)
-    if not found:
-        return list(lambdas)
-    inner = [a for a in found if not any(b is not a and b in ast.walk(a) for b in found)]
-    return [inner[0]] if len(inner) == 1 else list(inner)
+    places = [p for p in code.co_positions() if None not in p and p[2:] != (0, 0)]
+    if places:
+        around = [node for node in lambdas if all(_contains(node.body, p) for p in places)]
+        inner = [a for a in around if not any(b is not a and b in ast.walk(a) for b in around)]
+        if len(inner) == 1:
+            return [inner[0]]
+    return [node for node in lambdas if _compiles_to(node, code)] or [*lambdas]
+
+
+def _contains(node: ast.expr, place: tuple[int | None, ...]) -> bool:
+    line, end_line, column, end_column = (p or 0 for p in place)
+    end = (node.end_lineno or 0, node.end_col_offset or 0)
+    return (node.lineno, node.col_offset) <= (line, column) and (end_line, end_column) <= end
+
+
+def _compiles_to(node: ast.Lambda, code: types.CodeType) -> bool:
+    (made, *_) = compile(ast.Expression(node), "", "eval").co_consts
+    return isinstance(made, types.CodeType) and _shape(made) == _shape(code)
+
+
+def _shape(code: types.CodeType) -> tuple[object, ...]:
+    # the repr tells 1 from 1.0; a nested function's would have its address
+    constants = [repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)]
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_argcount
 
 
 def module_node(module: types.ModuleType) -> ast.Module | None:

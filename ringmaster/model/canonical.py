@@ -325,14 +325,15 @@ class _Canonical:
         for base in cls.__bases__:
             if _has_source(base):
                 self._note(base.__name__, base)
+        functions = False
         for name, member in list(vars(cls).items()):
-            for function in _functions_of(member):
-                if _has_source(function):
-                    self._note_uses(function)
-                    break
-            else:
-                if not name.startswith("__") and _is_data(member):
-                    self._note(f"{cls.__name__}.{name}", member)
+            for function in filter(_has_source, source.functions_of(member)):
+                functions = True
+                self._note_uses(function)
+            if not name.startswith("__") and _is_data(member):
+                self._note(f"{cls.__name__}.{name}", member)
+        if node is None and not functions:  # then all that it has is noted
+            return tagged("name", text=cls.__name__)
         return tagged("code", source=None if node is None else _printable(source.normalised(node)))
 
     def _free(self, name: str) -> str:
@@ -353,13 +354,6 @@ def _has_source(value: types.FunctionType | type) -> bool:
         source.is_installed_module(value.__globals__.get("__name__"))
         or source.is_installed(value.__code__.co_filename)
     )
-
-
-def _functions_of(member: Any) -> list[types.FunctionType]:
-    if isinstance(member, staticmethod | classmethod):
-        member = member.__func__
-    parts = [member.fget, member.fset] if isinstance(member, property) else [member]
-    return [part for part in parts if isinstance(part, types.FunctionType)]
 
 
 def _is_data(value: Any) -> bool:

@@ -131,10 +131,18 @@ def module_node(module: types.ModuleType) -> ast.Module | None:
     return _module(str(file), vars(module)) if file else None
 
 
+def functions_of(member: Any) -> list[types.FunctionType]:
+    """Return the functions that an entry of a class body consists of."""
+    if isinstance(member, staticmethod | classmethod):
+        member = member.__func__
+    parts = [member.fget, member.fset] if isinstance(member, property) else [member]
+    return [part for part in parts if isinstance(part, types.FunctionType)]
+
+
 def class_node(cls: type) -> ast.ClassDef | None:
     """Return the definition of a class; of several of one name the last."""
     module = sys.modules.get(cls.__module__)
-    functions = [v for v in vars(cls).values() if isinstance(v, types.FunctionType)]
+    functions = [f for member in vars(cls).values() for f in functions_of(member)]
     own = [f for f in functions if f.__qualname__.startswith(cls.__qualname__ + ".")]
     if own:
         tree = _module(own[0].__code__.co_filename, own[0].__globals__)

@@ -136,6 +136,13 @@ def shown(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def text_expected(value: Any, expected: str) -> str:
+    """Return what is right where text is wanted; bytes were text in Python 2."""
+    if isinstance(value, bytes | bytearray):
+        return f"{expected}; text, not bytes: no b before the quotes, and no .encode(…)"
+    return expected
+
+
 def is_text(value: str) -> bool:
     """Whether a string can be written anywhere: no NUL, no lone surrogates."""
     try:
@@ -152,7 +159,9 @@ class String(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str):
-            return context.refuse(path, f"{shown(value)} is not a string", self.describe())
+            return context.refuse(
+                path, f"{shown(value)} is not a string", text_expected(value, self.describe())
+            )
         if not is_text(value):
             return context.refuse(path, "a string must not contain NUL or a lone surrogate")
         return value
@@ -169,7 +178,9 @@ class Identifier(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and self._ALLOWED.match(value) and set(value) != {"."}:
             return value
-        return context.refuse(path, f"{shown(value)} is not an identifier", self.describe())
+        return context.refuse(
+            path, f"{shown(value)} is not an identifier", text_expected(value, self.describe())
+        )
 
 
 class Boolean(SettingType):
@@ -255,7 +266,9 @@ class OneOf(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and value in self.choices:
             return value
-        return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
+        return context.refuse(
+            path, f"{shown(value)} is not a valid choice", text_expected(value, self.describe())
+        )
 
 
 @dataclass(frozen=True)
@@ -352,7 +365,11 @@ class Scalar(SettingType):
                 return kind(value)
         if isinstance(value, str) and "\n" not in value and is_text(value):
             return value
-        return context.refuse(path, f"{shown(value)} cannot be an option's value", self.describe())
+        return context.refuse(
+            path,
+            f"{shown(value)} cannot be an option's value",
+            text_expected(value, self.describe()),
+        )
 
 
 class Words(SettingType):
@@ -370,7 +387,9 @@ class Words(SettingType):
         elif isinstance(value, list | tuple) and all(isinstance(w, str) for w in value):
             words = tuple(value)
         else:
-            return context.refuse(path, f"{shown(value)} is not a command", self.describe())
+            return context.refuse(
+                path, f"{shown(value)} is not a command", text_expected(value, self.describe())
+            )
         if not words or not words[0]:
             return context.refuse(path, "the command is empty", self.describe())
         if not all(map(is_text, words)):
@@ -387,7 +406,9 @@ class FileName(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str) or not value or not is_text(value):
-            return context.refuse(path, f"{shown(value)} is not a file name", self.describe())
+            return context.refuse(
+                path, f"{shown(value)} is not a file name", text_expected(value, self.describe())
+            )
         return os.path.normpath(context.resolve(value))
 
 

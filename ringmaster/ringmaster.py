@@ -106,7 +106,8 @@ class Ringmaster:
         The caller holds the competition's lock.  Raises RingmasterError.
         """
         event = self._event
-        self._journal = Journal(event.paths.log, event.paths.hist)
+        paths = event.paths
+        self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
         with self._signals() as wake_fd:
             self._wake_fd = wake_fd
             self._display.start()
@@ -250,11 +251,15 @@ class Ringmaster:
             self._finish(number, reason)
 
     def _resume_journal(self) -> None:
-        """Write the history lines of the last result, if a kill prevented it."""
+        """Write the history and the tree log of the last result, if a kill
+        prevented it."""
         assert self._store is not None
         lines = self._store.note("history")
         if lines and not self._journal.has_line(lines[0]):
             self._journal.history(lines)
+        snapshot = self._store.note("tree")
+        if snapshot:
+            self._journal.snapshot(snapshot, unless_last=True)
 
     def _reason(self) -> str:
         if self._interrupted is not None:
@@ -396,6 +401,8 @@ class Ringmaster:
         self._submit(jobs)
         if verdict is not None:
             self._journal.history([verdict.line, *verdict.notes])
+            if verdict.snapshot:
+                self._journal.snapshot(verdict.snapshot)
             self._tell(result, verdict, pending)
 
     def _note(
@@ -408,6 +415,8 @@ class Ringmaster:
             self._replays.append(again)
         self._halt = self._halt or verdict.halt
         transaction.set_note("history", [verdict.line, *verdict.notes])
+        if verdict.snapshot:
+            transaction.set_note("tree", verdict.snapshot)
         if pending is not None:
             transaction.add_pending(pending)
         self._forget_written(transaction)

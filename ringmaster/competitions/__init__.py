@@ -8,6 +8,8 @@ from ringmaster.competitions.competition import Competition
 
 #: Where each `competition_type` lives; imported when it is asked for.
 _TYPES = {
+    "ce_tuner": ("ringmaster.competitions.ce_tuner", "CeTuner"),
+    "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa", "SpsaCompetition"),
 }
@@ -15,7 +17,17 @@ _TYPES = {
 
 #: What control files may call, whatever their type: a helper function that is
 #: shared between files may mention what only another type understands.
-KINDS = ("Matchup", "Openings", "Parameter", "Player", "TimeControl", "Verify")
+KINDS = (
+    "EXPLICIT",
+    "LINEAR",
+    "LOG",
+    "Matchup",
+    "Openings",
+    "Parameter",
+    "Player",
+    "TimeControl",
+    "Verify",
+)
 
 
 def type_names() -> tuple[str, ...]:

@@ -72,20 +72,29 @@ def void_rule(in_a_row: int, *, first: bool, what: str) -> str:
     return ""
 
 
+def result_reason(result: GameResult) -> str:
+    """Return why a game came out as it did, in brackets after a space; "" where
+    its score says all."""
+    detail = result.detail.splitlines()[0] if result.detail else ""
+    # what exactly was overstepped is in the log and in the record
+    reason = result.reason if result.reason == "time" else detail or result.reason
+    if result.winner is not None and result.reason == "score" and not detail:
+        return ""
+    return f" ({reason})"
+
+
 def result_line(result: GameResult, codes: tuple[str, str]) -> str:
     """Return a result as the display and the history show it; `codes` in the
     order of the result's players."""
     head = f"game {result.game_id}:"
-    detail = result.detail.splitlines()[0] if result.detail else ""
-    # what exactly was overstepped is in the log and in the record
-    reason = result.reason if result.reason == "time" else detail or result.reason
     if result.outcome == "void":
+        detail = result.detail.splitlines()[0] if result.detail else ""
         attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
         return f"{head} void ({result.reason}{attempt}): {detail}"
+    reason = result_reason(result)
     if result.winner is not None:
         winner, loser = codes[result.winner], codes[1 - result.winner]
-        why = "" if result.reason == "score" and not detail else f" ({reason})"
-        return f"{head} {winner} beat {loser} {result.score}{why}"
+        return f"{head} {winner} beat {loser} {result.score}{reason}"
     if result.outcome == "draw":
-        return f"{head} {codes[0]} v {codes[1]} draw {result.score} ({reason})"
-    return f"{head} {codes[0]} v {codes[1]} no result ({reason})"
+        return f"{head} {codes[0]} v {codes[1]} draw {result.score}{reason}"
+    return f"{head} {codes[0]} v {codes[1]} no result{reason}"

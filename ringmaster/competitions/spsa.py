@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ringmaster.competitions.candidates import made_by
 from ringmaster.competitions.closing_match import VERIFY, Match, VerifySettings
 from ringmaster.competitions.common import (
     COMMON_SETTINGS,
@@ -39,6 +40,7 @@ from ringmaster.model.settings import (
     ListOf,
     Maybe,
     Setting,
+    SettingPath,
     String,
 )
 from ringmaster.tuners.spsa import Spsa, realised_differences
@@ -254,17 +256,7 @@ class SpsaCompetition(Competition):
         }
         make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
         if make is not None:
-            try:
-                return make(**named).make(code, self._game)
-            except SettingError as error:
-                if error.path[:1] == ("make_candidate",):
-                    raise
-                raise SettingError(
-                    ("make_candidate",),
-                    f"it returned a Player whose {'.'.join(map(str, error.path))} is wrong: "
-                    f"{error.message}",
-                    error.expected,
-                ) from None
+            return made_by(lambda: make(**named), code, self._game)
         try:
             player = self._definition.make(code, self._game)
         except SettingError as error:
@@ -321,6 +313,10 @@ class SpsaCompetition(Competition):
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
             for name, values in samples.items()
         ]
+
+    def place_of(self, code: str) -> SettingPath:
+        made = self.values["make_candidate"] is not None
+        return ("make_candidate",) if made else ("players", code)
 
     def next_job(self) -> GameJob | None:
         state = self._state

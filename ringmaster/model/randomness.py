@@ -1,10 +1,10 @@
 """Counter-based random bits: any draw is a function of (seed, stream, number).
 
 Nothing is drawn in sequence, so nothing has to be stored: a perturbation, a
-colour or an opening can be computed again at any time, in any order.  Only the
-raw words of Philox are used (Salmon et al., "Parallel random numbers: as easy
-as 1, 2, 3", 2011); the distributions that numpy makes of them may change
-between its versions, the words may not.
+colour or an opening can be computed again at any time, in any order.  The words
+are those of Philox 4x64 with 10 rounds (Salmon et al., "Parallel random numbers:
+as easy as 1, 2, 3", 2011), as numpy counts its blocks; the distributions that
+numpy makes of them may change between its versions, the words may not.
 """
 
 from __future__ import annotations
@@ -12,6 +12,17 @@ from __future__ import annotations
 #: One stream for each purpose, so that no two purposes share their draws.
 SPSA_STREAM = 1
 OPENINGS_STREAM = 2
+UCB_STREAM = 3
+COLOUR_STREAM = 4
+CROSS_ENTROPY_STREAM = 5
+
+_MASK = (1 << 64) - 1
+#: Multipliers and key increments of Philox 4x64.
+_M0, _M1 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
+_W0, _W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
+_ROUNDS = 10
+#: Words from which on numpy's loop in C is worth the making of its object.
+_MANY = 64
 
 
 def words(seed: int, stream: int, number: int, count: int) -> list[int]:
@@ -20,11 +31,31 @@ def words(seed: int, stream: int, number: int, count: int) -> list[int]:
     seed is any integer (taken modulo 2**128); stream and number must fit in 64
     bits.
     """
-    from numpy.random import Philox
+    key = seed % (1 << 128)
+    if count > _MANY:
+        import numpy as np
 
-    # The lowest word of the counter is the one that Philox itself advances.
-    generator = Philox(key=seed % (1 << 128), counter=[0, number, stream, 0])
-    return [int(word) for word in generator.random_raw(count)]
+        # The lowest word of the counter is the one that Philox itself advances.
+        counter = np.array([0, number, stream, 0], dtype=np.uint64)
+        generator = np.random.Philox(key=key, counter=counter)
+        return [int(word) for word in generator.random_raw(count)]
+    found: list[int] = []
+    while len(found) < count:
+        # a block has four words, and blocks are counted from 1
+        found += _block(key & _MASK, key >> 64, len(found) // 4 + 1, number, stream)
+    return found[:count]
+
+
+def _block(k0: int, k1: int, c0: int, c1: int, c2: int) -> tuple[int, int, int, int]:
+    c3 = 0
+    for _ in range(_ROUNDS):
+        first, second = _M0 * c0, _M1 * c2
+        c0 = (second >> 64) ^ c1 ^ k0
+        c2 = (first >> 64) ^ c3 ^ k1
+        c1, c3 = second & _MASK, first & _MASK
+        k0 = k0 + _W0 & _MASK
+        k1 = k1 + _W1 & _MASK
+    return c0, c1, c2, c3
 
 
 def uniform(word: int) -> float:

@@ -1,5 +1,5 @@
-"""The event log and the history: text files that are made from the store, for
-people to read.
+"""The event log, the history and the tree log: text files that are made from the
+store, for people (and, the tree log, for programs) to read.
 
 Lines are written after the commit that they tell of, so a kill between the two
 leaves the history a line short.  Whoever starts the next run asks with
@@ -20,7 +20,7 @@ from ringmaster.errors import StoreUnwritable
 #: Bytes at the end of the history in which a line is looked for.
 _TAIL = 1 << 20
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_NAME = re.compile(r"[A-Za-z0-9!$%&*+\-:;<=>?^_~][A-Za-z0-9!$%&*+\-.:;<=>?^_~]{0,199}")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
 
 
 def one_line(text: str) -> str:
@@ -37,8 +37,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 class Journal:
-    """Appends to both files; every line is written through at once, whole or
-    not at all.  The history is made by its first line.
+    """Appends to the files; every line is written through at once, whole or not
+    at all.  History and tree log are made by their first line.
 
     clock  local time for the event log, as time.localtime gives it
 
@@ -46,9 +46,15 @@ class Journal:
     """
 
     def __init__(
-        self, log: Path, hist: Path, clock: Callable[[], time.struct_time] = time.localtime
+        self,
+        log: Path,
+        hist: Path,
+        clock: Callable[[], time.struct_time] = time.localtime,
+        *,
+        tree: Path | None = None,
     ) -> None:
         self._paths = (log, hist)
+        self._tree = tree
         self._clock = clock
         self._log: int | None = _open(log)
         self._hist: int | None = None
@@ -65,6 +71,22 @@ class Journal:
             self._hist = _open(self._paths[1])
         text = "".join(f"{one_line(line)}\n" for line in lines)
         _write(self._hist, text, self._paths[1])
+
+    def snapshot(self, line: str, *, unless_last: bool = False) -> None:
+        """Append a line of JSON to the tree log.
+
+        unless_last  not if it is the last line already
+        """
+        assert self._tree is not None, "no tree log"
+        fd = _open(self._tree)
+        try:
+            data = f"{line}\n".encode()
+            size = os.fstat(fd).st_size
+            start = max(0, size - len(data))
+            if not unless_last or os.pread(fd, len(data), start) != data:
+                _write(fd, data.decode(), self._tree)
+        finally:
+            os.close(fd)
 
     def has_line(self, line: str) -> bool:
         """Whether the history holds a line, near its end."""

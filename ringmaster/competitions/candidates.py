@@ -1,0 +1,381 @@
+"""What tuning events share whose candidates play against one fixed opponent: the
+settings, the parameters as they are declared and shown, the players and jobs."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from ringmaster.competitions.common import COMMON_SETTINGS, noting, result_reason
+from ringmaster.competitions.competition import Competition, Played
+from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
+from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
+from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.randomness import COLOUR_STREAM, words
+from ringmaster.model.report import Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import (
+    Function,
+    Identifier,
+    Maybe,
+    OneOf,
+    Setting,
+    SettingPath,
+    String,
+    shown,
+)
+
+#: Which player of a job moves first, by the colour that settings name.
+_FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}
+
+#: Arguments of every Parameter(…).
+PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
+    Setting("code", Identifier(), "Short name, for messages and reports."),
+    Setting(
+        "format",
+        Maybe(String()),
+        'How reports show a value, e.g. ``"I: %4.2f"``; by default the code and ``%s``.',
+        None,
+        change="report",
+    ),
+    Setting(
+        "option",
+        Maybe(String()),
+        "Name of the engine option, where there is no make_candidate; by default the code.",
+        None,
+    ),
+)
+
+#: Game settings without which win rates cannot be compared.
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style")
+
+#: Settings of every tuning event with candidates and an opponent, beside its parameters.
+CANDIDATE_SETTINGS: tuple[Setting, ...] = (
+    *COMMON_SETTINGS,
+    *(replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS),
+    Setting(
+        "opponent",
+        Identifier(),
+        "Code of the player that the candidates play against.",
+        change="refused",
+    ),
+    Setting(
+        "candidate_colour",
+        OneOf("b", "w", "random", "alternating"),
+        "The candidates' colour in every game; random and alternating go by the game's number.",
+        change="refused",
+    ),
+    Setting(
+        "make_candidate",
+        Maybe(
+            Function(
+                "a function that takes one value for each parameter and returns a Player",
+                result=PLAYER,
+            )
+        ),
+        "Makes a player from engine parameters, in the order of `parameters`.",
+        None,
+    ),
+    Setting(
+        "player",
+        Maybe(Identifier()),
+        "Without make_candidate: code of the player whose options the parameters are.",
+        None,
+        change="refused",
+    ),
+)
+
+
+class CandidateParameter(Protocol):
+    """A parameter as `CandidateTuner` needs it.
+
+    function  from an optimiser parameter to an engine parameter; the argument
+              of Parameter(…) that it is, for errors
+    """
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def format(self) -> str | None: ...
+    @property
+    def option(self) -> str | None: ...
+    @property
+    def function(self) -> Callable[[float], Any]: ...
+    @property
+    def function_name(self) -> str: ...
+
+
+Values = tuple[Any, ...]
+
+
+class CandidateTuner(Competition):
+    """A tuning event; subclasses say which candidate plays next, and learn."""
+
+    parameters: tuple[Any, ...]
+    #: Settings that may only be used where a game cannot end without a winner.
+    no_draws: ClassVar[bool] = False
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.parameters = values["parameters"]
+        self._made: dict[str, Player] = {}
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        with noting(errors):
+            self._check_komi()
+        with noting(errors):
+            self.opponent = self._find(values["opponent"], "opponent")
+        with noting(errors):
+            self._check_maker()
+        self._check_codes(errors)
+        for i, _ in enumerate(self.parameters):
+            with noting(errors):
+                self._check_parameter(i)
+        if errors:
+            raise SettingErrors(errors)
+        self.book = OpeningBook(values["openings"], self._game, values["seed"])
+
+    def _find(self, code: str, argument: str) -> Player:
+        definition = find_player(self.values["players"], code, (argument,))
+        try:
+            return definition.make(code, self._game)
+        except SettingError as error:
+            raise error.under("players", code) from None
+
+    def _check_komi(self) -> None:
+        if self.no_draws and self._game == "go" and self.settings.komi % 1 == 0:
+            raise SettingError(
+                ("komi",),
+                f"{self.settings.komi:g} is a whole number, with which games can be jigo",
+                "a fractional number such as 7.5",
+            )
+
+    def _check_maker(self) -> None:
+        make, player = self.values["make_candidate"], self.values["player"]
+        if make is None and player is None:
+            raise SettingError(
+                ("make_candidate",),
+                "'make_candidate' is missing",
+                "a function that returns a Player, or `player` for one with options",
+            )
+        if make is not None and player is not None:
+            raise SettingError(("player",), "it has no meaning beside make_candidate")
+        if player is not None and self._find(player, "player").protocol == "gtp":
+            raise SettingError(
+                ("player",),
+                "GTP has no options that parameters could be",
+                "a make_candidate function that returns a Player",
+            )
+
+    def _check_codes(self, errors: list[SettingError]) -> None:
+        codes = [p.code for p in self.parameters]
+        for i, code in enumerate(codes):
+            if code in codes[:i]:
+                errors.append(
+                    SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
+                )
+
+    @abstractmethod
+    def _sample(self, index: int) -> float:
+        """Return a typical optimiser parameter, to try a parameter's functions with."""
+
+    def _check_parameter(self, index: int) -> None:
+        value = self._engine_value(index, self._sample(index))
+        template = self._format(index)
+        path: SettingPath = ("parameters", index, "format")
+        try:
+            _ = template % (value,)
+        except (TypeError, ValueError, KeyError) as error:
+            raise SettingError(
+                path,
+                f"{template!r} cannot show {shown(value)}: {error}",
+                "a text with one conversion such as %s or %.2f",
+            ) from None
+
+    def _format(self, index: int) -> str:
+        parameter: CandidateParameter = self.parameters[index]
+        if parameter.format is not None:
+            return parameter.format
+        return parameter.code.replace("%", "%%") + ": %s"
+
+    def _engine_value(self, index: int, value: float) -> Any:
+        parameter: CandidateParameter = self.parameters[index]
+        try:
+            return parameter.function(value)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit too: the file has no say in that
+            raise SettingError(
+                ("parameters", index, parameter.function_name),
+                f"called with ({value!r}), it raised {type(error).__name__}: {error}",
+            ) from error
+
+    def engine_values(self, optimiser: Sequence[float]) -> Values:
+        """Return engine parameters.  Raises SettingError when a function of the
+        control file fails."""
+        return tuple(self._engine_value(i, value) for i, value in enumerate(optimiser))
+
+    def formatted(self, values: Values) -> str:
+        """Return engine parameters as reports show them: "I: 0.01; F: 365.17"."""
+        texts = []
+        for i, value in enumerate(values):
+            try:
+                texts.append(self._format(i) % (value,))
+            except (TypeError, ValueError, KeyError):
+                # a function may return another type for another value
+                texts.append(f"[{self.parameters[i].code}?{value}]")
+        return "; ".join(texts)
+
+    def named(self, values: Values) -> dict[str, Any]:
+        """Return engine parameters as JSON data by parameter code."""
+        return {p.code: as_data(v) for p, v in zip(self.parameters, values, strict=True)}
+
+    def candidate(self, code: str, values: Values) -> Player:
+        """Return the player with these engine parameters.
+
+        Raises SettingError when the values do not make a player.
+        """
+        make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
+        if make is not None:
+            return made_by(lambda: make(*values), code, self._game)
+        definition: PlayerDefinition = self.values["players"][self.values["player"]]
+        player = definition.make(code, self._game)
+        options = {p.option or p.code: v for p, v in zip(self.parameters, values, strict=True)}
+        for i, (name, value) in enumerate(options.items()):
+            if not isinstance(value, bool | int | float | str):
+                raise SettingError(
+                    ("parameters", i), f"{shown(value)} cannot be the value of option {name!r}"
+                )
+        return msgspec.structs.replace(player, options={**player.options, **options})
+
+    # games
+
+    def seat(self, number: int) -> int:
+        """Return the candidate's place in game `number`: 0 if it moves first."""
+        colour = self.values["candidate_colour"]
+        if colour == "alternating":
+            return number % 2
+        if colour == "random":
+            return words(self.values["seed"], COLOUR_STREAM, number, 1)[0] % 2
+        return 0 if colour == _FIRST[self._game] else 1
+
+    def candidate_job(
+        self,
+        game_id: str,
+        attempt: int,
+        ticket: Ticket,
+        seat: int,
+        number: int,
+        candidate: tuple[Player, Values],
+    ) -> GameJob:
+        """Return the job of a candidate's game, the `number`-th of the event."""
+        player, values = candidate
+        named = self.named(values)
+        alternating = self.values["candidate_colour"] == "alternating"
+        return self._game_job(
+            game_id,
+            attempt,
+            (player, self.opponent) if seat == 0 else (self.opponent, player),
+            self.settings,
+            ticket,
+            self.book.pick(number // 2 if alternating else number),
+            (named, {}) if seat == 0 else ({}, named),
+        )
+
+    def played(self, ticket: Ticket, seat: int, code: str, values: Values) -> Played:
+        """Return what `describe` says of a candidate's game."""
+        named = self.named(values)
+        return Played(
+            players=(code, self.opponent.code) if seat == 0 else (self.opponent.code, code),
+            parameters=(named, {}) if seat == 0 else ({}, named),
+            opening=ticket.get("o", ""),
+        )
+
+    def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
+        """Return startup checks of the opponent and of candidates."""
+        by_name = {f"candidate {self.formatted(values)}": values for values in samples}
+        jobs = [
+            CheckJob(f"check-{name}", self.candidate(name, values), self.settings)
+            for name, values in by_name.items()
+        ]
+        return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
+
+    def place_of(self, code: str) -> SettingPath:
+        if code == self.opponent.code:
+            return ("players", code)
+        player = self.values["player"]
+        return ("make_candidate",) if player is None else ("players", player)
+
+    def prepare(self) -> None:
+        self.book.load()
+
+    def warnings(self) -> list[str]:
+        if self._game == "chess" and not self.book:
+            return ["without openings, the games of a tune are all much the same"]
+        return []
+
+    def outcome_line(self, result: GameResult, seat: int, candidate: str) -> str:
+        """Return a game's line for the display and the history."""
+        if result.winner is not None:
+            verb = "won" if result.winner == seat else "lost"
+        else:
+            verb = "drew" if result.outcome == "draw" else "no result"
+        reason = result_reason(result)
+        return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
+
+    def conditions(self, opponent_name: str, void: int) -> Text:
+        """Return the report's lines on how games are played."""
+        settings = self.settings
+        lines = []
+        if self._game == "go":
+            handicap = ""
+            if settings.handicap:
+                handicap = f"   handicap: {settings.handicap} ({settings.handicap_style})"
+            lines.append(f"board size: {settings.board_size}   komi: {settings.komi:g}{handicap}")
+        name = f" ({opponent_name})" if opponent_name else ""
+        lines.append(f"opponent: {self.opponent.code}{name}")
+        if void:
+            lines.append(f"void games (not counted): {void}")
+        return Text(tuple(lines))
+
+
+def made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> Player:
+    """Return the player that a make_candidate function makes.
+
+    Raises SettingError with the function's own place.
+    """
+    try:
+        return make().make(code, game)
+    except SettingError as error:
+        if error.path[:1] == ("make_candidate",):
+            raise
+        raise SettingError(
+            ("make_candidate",),
+            f"it returned a Player whose {'.'.join(map(str, error.path))} is wrong: "
+            f"{error.message}",
+            error.expected,
+        ) from None
+
+
+def as_data(value: Any) -> Any:
+    """Return an engine parameter, which may be of any type, as JSON data."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, list | tuple):
+        return [as_data(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(k): as_data(v) for k, v in value.items()}
+    return str(value)

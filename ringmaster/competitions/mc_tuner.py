@@ -1,0 +1,481 @@
+"""mc_tuner: treats a tune as a bandit problem.  Candidates tile the space of the
+parameters; games go to the ones that win (UCB, or UCT when `max_depth` > 1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import msgspec
+
+from ringmaster.competitions.candidates import (
+    CANDIDATE_SETTINGS,
+    PARAMETER_ARGUMENTS,
+    CandidateTuner,
+    Values,
+)
+from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.competition import Played, Verdict
+from ringmaster.competitions.scales import SCALE
+from ringmaster.errors import SettingError, StoreError
+from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.scales import Explicit
+from ringmaster.model.settings import (
+    Boolean,
+    CallOf,
+    Float,
+    Integer,
+    ListOf,
+    Maybe,
+    Setting,
+    canonical,
+)
+from ringmaster.stats.proportion import wilson
+from ringmaster.tuners.ucb import Node, Path, Ucb
+
+#: Candidates of one generation; more would not fit in a tree log or in memory.
+MOST_CANDIDATES = 100_000
+
+
+@dataclass(frozen=True)
+class McParameter:
+    """A Parameter(…) of an mc_tuner control file."""
+
+    code: str
+    scale: Callable[[float], Any]
+    split: int
+    format: str | None
+    option: str | None
+
+    @property
+    def function(self) -> Callable[[float], Any]:
+        """See `CandidateParameter`."""
+        return self.scale
+
+    @property
+    def function_name(self) -> str:
+        """See `CandidateParameter`."""
+        return "scale"
+
+
+PARAMETER = CallOf(
+    "Parameter",
+    (
+        *PARAMETER_ARGUMENTS,
+        Setting(
+            "scale",
+            SCALE,
+            "From an optimiser parameter (0 to 1) to an engine parameter.",
+        ),
+        Setting("split", Integer(minimum=1), "Samples of its range that make candidates."),
+    ),
+    lambda values, context: McParameter(**values),
+    positional=("code",),
+)
+
+
+class State(msgspec.Struct):
+    """What the tuner carries from result to result, beside its tree.
+
+    codes, splits  of the parameters that the tree is of
+    samples   per parameter, the engine parameters of the first generation
+    next      number of the next game; void games have used up theirs
+    results   the candidates' wins, draws, losses, unknown results
+    opponent  how the opponent's engine describes itself
+    """
+
+    codes: list[str]
+    splits: list[int]
+    samples: list[list[Any]]
+    tree: dict[str, Any] = {}
+    next: int = 0
+    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0, 0])
+    void: int = 0
+    void_in_a_row: int = 0
+    opponent: str = ""
+
+
+class McTuner(CandidateTuner):
+    """The `mc_tuner` competition type."""
+
+    type_name: ClassVar[str] = "mc_tuner"
+    no_draws: ClassVar[bool] = True
+    table: ClassVar[tuple[Setting, ...]] = (
+        *CANDIDATE_SETTINGS,
+        Setting("parameters", ListOf(PARAMETER, minimum=1), "What is tuned.", change="refused"),
+        Setting(
+            "exploration_coefficient",
+            Float(minimum=0, maximum=1e6),
+            "Weight of the exploration term, e.g. 0.45.",
+        ),
+        Setting(
+            "initial_visits",
+            Integer(minimum=1, maximum=10**9),
+            "Games that every candidate is taken to have played at first.",
+        ),
+        Setting(
+            "initial_wins",
+            Integer(minimum=1, maximum=10**9),
+            "Games of these that it is taken to have won.",
+        ),
+        Setting("max_depth", Integer(minimum=1, maximum=20), "Generations of candidates.", 1),
+        Setting(
+            "virtual_visits",
+            Boolean(),
+            "Whether a game in progress counts as a visit without a win until its result is "
+            "there; with one game at a time it makes no difference.",
+            True,
+        ),
+        Setting(
+            "number_of_games", Maybe(Integer(minimum=0)), "Games to play; None: no limit.", None
+        ),
+        Setting(
+            "summary_spec",
+            ListOf(Integer(minimum=0), minimum=1),
+            "How many candidates to show, those with most games, for each generation.",
+            (30,),
+            change="report",
+        ),
+        Setting(
+            "log_tree_to_history_period",
+            Maybe(Integer(minimum=1)),
+            "Games after which the tree is written to the history and to the tree log.",
+            None,
+            change="report",
+        ),
+        Setting(
+            "number_of_running_simulations_to_show",
+            Integer(minimum=0),
+            "How many games in progress to describe on the display.",
+            12,
+            change="report",
+        ),
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        splits = [p.split for p in self.parameters]
+        if math.prod(splits) > MOST_CANDIDATES:
+            raise SettingError(
+                ("parameters",),
+                f"the splits make {math.prod(splits):,} candidates",
+                f"at most {MOST_CANDIDATES:,}",
+            )
+        self.tree = Ucb(
+            splits,
+            exploration_coefficient=values["exploration_coefficient"],
+            initial_visits=values["initial_visits"],
+            initial_wins=values["initial_wins"],
+            max_depth=values["max_depth"],
+            virtual=values["virtual_visits"],
+            seed=values["seed"],
+        )
+        # every scale is tried at every sample: a fault must be known before the
+        # first game, not in the middle of a tune
+        samples = [
+            [self._engine_value(i, (place + 0.5) / split) for place in range(split)]
+            for i, split in enumerate(splits)
+        ]
+        self._state = State(
+            [p.code for p in self.parameters],
+            splits,
+            [[canonical(v) for v in row] for row in samples],
+        )
+        self._alike = [
+            p.code
+            for p, row in zip(self.parameters, self._state.samples, strict=True)
+            if len({msgspec.json.encode(v) for v in row}) < len(row)
+        ]
+        self._values: dict[Path, tuple[Values, str]] = {}
+        self._places: dict[Path, str] = {}
+        self._flying: dict[int, Path] = {}
+        #: Results since the competition was loaded.
+        self._heard = 0
+        self.candidate("candidate", self._shown((0,))[0])
+
+    def _sample(self, index: int) -> float:
+        return 0.5 / int(self.parameters[index].split)
+
+    def _shown(self, path: Path) -> tuple[Values, str]:
+        """Return a node's engine parameters, also as reports show them."""
+        found = self._values.get(path)
+        if found is None:
+            values = self.engine_values(self.tree.centre(path))
+            found = self._values[path] = values, self.formatted(values)
+        return found
+
+    def _steps(self, path: Path) -> str:
+        """Return where a node is, from the root down: "(0,1) (3,2)"."""
+        found = self._places.get(path)
+        if found is None:
+            places = [",".join(map(str, self.tree.coordinates(child))) for child in path]
+            found = self._places[path] = " ".join(f"({place})" for place in places)
+        return found
+
+    def _code(self, path: Path) -> str:
+        return "candidate" + self._steps(path).replace(" ", "")
+
+    def warnings(self) -> list[str]:
+        values = self.values
+        lines = super().warnings()
+        if values["initial_wins"] > values["initial_visits"]:
+            lines.append("initial_wins is more than initial_visits")
+        total, games = self.tree.size, values["number_of_games"]
+        if games and games < total:
+            lines.append(f"{games} games are too few to try each of {total} candidates once")
+        if len(values["summary_spec"]) > values["max_depth"]:
+            lines.append("summary_spec has more entries than there are generations (max_depth)")
+        for parameter in self.parameters:
+            scale = parameter.scale
+            if isinstance(scale, Explicit) and parameter.split % len(scale.values):
+                lines.append(
+                    f"parameter {parameter.code!r}: split {parameter.split} does not give each of "
+                    f"the {len(scale.values)} values of EXPLICIT an equal share"
+                )
+            elif parameter.code in self._alike:
+                lines.append(f"parameter {parameter.code!r}: some of its samples are the same")
+        return lines
+
+    def check_jobs(self) -> list[CheckJob]:
+        return self.candidate_checks(
+            [self._shown((child,))[0] for child in (0, self.tree.size - 1)]
+        )
+
+    # issuing
+
+    def next_job(self) -> GameJob | None:
+        limit = self.values["number_of_games"]
+        number = self._state.next
+        if limit is not None and number >= limit:
+            return None
+        path, expanded = self.tree.choose(number)
+        ticket: Ticket = {"n": number, "p": list(path), "s": self.seat(number)}
+        if expanded:
+            ticket["e"] = [self.tree.initial_visits, self.tree.initial_wins]
+        try:
+            job = self.make_job(str(number), 0, ticket)
+        except SettingError:
+            # a function of the control file failed: nothing has been given out
+            self.tree.withdraw(path)
+            raise
+        self._flying[number] = path
+        self._state.next = number + 1
+        return job
+
+    def resume(self, ticket: Ticket) -> bool:
+        number, path = ticket["n"], tuple(ticket["p"])
+        self._state.next = max(self._state.next, number + 1)
+        limit = self.values["number_of_games"]
+        if limit is not None and number >= limit:
+            return False
+        if number not in self._flying:
+            self.tree.give_out(path, _initial(ticket))
+            self._flying[number] = path
+        return True
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        path = tuple(ticket["p"])
+        values, _ = self._shown(path)
+        code = self._code(path)
+        player = self._made.get(code)
+        if player is None:
+            player = self._made[code] = self.candidate(code, values)
+        return self.candidate_job(
+            game_id, attempt, ticket, ticket["s"], ticket["n"], (player, values)
+        )
+
+    def describe(self, ticket: Ticket) -> Played:
+        path = tuple(ticket["p"])
+        return self.played(ticket, ticket["s"], self._code(path), self._shown(path)[0])
+
+    # learning
+
+    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        state = self._state
+        number, path, seat = ticket["n"], tuple(ticket["p"]), ticket["s"]
+        state.next = max(state.next, number + 1)
+        flying = self._flying.pop(number, None) is not None
+        first = not self._heard
+        self._heard += 1
+        if result.outcome == "void":
+            # what was expanded for it stays expanded
+            self.tree.grow(path, _initial(ticket))
+            if flying:
+                self.tree.withdraw(path)
+            state.void += 1
+            state.void_in_a_row += 1
+            codes = [self._code(path), self.opponent.code]
+            line = result_line(result, (codes[seat], codes[1 - seat]))
+            # its number is used up, and another candidate may be chosen (Gomill)
+            return Verdict(line, halt=void_rule(state.void_in_a_row, first=first, what="the tune"))
+        state.void_in_a_row = 0
+        # no winner counts as a loss, but a draw, which only some games have, as ½
+        points = result.points(seat) if result.outcome != "unknown" else 0.0
+        self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
+        column = {1.0: 0, 0.5: 1, 0.0: 2}[points] if result.outcome != "unknown" else 3
+        state.results[column] += 1
+        used = result.usage[1 - seat]
+        state.opponent = used.name or state.opponent
+        best = self.tree.best()
+        line = (
+            f"{self.outcome_line(result, seat, self._full(path))}; "
+            f"best {self._full(best)} {self.tree.node(best).value:.3f}"
+        )
+        period = self.values["log_tree_to_history_period"]
+        if period is None or self.tree.games % period:
+            return Verdict(line)
+        return Verdict(line, notes=tuple(self._tree_lines()), snapshot=self._snapshot())
+
+    def _full(self, path: Path) -> str:
+        return f"{self._shown(path)[1]} [{self._steps(path)}]"
+
+    def finished(self) -> bool:
+        limit = self.values["number_of_games"]
+        return limit is not None and self._state.next >= limit and not self._flying
+
+    # state
+
+    def state(self) -> dict[str, Any]:
+        self._state.tree = self.tree.state()
+        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        restored = msgspec.convert(state, State)
+        present = self._state
+        if restored.codes != present.codes or restored.splits != present.splits:
+            was = [f"{c}/{s}" for c, s in zip(restored.codes, restored.splits, strict=True)]
+            now = [f"{c}/{s}" for c, s in zip(present.codes, present.splits, strict=True)]
+            raise StoreError(
+                f"the tune is of {', '.join(was)} (parameter/split), the control file has "
+                f"{', '.join(now)} now; put the parameters back, or use reset"
+            )
+        for code, old, new in zip(present.codes, restored.samples, present.samples, strict=True):
+            if old != new:
+                raise StoreError(
+                    f"the scale of parameter {code!r} gives other values than those that were "
+                    "played; put it back, or use reset"
+                )
+        self._state = restored
+        self._flying.clear()
+        self._heard = 0
+        try:
+            self.tree.restore(restored.tree)
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"the tree in the status file cannot be read: {error}") from error
+
+    # reports
+
+    def progress(self) -> Progress:
+        return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
+
+    def report(self) -> Report:
+        conditions = self.conditions(self._state.opponent, self._state.void)
+        return Report((*self._main_blocks(), conditions))
+
+    def live_report(self) -> Report:
+        blocks = self._main_blocks()
+        shown = sorted(self._flying.items())[: self.values["number_of_running_simulations_to_show"]]
+        if shown:
+            lines = [f"game {number}: {self._full(path)}" for number, path in shown]
+            blocks.append(Text(("in progress:", *lines)))
+        return Report(tuple(blocks))
+
+    def _main_blocks(self) -> list[Table | Text]:
+        wins, draws, losses, unknown = self._state.results
+        limit = self.values["number_of_games"]
+        of = "" if limit is None else f"/{limit}"
+        tally = f"{wins} wins, " + (f"{draws} draws, " if draws else "") + f"{losses} losses"
+        if unknown:
+            tally += f", {unknown} unknown results (counted as losses)"
+        best = self.tree.node(self.tree.best())
+        lines = [f"{self.tree.games}{of} games played: {tally} of the candidates"]
+        if best.games:
+            low, high = wilson(best.points, best.games)
+            lines.append(
+                f"best: {self._full(best.path)}: {best.points / best.games:.1%} of {best.games} "
+                f"games (95 % interval {low:.1%} to {high:.1%})"
+            )
+        blocks: list[Table | Text] = [Text(tuple(lines))]
+        for depth, count in enumerate(self.values["summary_spec"], 1):
+            nodes = [n for n in self.tree.nodes(depth) if len(n.path) == depth]
+            if nodes and count:
+                nodes.sort(key=lambda node: (-node.games, node.path))
+                blocks.append(self._table(depth, nodes[:count]))
+        return blocks
+
+    def _table(self, depth: int, nodes: list[Node]) -> Table:
+        rows: list[tuple[Cell, ...]] = [
+            (self._steps(n.path), self._shown(n.path)[1], f"{n.value:.3f}", n.games) for n in nodes
+        ]
+        return Table(
+            headers=("candidate", "parameters", "win rate", "games"),
+            rows=tuple(rows),
+            title=f"most visited at depth {depth}",
+            align=("left", "left", RIGHT, RIGHT),
+        )
+
+    def _tree_lines(self) -> list[str]:
+        """Return the tree, its first two generations, for the history (Gomill's form)."""
+        games, points = self.tree.games, self.tree.points
+        rate = f"{points / games:.3f}" if games else "--"
+        lines = [f"{self.tree.node_count()} nodes", f"Win rate {points:g}/{games} = {rate}"]
+        for node in self.tree.nodes(2):
+            indent = "  " * len(node.path)
+            lines.append(
+                f"{indent}{self._steps(node.path[-1:])} {self._shown(node.path)[1]} "
+                f"{node.value:.3f} {node.games:3d}"
+            )
+        return lines
+
+    def _snapshot(self) -> str:
+        """Return the whole tree as a line of JSON for the tree log."""
+        nodes = [
+            {
+                "path": [list(self.tree.coordinates(child)) for child in node.path],
+                "parameters": self.named(self._shown(node.path)[0]),
+                "games": node.games,
+                "points": node.points,
+                "visits": node.visits,
+                "wins": node.wins,
+                "value": node.value,
+                "exploration": node.exploration,
+            }
+            for node in self.tree.nodes()
+        ]
+        best = self.tree.best()
+        snapshot = {
+            "games": self.tree.games,
+            "points": self.tree.points,
+            "best": [list(self.tree.coordinates(child)) for child in best],
+            "nodes": nodes,
+        }
+        return msgspec.json.encode(snapshot).decode()
+
+    def summary(self) -> dict[str, Any]:
+        best = self.tree.best()
+        return {
+            "best": self._summary_of(self.tree.node(best)),
+            "candidates": [self._summary_of(node) for node in self.tree.nodes()],
+        }
+
+    def _summary_of(self, node: Node) -> dict[str, Any]:
+        low, high = wilson(node.points, node.games)
+        return {
+            "candidate": self._code(node.path),
+            "parameters": self.named(self._shown(node.path)[0]),
+            "games": node.games,
+            "points": node.points,
+            "win_rate": node.value,
+            "interval": [low, high],
+        }
+
+
+def _initial(ticket: Ticket) -> tuple[int, float] | None:
+    """Return what the last generation of a ticket's path was begun with, when it
+    was made for this game."""
+    expanded = ticket.get("e")
+    return None if expanded is None else (expanded[0], expanded[1])

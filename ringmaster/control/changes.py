@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringmaster.control.function_changes import function_changes, is_function
-from ringmaster.control.values import ABSENT, has_parts, same, written
+from ringmaster.control.values import ABSENT, from_to, has_parts, same, written
 from ringmaster.errors import SettingError
 from ringmaster.model.settings import (
     INHERITED,
@@ -198,12 +198,12 @@ class _Tables:
         reason = _judged(setting.rule, old, new)
         if reason:
             del self.found[known:]
-            self._add(path, f"{written(old)} → {written(new)}", old, new, "refused", reason)
+            self._add(path, from_to(old, new), old, new, "refused", reason)
 
     def _add(
         self, path: SettingPath, what: str, old: Any, new: Any, change: Change, reason: str = ""
     ) -> None:
-        text = written(old, 40)
+        text = written(old)
         back = "" if text.endswith("…") or old is ABSENT else text
         self.found.append(
             SettingChange(path, self._where(path), what, old, new, change, reason, back)
@@ -243,14 +243,14 @@ class _Tables:
         elif any(isinstance(v, str) and "\n" in v for v in (old, new)):
             self._add(path, "has been changed", old, new, change)
         else:
-            self._add(path, f"{written(old)} → {written(new)}", old, new, change)
+            self._add(path, from_to(old, new), old, new, change)
 
     def _item(
         self, type_: SettingType | None, path: SettingPath, old: Any, new: Any, change: Change
     ) -> None:
         """Compare a dictionary's item."""
         if old is ABSENT:
-            self._add(path, "is new", old, new, change)
+            self._add(path, f"is new: {written(new)}", old, new, change)
         elif new is ABSENT:
             self._add(path, "is gone", old, new, change)
         else:
@@ -300,8 +300,8 @@ class _Tables:
             if key in olds:
                 self._value(inner, (*path, index), olds[key], item, change)
             else:
-                label = f"({key!r}) " if isinstance(key, str) else ""
-                self._add((*path, index), f"{label}is new", ABSENT, item, change)
+                what = f"({key!r}) is new" if isinstance(key, str) else f"is new: {written(item)}"
+                self._add((*path, index), what, ABSENT, item, change)
         before = [key for key in olds if key in news]
         now = [key for key in news if key in olds]
         if before != now:

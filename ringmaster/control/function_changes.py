@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ringmaster.control.values import ABSENT, differences, same, same_source, written
+from ringmaster.control.values import ABSENT, differences, from_to, same, same_source
 from ringmaster.model.function_source import renormalised
 
 #: Lines of a function that are shown to differ.
 MOST_LINES = 6
+#: Characters of a line; ast.unparse does not break them.
+LINE = 200
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FunctionChange]:
         for place, before, now in differences(old, new, name):
             space = " " if place else ""
             yield FunctionChange(
-                f"{place.removeprefix('.')}{space}{written(before)} → {written(now)}", before, now
+                f"{place.removeprefix('.')}{space}{from_to(before, now)}", before, now
             )
         return
     if not same_source(old["source"], new["source"]):
@@ -100,7 +102,7 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FunctionChange]:
         pair = (defaults.get(argument, ABSENT), others.get(argument, ABSENT))
         if ABSENT not in pair:  # else it shows in the code
             for place, before, now in differences(*pair, f"default of {argument}{of}"):
-                yield FunctionChange(f"{place} {written(before)} → {written(now)}", before, now)
+                yield FunctionChange(f"{place} {from_to(before, now)}", before, now)
 
 
 def _lines(old: str, new: str) -> tuple[str, ...]:
@@ -110,7 +112,7 @@ def _lines(old: str, new: str) -> tuple[str, ...]:
     before, now = (renormalised(text).splitlines() for text in (old, new))
     header = 2
     diff = [
-        line if len(line) <= 100 else line[:99] + "…"
+        line if len(line) <= LINE else line[: LINE - 1] + "…"
         for line in [*difflib.unified_diff(before, now, n=0, lineterm="")][header:]
         if not line.startswith("@@")
     ]

@@ -85,6 +85,17 @@ def written(value: Any, limit: int = 60) -> str:
     return shown(_readable(value), limit)
 
 
+def from_to(old: Any, new: Any) -> str:
+    """Return "0.45 → 0.3"; of two long texts that begin alike, where they differ."""
+    if isinstance(old, str) and isinstance(new, str) and max(len(old), len(new)) > 50:
+        pairs = enumerate(zip(old, new, strict=False))
+        alike = next((i for i, (a, b) in pairs if a != b), min(len(old), len(new)))
+        begin = max(alike - 15, 0)
+        if begin > 1:
+            old, new = (_Literal(f"…{text[begin:]!r}") for text in (old, new))
+    return f"{written(old)} → {written(new)}"
+
+
 def _readable(value: Any) -> Any:
     if isinstance(value, list):
         return [_readable(item) for item in value]

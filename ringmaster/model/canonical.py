@@ -119,7 +119,7 @@ class _Canonical:
             return tagged("code", source=_printable(source.normalised(tree)))
         if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
             return self._array(value)
-        if callable(value):
+        if callable(value) and not _is_record(value):
             return self._callable(value)
         return self._object(value)
 
@@ -354,6 +354,15 @@ def _has_source(value: types.FunctionType | type) -> bool:
         source.is_installed_module(value.__globals__.get("__name__"))
         or source.is_installed(value.__code__.co_filename)
     )
+
+
+def _is_record(value: Any) -> bool:
+    """Whether a value is one of ringmaster's own structs, whose attributes say
+    everything although it may be called (a scale)."""
+    plain = isinstance(value, msgspec.Struct) or (
+        is_dataclass(value) and not isinstance(value, type)
+    )
+    return plain and source.is_installed_module(type(value).__module__)
 
 
 def _is_data(value: Any) -> bool:

@@ -113,8 +113,9 @@ class Setting:
             so far would lose their meaning.  None: as what it is an argument of
             (at the top level: "free")
     rule    a finer judgement of a change that `change` allows: given the value
-            before and now (as `canonical` makes them), why it is refused, "" if
-            it is not
+            before and now (as `canonical` makes them, None for what was not given),
+            why it is refused, "" if it is not; its docstring is for the reference
+            documentation
     """
 
     name: str

@@ -109,7 +109,7 @@ def test_innermost_setting_that_says_something_judges() -> None:
         ({"format": "%s"}, ["parameters.0.format None → '%s' (report)"]),
         ({"split": 4}, ["parameters.0.split 8 → 4 (refused)"]),
         ({"deep": {"x": 2, "y": True}}, ["parameters.0.deep.x 1 → 2 (free)",
-                                         "parameters.0.deep.y is new (free)"]),
+                                         "parameters.0.deep.y is new: True (free)"]),
         ({"deep": None}, ["parameters.0.deep {'x': 1} → None (free)"]),
         ({"code": "z"}, ["parameters 'a' is gone (refused)",
                          "parameters.0 ('z') is new (refused)"]),
@@ -179,7 +179,7 @@ def test_rule_is_asked_and_its_reason_is_told() -> None:
         "expected ['a', 'b'], or `reset` to begin anew"
     )
     now = {**SAME, "competitors": ["a", "b", "c"]}
-    assert texts(TABLE, before, now) == ["competitors.2 is new (free)"]
+    assert texts(TABLE, before, now) == ["competitors.2 is new: 'c' (free)"]
 
 
 def test_rule_that_cannot_judge_refuses() -> None:
@@ -217,6 +217,16 @@ def test_strange_numbers_are_stored_and_shown() -> None:
     assert texts(table, {"x": nan}, {"x": nan}) == []
     assert texts(table, {"x": nan}, {"x": -float("inf")}) == ["x nan → -inf (free)"]
     assert texts(table, {"x": huge}, {"x": huge + 1})[0].startswith("x 0xc9f2c9cd0")
+
+
+def test_long_texts_are_shown_where_they_differ() -> None:
+    table = [Setting("command", ListOf(String()), ".")]
+    long = "engine --mode=gtp --some-option " * 3
+    (text,) = texts(table, {"command": [long + "--level=1"]}, {"command": [long + "--level=2"]})
+    assert text == "command.0 …'option --level=1' → …'option --level=2' (free)"
+    assert texts(table, {"command": ["x" * 80]}, {"command": ["y" * 80]}) == [
+        f"command.0 '{'x' * 58}… → '{'y' * 58}… (free)"
+    ]
 
 
 def test_comparison_says_from_when_changes_apply() -> None:

@@ -119,12 +119,12 @@ def test_changed_code_is_shown_as_a_short_diff() -> None:
         "-    return fuego(FUEGO_MAX_GAMES, ['set %f' % a, WEIGHTS['a'][0] * b])",
         "+    return fuego(FUEGO_MAX_GAMES, ['set %f' % a, WEIGHTS['a'][0] + b])",
     )
-    long = "def make():\n" + "".join(f"    x{i} = {{}}\n" for i in range(20))
-    (change,) = function_changes(
-        stored(long.replace("{}", "1")), stored(long.replace("{}", "'" + "y" * 200 + "'"))
-    )
+    long = "def make():\n" + "".join(f"    x{i} = 'VALUE'\n" for i in range(20))
+    one, other = stored(long.replace("VALUE", "y" * 300)), stored(long)
+    (change,) = function_changes(one, other)
     assert len(change.lines) == 7
-    assert max(map(len, change.lines)) <= 100
+    assert change.lines[-1] == "…"
+    assert max(map(len, change.lines)) == 200
 
 
 PARTS = """

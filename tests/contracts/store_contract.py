@@ -11,7 +11,6 @@ import pytest
 from ringmaster.model.results import EngineUsage, GameResult, Outcome
 from ringmaster.storage.store import Issue, Pending, Recorded, Run, Store
 
-
 #: Seconds since the epoch, as the stores under test are told.
 NOW = 1_700_000_000.75
 

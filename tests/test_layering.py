@@ -64,7 +64,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 def test_module_imports_only_what_lies_below_it(path: Path) -> None:
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     if own == "__init__":
-        # `load`, inside a function: tests/results/test_results.py
+        # `load`, inside a function, so that the command starts fast: tests/test_results.py
         assert imports(path) == {"results"}
         return
     for other in imports(path) - {own}:

@@ -45,7 +45,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="ringmaster",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, check, diff, reset, stop",
+        epilog="actions: run (default), show, report, export, check, diff, reset, stop",
     )
     parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
     parser.add_argument(
@@ -64,6 +64,15 @@ def _parser() -> _Parser:
         "--log-gtp", action="store_true", help="write a transcript of each game's protocol traffic"
     )
     parser.add_argument("--json", action="store_true", help="print data (show, check, diff)")
+    exports = parser.add_argument_group("export")
+    # the formats are not imported before one is asked for
+    exports.add_argument(
+        "--format", metavar="FORMAT", help="csv (default), jsonl, parquet, pgn or sgf"
+    )
+    exports.add_argument(
+        "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
+    )
+    exports.add_argument("--void", action="store_true", help="export void games, too")
     parser.add_argument(
         "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
     )
@@ -79,6 +88,10 @@ def run(argv: Sequence[str]) -> int:
             return DONE
         if arguments.json and arguments.action not in ("show", "check", "diff"):
             raise UsageError("--json goes with show, check and diff")
+        if arguments.action != "export":
+            for name in ("format", "output", "void"):
+                if getattr(arguments, name):
+                    raise UsageError(f"--{name} goes with export")
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
         return action(arguments)
     except UsageError as error:
@@ -273,6 +286,20 @@ def _diff(arguments: argparse.Namespace) -> int:
     return status
 
 
+def _export(arguments: argparse.Namespace) -> int:
+    from ringmaster.export import FORMATS, export_results, format_of
+    from ringmaster.results import load
+
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    format = arguments.format or format_of(output)
+    if format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}")
+    results = load(arguments.control_file)
+    for line in export_results(results, format, output, void=arguments.void):
+        _complain(line)
+    return DONE
+
+
 def _check(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         return _check_players(arguments)[0]
@@ -362,6 +389,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "show": _show,
     "report": _report,
+    "export": _export,
     "check": _check,
     "diff": _diff,
     "reset": _reset,

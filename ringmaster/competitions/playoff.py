@@ -14,7 +14,7 @@ from ringmaster.competitions.common import (
     result_line,
     void_rule,
 )
-from ringmaster.competitions.competition import Competition, Played, Verdict
+from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
 from ringmaster.competitions.pairs import Pairs
 from ringmaster.competitions.players import PlayerDefinition, find_player
@@ -321,7 +321,27 @@ class Playoff(Competition):
             players=(first, second) if ticket["b"] == 0 else (second, first),
             matchup=ticket["m"],
             opening=ticket.get("o", ""),
+            pair=ticket.get("p"),
         )
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        infos = []
+        for id, tally in self.tallies.items():
+            matchup = self.matchups.get(id)
+            if matchup is None:
+                infos.append(MatchupInfo(id, tally.players, " v ".join(tally.players)))
+                continue
+            infos.append(
+                MatchupInfo(
+                    id,
+                    tally.players,
+                    matchup.name,
+                    matchup.settings,
+                    matchup.alternating,
+                    matchup.number_of_games,
+                )
+            )
+        return infos
 
     def resume(self, ticket: Ticket) -> bool:
         matchup = self.matchups.get(ticket["m"])

@@ -292,7 +292,9 @@ def _scores(table: Table) -> str:
     of something (parameters), whose second column need not be what matters."""
     if any(table.headers[:1]):
         return ""
-    rows = render_table(Table((), tuple(row[:2] for row in table.rows))).splitlines()
+    # a row that names nobody has totals
+    sides = tuple(row[:2] for row in table.rows if any(row[:1]))
+    rows = render_table(Table((), sides)).splitlines()
     return "  ".join(" ".join(row.split()) for row in rows)
 
 

@@ -151,17 +151,19 @@ class Event:
 
     def _check_error(self, code: str, problem: str) -> SettingError:
         """Return a player's problem with the setting that it is most likely about."""
-        message = f"player {code!r}: {problem}"
+        message = f"player {code!r}: {' | '.join(problem.splitlines()).replace(': | ', ': ')}"
+        place = self.competition.place_of(code)
         option = _OPTION.search(problem)
         if option is None:
-            return SettingError(("players", code), message)
+            return SettingError(place, message)
         for i, parameter in enumerate(self.loaded.values.get("parameters", ())):
             if option[1] in (parameter.option, parameter.code):
                 # the commonest slip in a tune
-                forgotten = "takes an integer" in problem and not parameter.integer
+                whole = getattr(parameter, "integer", True)
+                forgotten = "takes an integer" in problem and not whole
                 expected = "integer=True in its Parameter" if forgotten else ""
                 return SettingError(("parameters", i), message, expected)
-        return SettingError(("players", code, "options", option[1]), message)
+        return SettingError((*place, "options", option[1]) if len(place) > 1 else place, message)
 
     def starts_anew(self, store: Store) -> bool:
         """Whether the store is of other settings and has no result: then what

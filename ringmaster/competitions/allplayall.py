@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
-from ringmaster.competitions.game_settings import GAME_SETTINGS
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors, StoreError
@@ -73,6 +73,7 @@ class AllPlayAll(Tournament):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self.competitors: tuple[str, ...] = values["competitors"]
+        settings = make_game_settings(self._game, values)
         players: list[Player] = []
         errors: list[SettingError] = []
         for i, competitor in enumerate(self.competitors):
@@ -91,7 +92,8 @@ class AllPlayAll(Tournament):
                 f"{letters(i)}v{letters(j)}",
                 None,
                 (first, second),
-                values,
+                settings,
+                values["openings"],
                 alternating=True,
                 number_of_games=values["rounds"],
             )

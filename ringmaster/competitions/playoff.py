@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
-from ringmaster.competitions.game_settings import GAME_SETTINGS
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tournament import Matchup, Tournament
 from ringmaster.errors import SettingError, SettingErrors
@@ -128,31 +128,32 @@ class Playoff(Tournament):
             )
         if id in self.matchups:
             raise SettingError((*place, "id"), f"matchup id {id!r} is used twice", "unique ids")
-        players = (
-            self._player(definition.first, (*place, "p1")),
-            self._player(
-                definition.second,
-                (*place, "p2"),
-                second_self=definition.first == definition.second,
-            ),
-        )
         values = {**self.values, **definition.given}
-        alternating = values["alternating"]
         try:
-            self._add(
-                id,
-                definition.name,
-                players,
-                values,
-                alternating=self._game != "go" if alternating is None else alternating,
-                number_of_games=values["number_of_games"],
-            )
+            settings = make_game_settings(self._game, values)
         except SettingError as error:
             name = error.path[0] if error.path else None
             # what the matchup did not give itself came from the top level
             if name in _TOP_LEVEL and name not in definition.given:
                 raise
             raise error.under(*place) from None
+        alternating = values["alternating"]
+        self._add(
+            id,
+            definition.name,
+            (
+                self._player(definition.first, (*place, "p1")),
+                self._player(
+                    definition.second,
+                    (*place, "p2"),
+                    second_self=definition.first == definition.second,
+                ),
+            ),
+            settings,
+            values["openings"],
+            alternating=self._game != "go" if alternating is None else alternating,
+            number_of_games=values["number_of_games"],
+        )
 
     def report(self) -> Report:
         whole = super().report()

@@ -14,7 +14,6 @@ from ringmaster.competitions.competition import Competition, Played, Verdict
 from ringmaster.competitions.game_settings import (
     OpeningBook,
     OpeningsSettings,
-    make_game_settings,
 )
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table
 from ringmaster.competitions.players import find_player
@@ -126,19 +125,18 @@ class Tournament(Competition):
         id: str,
         name: str | None,
         players: tuple[Player, Player],
-        values: Mapping[str, Any],
+        settings: GameSettings,
+        openings: OpeningsSettings | None,
         *,
         alternating: bool,
         number_of_games: int | None,
     ) -> None:
-        """Add a matchup; its game settings are taken from `values`.  Raises
-        SettingError, its path starting with the name of one of them."""
-        openings = values["openings"]
+        """Add a matchup; matchups with the same openings share a book."""
         matchup = Matchup(
             id,
             name,
             players,
-            make_game_settings(self._game, values),
+            settings,
             self._books.setdefault(
                 openings, OpeningBook(openings, self._game, self.values["seed"])
             ),

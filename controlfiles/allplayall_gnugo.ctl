@@ -6,7 +6,7 @@
 # pairing in full.  Raise `rounds` and run it again for more games; a level can
 # be added at the end of `competitors` at any time, and will catch up.
 #
-# Needs gnugo (Debian: apt-get install gnugo).  The 300 games take about three
+# Needs gnugo (Debian: apt-get install gnugo).  The 300 games take about five
 # minutes on two cores.
 
 competition_type = "allplayall"

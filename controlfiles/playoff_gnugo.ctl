@@ -6,8 +6,8 @@
 # fewest games comes next.  Between runs, games can be added or taken away and
 # matchups can be added at the end; only the players of a matchup must stay.
 #
-# Needs gnugo (Debian: apt-get install gnugo).  The 84 games take about four
-# minutes on two cores.
+# Needs gnugo (Debian: apt-get install gnugo).  The 84 games take about five
+# minutes on one core.
 
 competition_type = "playoff"
 

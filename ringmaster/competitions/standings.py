@@ -103,7 +103,7 @@ class Standings:
             for i in order
         ]
         return Table(
-            headers=("rating", "Elo", "± 95%", "points"),
+            headers=("player", "Elo", "± 95%", "points"),
             rows=tuple(rows),
             align=(LEFT, RIGHT, RIGHT, RIGHT),
             notes=("Elo above the average of all, by maximum likelihood (Bradley-Terry)",),

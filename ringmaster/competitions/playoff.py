@@ -105,7 +105,13 @@ class Playoff(Tournament):
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *MATCHUP_SETTINGS,
-        Setting("matchups", ListOf(MATCHUP, minimum=1), "The pairings to play.", rule=same_players),
+        Setting(
+            "matchups",
+            ListOf(MATCHUP, minimum=1),
+            "The pairings to play.",
+            rule=same_players,
+            limits="Matchups may be added, changed and removed, but have no other players.",
+        ),
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:

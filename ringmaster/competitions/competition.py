@@ -16,7 +16,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Tick
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Setting
+from ringmaster.model.settings import Setting, SettingPath
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,10 @@ class Competition(ABC):
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""
+
+    def place_of(self, code: str) -> SettingPath:
+        """Return the setting that defines a player of the startup checks."""
+        return ("players", code)
 
     @abstractmethod
     def next_job(self) -> GameJob | None:

@@ -40,6 +40,7 @@ from ringmaster.model.settings import (
     ListOf,
     Maybe,
     Setting,
+    SettingPath,
     String,
 )
 from ringmaster.tuners.spsa import Spsa, realised_differences
@@ -312,6 +313,10 @@ class SpsaCompetition(Competition):
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
             for name, values in samples.items()
         ]
+
+    def place_of(self, code: str) -> SettingPath:
+        made = self.values["make_candidate"] is not None
+        return ("make_candidate",) if made else ("players", code)
 
     def next_job(self) -> GameJob | None:
         state = self._state

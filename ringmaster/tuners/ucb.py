@@ -194,7 +194,7 @@ class Ucb:
         initial  visits and wins of the last generation, where it was expanded
                  for this game; by default those of the settings
         """
-        self._grow(path, initial)
+        self.grow(path, initial)
         self._count(path, 1)
 
     def withdraw(self, path: Path) -> None:
@@ -214,7 +214,7 @@ class Ucb:
         flying   whether the game has been counted as in flight
         initial  as for `give_out`
         """
-        self._grow(path, initial)
+        self.grow(path, initial)
         if flying:
             self._count(path, -1)
         self.games += 1
@@ -224,8 +224,9 @@ class Ucb:
             family.wins[child] += points
             family.refresh(child, self.virtual)
 
-    def _grow(self, path: Path, initial: tuple[int, float] | None) -> None:
-        """Make sure that the families along a path are there."""
+    def grow(self, path: Path, initial: tuple[int, float] | None = None) -> None:
+        """Make sure that the families along a path are there; initial as for
+        `give_out`."""
         visits, wins = initial or (self.initial_visits, self.initial_wins)
         family = self.root
         for child in path[:-1]:

@@ -1,0 +1,304 @@
+"""ce_tuner: generations, elites, what results mean, interruptions, edits."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.competitions.ce_tuner import CeTuner
+from ringmaster.errors import StoreError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import GameResult
+from ringmaster.reporting.tables import render_report
+from tests.competitions.interruptions import Play
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+
+
+def parameter(code: str = "x", **settings: Any) -> Any:
+    return call("Parameter", code, **{"initial_mean": 1.0, "initial_variance": 4.0, **settings})
+
+
+def candidate(*values: Any) -> Any:
+    return call("Player", ["engine", *map(str, values)])
+
+
+def tuner(**changed: Any) -> Any:
+    usual = {
+        "players": {"opp": call("Player", "opponent")},
+        "opponent": "opp",
+        "make_candidate": candidate,
+        "parameters": [parameter()],
+        "board_size": 9,
+        "komi": 7,
+        "candidate_colour": "w",
+        "number_of_generations": 2,
+        "samples_per_generation": 4,
+        "batch_size": 2,
+        "elite_proportion": 0.5,
+        "step_size": 0.75,
+    }
+    return make("ce_tuner", **{**usual, **changed})
+
+
+def result(job: GameJob, candidate_won: bool) -> GameResult:
+    seat = job.ticket["s"]
+    winner = seat if candidate_won else 1 - seat
+    return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+3.5")
+
+
+def value(job: GameJob) -> float:
+    return float(job.parameters[job.ticket["s"]]["x"])
+
+
+def play(tune: Any, games: int, wins: Any = lambda job: True) -> list[Any]:
+    verdicts = []
+    for _ in range(games):
+        job = tune.next_job()
+        verdicts.append(tune.take(job.ticket, result(job, wins(job))))
+    return verdicts
+
+
+def text(tune: Any, live: bool = False) -> str:
+    return render_report(tune.live_report() if live else tune.report(), heading="", description="")
+
+
+def test_candidates_play_in_turn_each_its_batch() -> None:
+    tune = tuner()
+    ids = [tune.next_job().id for _ in range(8)]
+    assert ids == [f"g0#{c}r{r}" for r in (0, 1) for c in range(4)]
+    assert tune.next_job() is None, "the next generation needs all results of this one"
+    assert not tune.finished()
+
+
+def test_next_generation_is_given_out_with_the_last_result() -> None:
+    tune = tuner()
+    play(tune, 8)
+    assert tune.next_job().id == "g1#0r0"
+
+
+def test_candidate_plays_with_the_same_values_in_all_its_games() -> None:
+    tune = tuner()
+    jobs = [tune.next_job() for _ in range(8)]
+    assert [value(j) for j in jobs[:4]] == [value(j) for j in jobs[4:]]
+    assert len({value(j) for j in jobs}) == 4
+
+
+def test_candidates_of_a_round_have_the_same_colour() -> None:
+    tune = tuner(candidate_colour="alternating", batch_size=4)
+    seats = [tune.next_job().ticket["s"] for _ in range(16)]
+    assert seats == [s for s in (0, 1, 0, 1) for _ in range(4)]
+
+
+def test_distribution_moves_towards_the_elite() -> None:
+    tune = tuner()
+    jobs = [tune.next_job() for _ in range(8)]
+    ordered = sorted(value(j) for j in jobs[:4])
+    for job in jobs:
+        tune.take(job.ticket, result(job, value(job) >= ordered[2]))
+    elite = ordered[2:]
+    mean = sum(elite) / 2
+    variance = sum((x - mean) ** 2 for x in elite) / 2
+    (moved,) = tune.summary()["parameters"]
+    assert moved["mean"] == pytest.approx(0.75 * mean + 0.25 * 1.0)
+    assert moved["variance"] == pytest.approx(0.75 * variance + 0.25 * 4.0)
+
+
+def test_history_reports_a_generation_with_its_elites_marked() -> None:
+    tune = tuner(parameters=[parameter(format="X: %.2f")])
+    best = max(value(tuner().next_job()) for _ in range(1))
+    verdicts = play(tune, 8, lambda job: value(job) == best)
+    notes = verdicts[-1].notes
+    assert not any(v.notes for v in verdicts[:-1])
+    assert notes[0] == "generation 0"
+    assert notes[1] == "  X: 1.00"
+    assert notes[2] == "  mean~variance: x 1.00~4.00"
+    assert notes[3] == f"g0#0* X: {best:.2f} 2"
+    assert [line.split()[0] for line in notes[3:]] == ["g0#0*", "g0#1*", "g0#2", "g0#3"]
+
+
+def test_draw_and_unknown_result_count_half() -> None:
+    tune = tuner(samples_per_generation=1, batch_size=3)
+    job = tune.next_job()
+    tune.take(job.ticket, drawn(job))
+    job = tune.next_job()
+    tune.take(job.ticket, GameResult(job.id, 0, "unknown", reason="score", detail="no score"))
+    (only,) = tune.summary()["candidates"]
+    assert (only["points"], only["games"]) == (1.0, 2)
+
+
+def test_transform_makes_engine_parameters_of_optimiser_parameters() -> None:
+    tune = tuner(parameters=[parameter(transform=lambda f: round(10**f), format="X: %d")])
+    job = tune.next_job()
+    assert job.players[1].command == ("engine", str(round(10 ** job.ticket["p"][0])))
+    assert "  X: 10" in text(tune)
+    assert "x 1.00~4.00" in text(tune)
+
+
+def test_void_game_is_replayed_once_and_then_ends_the_run() -> None:
+    tune = tuner()
+    play(tune, 1)
+    job = tune.next_job()
+    verdict = tune.take(job.ticket, void(job))
+    assert verdict.replay
+    assert not verdict.halt
+    second = GameResult(job.id, 1, "void", reason="crash")
+    assert "void again" in tune.take(job.ticket, second).halt
+
+
+def test_run_ends_when_the_first_result_is_void() -> None:
+    tune = tuner()
+    job = tune.next_job()
+    assert "first game" in tune.take(job.ticket, void(job)).halt
+
+
+def test_tune_goes_on_when_generations_are_added_after_the_end() -> None:
+    tune = tuner(number_of_generations=1)
+    play(tune, 8)
+    assert tune.finished()
+    assert tune.next_job() is None
+    assert "final distribution, after 1 generations" in text(tune)
+    more = again(tune, tuner(number_of_generations=2))
+    assert not more.finished()
+    assert more.next_job().id == "g1#0r0"
+    assert more.summary()["parameters"] == tune.summary()["parameters"]
+
+
+def test_tune_whose_generations_were_cut_is_finished() -> None:
+    tune = tuner(number_of_generations=5)
+    play(tune, 8 + 3)
+    fewer = again(tune, tuner(number_of_generations=1))
+    assert fewer.finished()
+    assert fewer.next_job() is None
+
+
+def test_raised_batch_size_gives_the_present_generation_more_games() -> None:
+    tune = tuner(batch_size=1)
+    play(tune, 3)
+    more = again(tune, tuner(batch_size=2))
+    assert [more.next_job().id for _ in range(5)] == [
+        "g0#3r0",
+        "g0#0r1",
+        "g0#1r1",
+        "g0#2r1",
+        "g0#3r1",
+    ]
+
+
+def test_batch_size_can_only_be_raised() -> None:
+    (setting,) = [s for s in CeTuner.table if s.name == "batch_size"]
+    assert setting.rule is not None
+    assert setting.rule(10, 20) == ""
+    assert "only be raised" in setting.rule(20, 10)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"parameters": [parameter("z")]}, "the tune is of x, the control file has z now"),
+        ({"samples_per_generation": 5}, "generations have 4 candidates, not 5"),
+    ],
+)
+def test_state_of_other_settings_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(StoreError, match=message):
+        again(tuner(), tuner(**changed))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"elite_proportion": 0}, "elite_proportion: 0 is out of range"),
+        ({"elite_proportion": 1.1}, "elite_proportion: 1.1 is out of range"),
+        ({"step_size": 0}, "step_size: 0 is out of range"),
+        ({"batch_size": 0}, "batch_size: 0 is out of range"),
+        (
+            {"parameters": [parameter(initial_variance=-1)]},
+            "parameters.0.initial_variance: -1 is out of range",
+        ),
+        (
+            {"parameters": [parameter(transform=lambda f: 1 / (f - 1))]},
+            "parameters.0.transform: called with (1.0), it raised ZeroDivisionError",
+        ),
+        ({"parameters": [parameter(transform=3)]}, "parameters.0.transform: 3 is not a function"),
+        ({"parameters": [parameter(), parameter()]}, "parameters.1.code: parameter 'x'"),
+        ({"parameters": [parameter(format="%q")]}, "parameters.0.format: '%q' cannot show"),
+    ],
+)
+def test_wrong_settings_are_refused_where_they_stand(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        tuner(**changed)
+    assert message in str(refused.value)
+
+
+def test_display_shows_the_leaders_and_how_many_more_there_are() -> None:
+    tune = tuner(samples_per_generation=30, batch_size=1)
+    play(tune, 25, lambda job: value(job) > 0)
+    live = text(tune, live=True)
+    assert "distribution for generation 0 (of 2, from 0):" in live
+    assert "and 15 more" in live
+    assert "and 15 more" not in text(tune)
+
+
+def test_progress_counts_the_games_of_all_generations() -> None:
+    tune = tuner()
+    play(tune, 9)
+    assert (tune.progress().completed, tune.progress().total) == (9, 16)
+
+
+def test_chess_engine_s_options_can_be_the_parameters() -> None:
+    tune = tuner(
+        game="chess",
+        players={"opp": uci(), "e": uci()},
+        player="e",
+        make_candidate=None,
+        board_size=None,
+        komi=None,
+        parameters=[parameter("Mobility", transform=round)],
+    )
+    job = tune.next_job()
+    assert type(job.players[0].options["Mobility"]) is int
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 5), st.randoms(use_true_random=False))
+def test_interrupted_tune_comes_out_as_one_that_was_not(parallel: int, rng: random.Random) -> None:
+    def fresh() -> Any:
+        return tuner(parameters=[parameter(), parameter("y")], candidate_colour="random")
+
+    interrupted, straight = Play(fresh), Play(fresh)
+    for _ in range(120):
+        step = rng.random()
+        if step < 0.1:
+            interrupted.interrupt()
+        elif step < 0.2:
+            interrupted.save()
+        elif step < 0.6 and len(interrupted.issued) < parallel:
+            assert interrupted.issue() == straight.issue()
+        elif interrupted.issued:
+            game_id = rng.choice(sorted(interrupted.issued))
+            job = interrupted.issued[game_id]
+            made = void(job) if rng.random() < 0.1 else won(job, rng.choice(job.players).code)
+            lines = [p.finish(game_id, made) for p in (interrupted, straight)]
+            assert lines[0].notes == lines[1].notes
+    assert interrupted.competition.state() == straight.competition.state()
+    assert interrupted.competition.finished() == straight.competition.finished()
+
+
+def test_tune_converges_on_simulated_players() -> None:
+    tune = tuner(
+        parameters=[parameter(initial_mean=0, initial_variance=9)],
+        number_of_generations=12,
+        samples_per_generation=40,
+        batch_size=10,
+        elite_proportion=0.2,
+        step_size=0.7,
+    )
+    rng = random.Random(5)
+    while not tune.finished():
+        job = tune.next_job()
+        rate = 0.9 - 0.1 * (value(job) - 2) ** 2
+        tune.take(job.ticket, result(job, rng.random() < rate))
+    assert tune.summary()["parameters"][0]["mean"] == pytest.approx(2, abs=0.5)

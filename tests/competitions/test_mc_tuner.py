@@ -1,0 +1,512 @@
+"""mc_tuner: candidates, choices, what results mean, interruptions, reports."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import SettingError, StoreError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.reporting.tables import render_report
+from tests.competitions.interruptions import Play
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+
+
+def parameter(code: str = "x", **settings: Any) -> Any:
+    given = {"scale": call("LINEAR", 0.0, 8.0), "split": 2, **settings}
+    return call("Parameter", code, **given)
+
+
+def candidate(*values: Any) -> Any:
+    return call("Player", ["engine", *map(str, values)])
+
+
+def tuner(**changed: Any) -> Any:
+    usual = {
+        "players": {"opp": call("Player", "opponent")},
+        "opponent": "opp",
+        "make_candidate": candidate,
+        "parameters": [parameter("x"), parameter("y", split=3)],
+        "board_size": 9,
+        "komi": 7.5,
+        "candidate_colour": "w",
+        "exploration_coefficient": 0.45,
+        "initial_visits": 10,
+        "initial_wins": 5,
+    }
+    return make("mc_tuner", **{**usual, **changed})
+
+
+def chess(**changed: Any) -> Any:
+    usual = {
+        "game": "chess",
+        "players": {"opp": uci(), "e": uci(options={"Hash": 4})},
+        "make_candidate": None,
+        "player": "e",
+        "board_size": None,
+        "komi": None,
+        "parameters": [parameter("Contempt", scale=call("LINEAR", -10, 10, integer=True))],
+    }
+    return tuner(**{**usual, **changed})
+
+
+def result(job: GameJob, candidate_won: bool) -> GameResult:
+    seat = job.ticket["s"]
+    winner = seat if candidate_won else 1 - seat
+    return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+3.5")
+
+
+def unknown(job: GameJob) -> GameResult:
+    return GameResult(job.id, job.attempt, "unknown", reason="move limit", detail="hit move limit")
+
+
+def test_candidate_is_made_from_the_engine_parameters_in_order() -> None:
+    job = tuner().next_job()
+    player = job.players[1]
+    x, y = job.parameters[1]["x"], job.parameters[1]["y"]
+    assert player.command == ("engine", str(x), str(y))
+    assert x in (2.0, 6.0)
+    assert any(abs(y - sample) < 1e-9 for sample in (8 / 6, 4.0, 40 / 6))
+    assert job.parameters[0] == {}
+
+
+def test_documented_samples_of_a_linear_scale() -> None:
+    tune = tuner(parameters=[parameter(split=3)])
+    values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    assert values == pytest.approx([8 / 6, 4.0, 40 / 6])
+
+
+@pytest.mark.parametrize(
+    ("game", "colour", "seats"),
+    [
+        ("go", "b", [0, 0, 0, 0]),
+        ("go", "w", [1, 1, 1, 1]),
+        ("go", "alternating", [0, 1, 0, 1]),
+        ("chess", "w", [0, 0, 0, 0]),
+        ("chess", "b", [1, 1, 1, 1]),
+    ],
+)
+def test_candidate_colour_goes_by_the_game(game: str, colour: str, seats: list[int]) -> None:
+    tune = (tuner if game == "go" else chess)(candidate_colour=colour)
+    jobs = [tune.next_job() for _ in seats]
+    assert [[p.code for p in j.players].index("opp") for j in jobs] == [1 - s for s in seats]
+
+
+def test_random_colour_is_a_function_of_seed_and_game() -> None:
+    def seats(seed: int) -> list[int]:
+        tune = tuner(candidate_colour="random", seed=seed)
+        return [tune.next_job().ticket["s"] for _ in range(40)]
+
+    assert seats(1) == seats(1) != seats(2)
+    assert 8 <= sum(seats(1)) <= 32
+
+
+def test_options_of_a_player_can_be_the_parameters() -> None:
+    job = chess(candidate_colour="w").next_job()
+    options = job.players[0].options
+    assert options["Hash"] == 4
+    assert options["Contempt"] in (-5, 5)
+    assert type(options["Contempt"]) is int
+
+
+def test_game_ids_are_plain_numbers() -> None:
+    tune = tuner()
+    assert [tune.next_job().id for _ in range(3)] == ["0", "1", "2"]
+
+
+def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -> None:
+    tune = tuner(parameters=[parameter(split=1)])
+    for made in (
+        lambda job: result(job, True),
+        lambda job: result(job, False),
+        drawn,
+        unknown,
+    ):
+        job = tune.next_job()
+        tune.take(job.ticket, made(job))
+    (only,) = tune.summary()["candidates"]
+    assert (only["games"], only["points"]) == (4, 1.5)
+    assert only["win_rate"] == (5 + 1.5) / 14
+    assert "1 wins, 1 draws, 1 losses, 1 unknown results (counted as losses)" in text(tune)
+
+
+def test_line_tells_the_game_and_the_best_candidate() -> None:
+    tune = tuner(parameters=[parameter(split=1, format="X: %.1f")])
+    job = tune.next_job()
+    verdict = tune.take(job.ticket, result(job, True))
+    assert verdict.line == "game 0: X: 4.0 [(0)] won B+3.5; best X: 4.0 [(0)] 0.545"
+
+
+def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
+    tune = tuner(number_of_games=3)
+    first = tune.next_job()
+    tune.take(first.ticket, result(first, True))
+    second = tune.next_job()
+    verdict = tune.take(second.ticket, void(second))
+    assert not verdict.replay
+    assert not verdict.halt
+    third = tune.next_job()
+    assert third.id == "2"
+    tune.take(third.ticket, result(third, True))
+    assert tune.next_job() is None
+    assert tune.finished()
+    assert tune.progress().completed == 3
+
+
+def test_run_ends_when_the_first_result_is_void() -> None:
+    tune = tuner()
+    job = tune.next_job()
+    assert "first game" in tune.take(job.ticket, void(job)).halt
+
+
+def test_run_ends_after_two_void_games_in_a_row() -> None:
+    tune = tuner()
+    jobs = [tune.next_job() for _ in range(5)]
+    halts = [
+        tune.take(job.ticket, void(job) if bad else result(job, True)).halt
+        for job, bad in zip(jobs, [0, 1, 0, 1, 1], strict=True)
+    ]
+    assert [bool(halt) for halt in halts] == [False, False, False, False, True]
+
+
+def test_tree_is_logged_after_every_period() -> None:
+    tune = tuner(log_tree_to_history_period=2, max_depth=2)
+    verdicts = []
+    for _ in range(12):
+        job = tune.next_job()
+        verdicts.append(tune.take(job.ticket, result(job, True)))
+    assert [bool(v.notes) for v in verdicts] == [False, True] * 6
+    assert [bool(v.snapshot) for v in verdicts] == [False, True] * 6
+    snapshot = json.loads(verdicts[-1].snapshot)
+    assert snapshot["games"] == 12
+    assert snapshot["points"] == 12
+    first = [node for node in snapshot["nodes"] if len(node["path"]) == 1]
+    assert len(first) == 6
+    assert sum(node["games"] for node in first) == 12
+    for node in snapshot["nodes"]:
+        assert set(node["parameters"]) == {"x", "y"}
+        assert node["visits"] == node["games"] + 10
+        assert node["value"] == pytest.approx(node["wins"] / node["visits"])
+        assert node["exploration"] > 0
+    head = verdicts[-1].notes[:2]
+    assert head[0] == f"{len(snapshot['nodes']) + 1} nodes"
+    assert head[1] == "Win rate 12/12 = 1.000"
+    assert verdicts[-1].notes[2].startswith("  (0,0) x: 2.0; y: 1.3333333333333333 0.")
+
+
+def test_history_shows_two_generations_at_most() -> None:
+    tune = tuner(
+        parameters=[parameter(split=2)],
+        max_depth=3,
+        log_tree_to_history_period=30,
+        exploration_coefficient=0,
+    )
+    notes: tuple[str, ...] = ()
+    for _ in range(30):
+        job = tune.next_job()
+        notes = tune.take(job.ticket, result(job, True)).notes
+    indents = {len(line) - len(line.lstrip()) for line in notes[2:]}
+    assert indents == {2, 4}
+
+
+def text(tune: Any, live: bool = False) -> str:
+    return render_report(tune.live_report() if live else tune.report(), heading="", description="")
+
+
+def test_report_shows_the_most_visited_candidates_with_games_of_their_own() -> None:
+    tune = tuner(summary_spec=[2], parameters=[parameter(split=4, format="X: %.1f")])
+    for _ in range(20):
+        job = tune.next_job()
+        tune.take(job.ticket, result(job, job.parameters[1]["x"] == 5.0))
+    lines = text(tune).splitlines()
+    table = lines[lines.index("most visited at depth 1") :]
+    rows = [line.split() for line in table if line.startswith("(")]
+    assert len(rows) == 2
+    assert rows[0][:3] == ["(2)", "X:", "5.0"]
+    games = {c["parameters"]["x"]: c["games"] for c in tune.summary()["candidates"]}
+    assert int(rows[0][-1]) == games[5.0]
+    assert "games (95 % interval " in text(tune)
+    assert "board size: 9   komi: 7.5" in text(tune)
+
+
+def test_display_shows_games_in_progress_up_to_the_given_number() -> None:
+    tune = tuner(number_of_running_simulations_to_show=2)
+    for _ in range(5):
+        tune.next_job()
+    shown = [line for line in text(tune, live=True).splitlines() if line.startswith("game ")]
+    assert len(shown) == 2
+    assert shown[0].startswith("game 0: x: ")
+    assert "game 0" not in text(tune)
+
+
+def test_report_names_the_opponent_as_it_names_itself() -> None:
+    tune = tuner()
+    job = tune.next_job()
+    tune.take(
+        job.ticket,
+        GameResult(
+            job.id, 0, "win", winner=0, usage=(EngineUsage(name="GNU Go:3.8"), EngineUsage())
+        ),
+    )
+    assert "opponent: opp (GNU Go:3.8)" in text(tune)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"komi": 7}, "komi: 7 is a whole number, with which games can be jigo"),
+        ({"opponent": "who"}, "opponent: there is no player 'who'"),
+        ({"make_candidate": None}, "make_candidate: 'make_candidate' is missing"),
+        ({"parameters": []}, "parameters: the list has 0 items"),
+        (
+            {"parameters": [parameter(), parameter()]},
+            "parameters.1.code: parameter 'x' is declared",
+        ),
+        ({"parameters": [parameter(split=0)]}, "parameters.0.split: 0 is out of range"),
+        ({"parameters": [parameter(scale=3)]}, "parameters.0.scale: 3 is not a function"),
+        ({"parameters": [parameter(format="X")]}, "parameters.0.format: 'X' cannot show 2.0"),
+        ({"parameters": [parameter(format="%d %d")]}, "parameters.0.format: '%d %d' cannot show"),
+        (
+            {"parameters": [parameter(scale=call("LOG", 0, 10))]},
+            "parameters.0.scale.lower_bound: a logarithmic scale never comes to 0",
+        ),
+        (
+            {"parameters": [parameter(scale=call("LOG", -1, 10))]},
+            "parameters.0.scale.upper_bound: the bounds of a logarithmic scale are of different",
+        ),
+        (
+            {"parameters": [parameter(scale=call("EXPLICIT", []))]},
+            "parameters.0.scale.values: the list has 0 items",
+        ),
+        (
+            {"parameters": [parameter(scale=call("Player", "x"))]},
+            "parameters.0.scale: Player('x') is not a scale",
+        ),
+        (
+            {"parameters": [parameter(scale=lambda f: 1 / 0)]},
+            "parameters.0.scale: called with (0.25), it raised ZeroDivisionError",
+        ),
+        (
+            {"parameters": [parameter(split=1000), parameter("y", split=1000)]},
+            "parameters: the splits make 1,000,000 candidates",
+        ),
+        ({"make_candidate": lambda x, y: 3}, "make_candidate: called with"),
+        ({"make_candidate": lambda x: candidate(x)}, "make_candidate: called with"),
+        ({"candidate_colour": "red"}, "candidate_colour: 'red' is not a valid choice"),
+        ({"initial_visits": 0}, "initial_visits: 0 is out of range"),
+        ({"max_depth": 0}, "max_depth: 0 is out of range"),
+    ],
+)
+def test_wrong_settings_are_refused_where_they_stand(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        tuner(**changed)
+    assert message in str(refused.value)
+
+
+def test_scale_that_fails_in_the_middle_of_its_range_is_found_before_the_first_game() -> None:
+    def scale(f: float) -> float:
+        if f > 0.8:
+            raise ValueError("too much")
+        return f
+
+    with pytest.raises(Refused, match=r"scale: called with .* it raised ValueError: too much"):
+        tuner(parameters=[parameter(scale=scale, split=8)])
+
+
+def test_candidate_that_fails_later_gives_no_game_out() -> None:
+    fail = []
+
+    def make_candidate(x: float) -> Any:
+        if fail:
+            raise RuntimeError("told to")
+        return candidate(x)
+
+    tune = tuner(parameters=[parameter(split=8)], make_candidate=make_candidate)
+    before = tune.state()
+    fail.append(True)
+    with pytest.raises(SettingError, match="told to"):
+        tune.next_job()
+    assert tune.state() == before
+    fail.clear()
+    assert tune.next_job().id == "0"
+
+
+def test_any_python_value_can_be_an_engine_parameter() -> None:
+    values = [("a", 1), None, {"k": [1, 2]}, 2.5]
+    tune = tuner(
+        parameters=[parameter(scale=call("EXPLICIT", values), split=4)],
+        make_candidate=lambda x: candidate(repr(x)),
+    )
+    found = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    assert found == [["a", 1], None, {"k": [1, 2]}, 2.5]
+    assert text(tune).count("x: ") == 4
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"parameters": [parameter("x"), parameter("z", split=3)]}, "x/2, y/3 .* x/2, z/3"),
+        ({"parameters": [parameter("x", split=3), parameter("y", split=2)]}, "x/3, y/2"),
+        (
+            {
+                "parameters": [
+                    parameter("x"),
+                    parameter("y", split=3, scale=call("LINEAR", 0.0, 9.0)),
+                ]
+            },
+            "the scale of parameter 'y' gives other values",
+        ),
+    ],
+)
+def test_state_of_other_parameters_is_refused(changed: dict[str, Any], message: str) -> None:
+    with pytest.raises(StoreError, match=message):
+        again(tuner(), tuner(**changed))
+
+
+def test_other_explicit_entry_of_the_same_length_is_refused() -> None:
+    def tune(last: str) -> Any:
+        scale = call("EXPLICIT", ["low", "medium", last])
+        return tuner(parameters=[parameter(scale=scale, split=3)])
+
+    with pytest.raises(StoreError, match="gives other values"):
+        again(tune("high"), tune("higher"))
+
+
+def test_tune_goes_on_after_number_of_games_was_raised() -> None:
+    tune = tuner(number_of_games=2)
+    for _ in range(2):
+        job = tune.next_job()
+        tune.take(job.ticket, result(job, True))
+    assert tune.finished()
+    more = again(tune, tuner(number_of_games=3))
+    assert not more.finished()
+    assert more.next_job().id == "2"
+    assert more.next_job() is None
+
+
+def test_game_beyond_a_lowered_number_of_games_is_not_wanted_but_kept() -> None:
+    tune = tuner(number_of_games=10)
+    jobs = [tune.next_job() for _ in range(3)]
+    for job in jobs[:2]:
+        tune.take(job.ticket, result(job, True))
+    fewer = again(tune, tuner(number_of_games=2))
+    assert not fewer.resume(jobs[2].ticket)
+    assert fewer.finished()
+    more = again(fewer, tuner(number_of_games=10))
+    assert more.resume(jobs[2].ticket)
+    assert more.next_job().id == "3"
+
+
+def test_changed_initial_wins_apply_to_new_generations_only() -> None:
+    tune = tuner(parameters=[parameter()], max_depth=2, exploration_coefficient=0)
+    for _ in range(2):
+        job = tune.next_job()
+        tune.take(job.ticket, result(job, False))
+    other = again(
+        tune,
+        tuner(
+            parameters=[parameter()],
+            max_depth=2,
+            exploration_coefficient=0,
+            initial_visits=4,
+            initial_wins=3,
+        ),
+    )
+    for _ in range(2):
+        job = other.next_job()
+        other.take(job.ticket, result(job, False))
+    rates = {c["candidate"]: (c["games"], c["win_rate"]) for c in other.summary()["candidates"]}
+    assert rates["candidate(0)"][1] == 5 / (10 + rates["candidate(0)"][0])
+    deep = [c for c in other.summary()["candidates"] if c["candidate"].count("(") == 2]
+    assert deep
+    assert any(c["win_rate"] == 3 / 4 for c in deep)
+
+
+def outcome(rng: random.Random, job: GameJob) -> GameResult:
+    kind = rng.random()
+    if kind < 0.1:
+        return void(job)
+    if kind < 0.2:
+        return drawn(job)
+    return won(job, rng.choice([p.code for p in job.players]))
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(1, 3), st.booleans(), st.integers(1, 5), st.randoms(use_true_random=False))
+def test_interrupted_tune_has_the_same_tree_and_makes_the_same_choices(
+    depth: int, virtual: bool, parallel: int, rng: random.Random
+) -> None:
+    def fresh() -> Any:
+        return tuner(
+            max_depth=depth,
+            virtual_visits=virtual,
+            parameters=[parameter(split=2), parameter("y", split=2)],
+            candidate_colour="random",
+            number_of_games=40,
+        )
+
+    interrupted, straight = Play(fresh), Play(fresh)
+    for _ in range(150):
+        step = rng.random()
+        if step < 0.1:
+            interrupted.interrupt()
+        elif step < 0.2:
+            interrupted.save()
+        elif step < 0.6 and len(interrupted.issued) < parallel:
+            one, other = interrupted.issue(), straight.issue()
+            assert one == other
+        elif interrupted.issued:
+            game_id = rng.choice(sorted(interrupted.issued))
+            made = outcome(rng, interrupted.issued[game_id])
+            lines = [p.finish(game_id, made) for p in (interrupted, straight)]
+            assert lines[0].line == lines[1].line
+    one, other = interrupted.competition, straight.competition
+    assert one.state() == other.state()
+    assert list(one.tree.nodes()) == list(other.tree.nodes())
+    assert one.tree.root.values == other.tree.root.values
+    assert one.tree.flying == other.tree.flying
+    assert one.finished() == other.finished()
+
+
+def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> None:
+    jobs = tuner().check_jobs()
+    assert [j.player.command for j in jobs] == [
+        ("engine", "2.0", "1.3333333333333333"),
+        ("engine", "6.0", "6.666666666666666"),
+        ("opponent",),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "warning"),
+    [
+        ({"number_of_games": 3}, "3 games are too few to try each of 6 candidates once"),
+        ({"initial_wins": 11}, "initial_wins is more than initial_visits"),
+        ({"summary_spec": [3, 4]}, "summary_spec has more entries"),
+        (
+            {"parameters": [parameter(scale=call("EXPLICIT", [1, 2, 3]), split=4)]},
+            "split 4 does not give each of the 3 values of EXPLICIT an equal share",
+        ),
+        (
+            {"parameters": [parameter(scale=call("LINEAR", 0, 2, integer=True), split=8)]},
+            "some of its samples are the same",
+        ),
+    ],
+)
+def test_what_is_probably_not_meant_is_warned_of(changed: dict[str, Any], warning: str) -> None:
+    assert any(warning in line for line in tuner(**changed).warnings())
+
+
+def test_ticket_describes_its_game() -> None:
+    tune = chess(candidate_colour="alternating")
+    jobs = [tune.next_job() for _ in range(2)]
+    for job in jobs:
+        played = tune.describe(job.ticket)
+        assert played.players == tuple(p.code for p in job.players)
+        assert played.parameters == job.parameters

@@ -45,12 +45,33 @@ class Played:
     matchup     id of the matchup it belongs to, "" in a tune
     parameters  per player, the parameter values it played with (engine units)
     opening     where its start position came from, "" for the game's own
+    pair        number, in its matchup, of the pair of games that it belongs to
+                (one opening, both colours); None when it was not played in one
     """
 
     players: tuple[str, str]
     matchup: str = ""
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     opening: str = ""
+    pair: int | None = None
+
+
+@dataclass(frozen=True)
+class MatchupInfo:
+    """What is known of a matchup beside its games.
+
+    players          codes, in the order of the control file
+    settings         None when it is not in the control file any more
+    alternating      whether the players swap colours, None likewise
+    number_of_games  None when there is no limit, or it is not known
+    """
+
+    id: str
+    players: tuple[str, str]
+    name: str
+    settings: GameSettings | None = None
+    alternating: bool | None = None
+    number_of_games: int | None = None
 
 
 class Competition(ABC):
@@ -153,6 +174,10 @@ class Competition(ABC):
     def describe(self, ticket: Ticket) -> Played:
         """Say which game a ticket is of, from the ticket and the settings alone:
         also for one whose matchup is not in the control file any more."""
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        """Return every matchup that `describe` may name, in the order of reports."""
+        return []
 
     @abstractmethod
     def finished(self) -> bool:

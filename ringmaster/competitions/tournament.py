@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.common import result_line, void_rule
-from ringmaster.competitions.competition import Competition, Played, Verdict
+from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import (
     OpeningBook,
     OpeningsSettings,
@@ -208,7 +208,27 @@ class Tournament(Competition):
         )
 
     def describe(self, ticket: Ticket) -> Played:
-        return Played(self._codes(ticket), matchup=ticket["m"], opening=ticket.get("o", ""))
+        return Played(
+            self._codes(ticket),
+            matchup=ticket["m"],
+            opening=ticket.get("o", ""),
+            pair=ticket.get("p"),
+        )
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        return [
+            MatchupInfo(id, tally.players, self._name(id))
+            if (matchup := self.matchups.get(id)) is None
+            else MatchupInfo(
+                id,
+                tally.players,
+                matchup.name,
+                matchup.settings,
+                matchup.alternating,
+                matchup.number_of_games,
+            )
+            for id, tally in self.tallies.items()
+        ]
 
     def _codes(self, ticket: Ticket) -> tuple[str, str]:
         """Return the players of a game, the one who moves first comes first."""

@@ -52,6 +52,10 @@ class TimeControl(msgspec.Struct, frozen=True):
             raise ValueError(f"{text!r}: the base time must be more than 0 seconds")
         return cls(base=base, increment=increment, moves=moves)
 
+    def canonical(self) -> str:
+        """Return it as it is written, for the comparison of two runs."""
+        return str(self)
+
     def __str__(self) -> str:
         moves = f"{self.moves}/" if self.moves else ""
         increment = f"+{self.increment:g}" if self.increment else ""

@@ -92,16 +92,17 @@ class GameRunner:
         if self.job.transcript is not None:
             transcript = FileTranscript(self.job.transcript)
         try:
-            self._launch(transcript)
-            settlement = self._play()
-        except EngineError as error:
-            settlement = self._void(error)
+            try:
+                self._launch(transcript)
+                settlement = self._play()
+            except EngineError as error:
+                settlement = self._void(error)
+            # An engine that hangs must not be asked anything more.
+            sound = settlement.outcome != "void" and settlement.reason != "time"
+            usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
         finally:
             if transcript is not None:
                 self._detach(transcript)
-        # An engine that hangs must not be asked anything more.
-        sound = settlement.outcome != "void" and settlement.reason != "time"
-        usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 

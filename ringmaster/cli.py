@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -17,8 +18,10 @@ import ringmaster
 from ringmaster.errors import ControlFileError, RingmasterError, StoreUnwritable, UsageError
 
 if TYPE_CHECKING:
+    from ringmaster.control.changes import Comparison
     from ringmaster.event import Event
     from ringmaster.execution.executor import Executor
+    from ringmaster.storage.store import Store
 
 DONE, REPORTED, USAGE, INTERRUPTED, INTERNAL = range(5)
 
@@ -42,7 +45,7 @@ def _parser() -> _Parser:
     parser = _Parser(
         prog="ringmaster",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, check, reset, stop",
+        epilog="actions: run (default), show, report, export, check, diff, reset, stop",
     )
     parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
     parser.add_argument(
@@ -60,7 +63,16 @@ def _parser() -> _Parser:
     parser.add_argument(
         "--log-gtp", action="store_true", help="write a transcript of each game's protocol traffic"
     )
-    parser.add_argument("--json", action="store_true", help="print data (show, check)")
+    parser.add_argument("--json", action="store_true", help="print data (show, check, diff)")
+    exports = parser.add_argument_group("export")
+    # the formats are not imported before one is asked for
+    exports.add_argument(
+        "--format", metavar="FORMAT", help="csv (default), jsonl, parquet, pgn or sgf"
+    )
+    exports.add_argument(
+        "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
+    )
+    exports.add_argument("--void", action="store_true", help="export void games, too")
     parser.add_argument(
         "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
     )
@@ -74,8 +86,12 @@ def run(argv: Sequence[str]) -> int:
             arguments = _parser().parse_intermixed_args(argv)
         except SystemExit:  # --help, --version
             return DONE
-        if arguments.json and arguments.action not in ("show", "check"):
-            raise UsageError("--json goes with show and check")
+        if arguments.json and arguments.action not in ("show", "check", "diff"):
+            raise UsageError("--json goes with show, check and diff")
+        if arguments.action != "export":
+            for name in ("format", "output", "void"):
+                if getattr(arguments, name):
+                    raise UsageError(f"--{name} goes with export")
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
         return action(arguments)
     except UsageError as error:
@@ -118,6 +134,12 @@ def _say(text: str) -> None:
         raise
     except OSError as error:
         raise StoreUnwritable(f"cannot write the output: {error.strerror}") from error
+
+
+def _say_data(data: dict[str, Any]) -> None:
+    import json
+
+    _say(json.dumps(data, indent=2) + "\n")
 
 
 def _load(arguments: argparse.Namespace) -> Event:
@@ -165,55 +187,128 @@ def _run(arguments: argparse.Namespace) -> int:
     return status
 
 
-def _with_results(arguments: argparse.Namespace) -> tuple[Event, dict[str, Any]]:
-    """Load an event with its results so far; returns it and its summary."""
-    from ringmaster.storage.lock import is_locked
+@contextmanager
+def _compared(arguments: argparse.Namespace) -> Iterator[tuple[Event, Store | None, Comparison]]:
+    """Load an event, open its store for reading if there is one, and compare
+    the control file with the one of the last run."""
     from ringmaster.storage.sqlite_store import SqliteStore
 
     event = _load(arguments)
     if not event.paths.status.exists():
-        return event, event.summary(None, 0)
+        yield event, None, event.compare(None)
+        return
     store = SqliteStore.open_readonly(event.paths.status)
     try:
-        event.check_changes(store)
-        outstanding = event.restore(store)
-        # games that were given out are in progress only while a run is alive
-        in_progress = len(outstanding) if is_locked(event.paths.log) else 0
-        return event, event.summary(store, in_progress)
+        yield event, store, event.compare(store)
     finally:
         store.close()
 
 
+def _tell_changes(comparison: Comparison) -> None:
+    from ringmaster.control.changes import MOST
+
+    for text in comparison.texts(MOST):
+        print(f"changed since the last run: {text}", file=sys.stderr)
+
+
+def _summary(event: Event, store: Store | None) -> dict[str, Any]:
+    """Give an event its results so far; returns its summary."""
+    from ringmaster.storage.lock import is_locked
+
+    if store is None:
+        return event.summary(None, 0)
+    outstanding = event.restore(store)
+    # games that were given out are in progress only while a run is alive
+    return event.summary(store, len(outstanding) if is_locked(event.paths.log) else 0)
+
+
 def _show(arguments: argparse.Namespace) -> int:
-    event, summary = _with_results(arguments)
+    with _compared(arguments) as (event, store, comparison):
+        changes = comparison.as_data()
+        failure = event.changes_failure(comparison)
+        if not arguments.json:
+            _tell_changes(comparison)
+        if failure is not None:
+            if arguments.json:
+                known = {"competition": event.code, "changes": changes}
+                _say_data({**known, "errors": str(failure).splitlines()})
+            raise failure
+        summary = _summary(event, store)
     for warning in event.warnings():
         print(warning, file=sys.stderr)
     if arguments.json:
-        import json
-
-        _say(json.dumps(summary, indent=2) + "\n")
+        _say_data({**summary, "changes": changes})
     else:
         _say(event.report_text())
     return DONE
 
 
 def _report(arguments: argparse.Namespace) -> int:
-    event, _ = _with_results(arguments)
+    with _compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        _summary(event, store)
     event.write_report()
+    return DONE
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    import time
+
+    with _compared(arguments) as (event, _, comparison):
+        failure = event.changes_failure(comparison)
+    status = DONE if failure is None else REPORTED
+    if arguments.json:
+        _say_data(
+            {
+                "competition": event.code,
+                "run": comparison.run,
+                "changes": comparison.as_data(),
+                "notes": list(comparison.notes),
+            }
+        )
+        return status
+    if comparison.run is None:
+        _say(f"{event.code} has not been run yet\n")
+        return status
+    date = time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.started))
+    run = f"run {comparison.run}, {date}"
+    lines = list(comparison.texts())
+    if not comparison.changes:
+        lines.insert(0, f"no changes since the last run ({run})")
+    else:
+        played = "" if comparison.played else "; nothing has been played, everything may be changed"
+        lines.insert(0, f"changed since the last run ({run}{played}):")
+    if failure is not None:
+        lines += [f"refused, {event.code} cannot go on with:", str(failure)]
+    _say("\n".join(lines) + "\n")
+    return status
+
+
+def _export(arguments: argparse.Namespace) -> int:
+    from ringmaster.export import FORMATS, export_results, format_of
+    from ringmaster.results import load
+
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    format = arguments.format or format_of(output)
+    if format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}")
+    results = load(arguments.control_file)
+    for line in export_results(results, format, output, void=arguments.void):
+        _complain(line)
     return DONE
 
 
 def _check(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         return _check_players(arguments)[0]
-    import json
-
     answer: dict[str, Any]
     try:
         status, answer = _check_players(arguments)
     except RingmasterError as error:
         status, answer = REPORTED, {"ok": False, "errors": str(error).splitlines()}
-    _say(json.dumps(answer, indent=2) + "\n")
+    _say_data(answer)
     return status
 
 
@@ -222,7 +317,8 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     from ringmaster.reporting.text import sanitise
     from ringmaster.ringmaster import check_players
 
-    event = _load(arguments)
+    with _compared(arguments) as (event, _, comparison):
+        refused = event.changes_failure(comparison)
     event.prepare()
     warnings = event.warnings()
     executor = _executor(arguments.parallel)
@@ -236,11 +332,13 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     names = {result.code: result.name for result in results}
     failure = event.check_failure(results)
     if not arguments.json:
+        _tell_changes(comparison)
         noise = [f"{r.code}: {sanitise(line)}" for r in results for line in r.stderr]
         for line in [*warnings, *dict.fromkeys(noise)]:
             print(line, file=sys.stderr)
-        if failure is not None:
-            print(failure, file=sys.stderr)
+        for error in (refused, failure):
+            if error is not None:
+                print(error, file=sys.stderr)
         for code, name in names.items():
             if not problems[code] and not arguments.quiet:
                 _say(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else "") + "\n")
@@ -248,8 +346,16 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         {"code": code, "name": names[code], "problems": list(found)}
         for code, found in problems.items()
     ]
-    answer = {"ok": failure is None, "players": players, "warnings": warnings}
-    return DONE if failure is None else REPORTED, answer
+    ok = failure is None and refused is None
+    answer = {
+        "ok": ok,
+        "players": players,
+        "warnings": warnings,
+        "changes": comparison.as_data(),
+    }
+    if refused is not None:
+        answer["errors"] = str(refused).splitlines()
+    return DONE if ok else REPORTED, answer
 
 
 def _reset(arguments: argparse.Namespace) -> int:
@@ -283,7 +389,9 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "show": _show,
     "report": _report,
+    "export": _export,
     "check": _check,
+    "diff": _diff,
     "reset": _reset,
     "stop": _stop,
 }

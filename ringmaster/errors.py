@@ -49,17 +49,25 @@ class SettingError(ControlFileError):
     path     keys from the top level, e.g. ("players", "sf", "options", "Hash")
     message  what is wrong
     expected what would be right ("" when the message says it)
+    details  further lines, to be shown below the place in the file
     """
 
-    def __init__(self, path: tuple[str | int, ...], message: str, expected: str = "") -> None:
+    def __init__(
+        self,
+        path: tuple[str | int, ...],
+        message: str,
+        expected: str = "",
+        details: Iterable[str] = (),
+    ) -> None:
         self.path = path
         self.message = message
         self.expected = expected
+        self.details = tuple(details)
         super().__init__(message + (f"; expected {expected}" if expected else ""))
 
     def under(self, *prefix: str | int) -> SettingError:
         """Return the same error with `prefix` put before its path."""
-        return SettingError((*prefix, *self.path), self.message, self.expected)
+        return SettingError((*prefix, *self.path), self.message, self.expected, self.details)
 
 
 class SettingErrors(ControlFileError):

@@ -12,7 +12,14 @@ from typing import Any
 
 from ringmaster.competitions import KINDS, competition_class, type_names
 from ringmaster.competitions.competition import Competition
-from ringmaster.control.changes import SettingChange, canonical_settings, find_changes
+from ringmaster.control.changes import (
+    Comparison,
+    allow_all,
+    canonical_settings,
+    find_changes,
+    other_type,
+)
+from ringmaster.control.function_changes import without_source
 from ringmaster.control.loader import Loaded, load
 from ringmaster.errors import ControlFileError, SettingError, SettingErrors, StoreUnwritable
 from ringmaster.model.results import CheckResult
@@ -62,6 +69,13 @@ class Event:
         self.loaded: Loaded = load(
             path, _table_of, type_names(), kinds=KINDS, elsewhere=_Elsewhere()
         )
+        #: The interpreted settings as JSON data, `competition_type` included;
+        #: made before a function of the file is called, which may change what
+        #: it uses.
+        self.settings: dict[str, Any] = {
+            "competition_type": self.loaded.competition_type,
+            **canonical_settings(self.loaded.table, self.loaded.values),
+        }
         self.paths = OutputPaths(path)
         self.competition: Competition = self._make_competition()
 
@@ -69,14 +83,6 @@ class Event:
     def code(self) -> str:
         """The competition code."""
         return self.loaded.code
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The interpreted settings as JSON data, `competition_type` included."""
-        return {
-            "competition_type": self.competition.type_name,
-            **canonical_settings(self.competition.table, self.loaded.values),
-        }
 
     def _make_competition(self) -> Competition:
         found = competition_class(self.loaded.competition_type)
@@ -100,44 +106,49 @@ class Event:
         rendered = [str(warning) for warning in self.loaded.warnings]
         return rendered + [f"warning: {line}" for line in self.competition.warnings()]
 
-    def changes(self, store: Store) -> list[SettingChange]:
+    def compare(self, store: Store | None) -> Comparison:
         """Return what has been changed in the control file since the last run."""
-        last = store.last_run()
-        if last is None:
-            return []
+        last = None if store is None else store.last_run()
+        if store is None or last is None:
+            return Comparison()
+        completed, void = store.counts()
+        played = completed + void > 0
         was = last.settings.get("competition_type")
-        if was not in (None, self.competition.type_name) and any(store.counts()):
-            raise self.loaded.error(
-                [
-                    SettingError(
-                        ("competition_type",),
-                        f"this was a {was} event in its last run",
-                        f"{was!r}, another name for the file, or `reset` to begin anew",
-                    )
-                ]
+        if was not in (None, self.competition.type_name):
+            changes = [other_type(was, self.competition.type_name)]
+        else:
+            changes = find_changes(
+                self.competition.table, last.settings, self.settings, self.loaded.path_text
             )
-        return find_changes(
-            self.competition.table, last.settings, self.settings, self.loaded.namespace
+        notes = []
+        if last.source_hash != self.loaded.source_hash:
+            notes = [
+                f"function {name} cannot be compared with the last run: it has no source"
+                for name in dict.fromkeys(without_source(self.settings))
+            ]
+        return Comparison(
+            run=last.number,
+            started=last.started,
+            completed=completed,
+            played=played,
+            changes=tuple(changes) if played else allow_all(changes),
+            notes=tuple(notes),
         )
 
-    def check_changes(self, store: Store) -> list[SettingChange]:
-        """Return the changes that are allowed.  Raises ControlFileError for the
-        ones that would take the meaning from the results so far."""
-        changes = self.changes(store)
-        if not any(store.counts()):
-            # nothing has been played: everything may still be changed
-            return changes
-        refused = [change for change in changes if not change.allowed]
-        if refused:
-            raise self.loaded.error(
-                SettingError(
-                    change.path,
-                    f"{change} since the last run: the results so far would lose their meaning",
-                    "the old value, or `reset` to begin anew",
-                )
-                for change in refused
-            )
-        return changes
+    def check_changes(self, store: Store) -> Comparison:
+        """Return the changes since the last run.  Raises ControlFileError when
+        some of them would take the meaning from the results so far."""
+        comparison = self.compare(store)
+        failure = self.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        return comparison
+
+    def changes_failure(self, comparison: Comparison) -> ControlFileError | None:
+        """Return the refused changes as errors of the control file, if there
+        are any."""
+        refused = comparison.refused
+        return self.loaded.error(change.error() for change in refused) if refused else None
 
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
         """Return what startup checks found as errors of the control file, each
@@ -151,25 +162,25 @@ class Event:
 
     def _check_error(self, code: str, problem: str) -> SettingError:
         """Return a player's problem with the setting that it is most likely about."""
-        message = f"player {code!r}: {problem}"
+        message = f"player {code!r}: {' | '.join(problem.splitlines()).replace(': | ', ': ')}"
+        place = self.competition.place_of(code)
         option = _OPTION.search(problem)
         if option is None:
-            return SettingError(("players", code), message)
+            return SettingError(place, message)
         for i, parameter in enumerate(self.loaded.values.get("parameters", ())):
             if option[1] in (parameter.option, parameter.code):
                 # the commonest slip in a tune
-                forgotten = "takes an integer" in problem and not parameter.integer
+                whole = getattr(parameter, "integer", True)
+                forgotten = "takes an integer" in problem and not whole
                 expected = "integer=True in its Parameter" if forgotten else ""
                 return SettingError(("parameters", i), message, expected)
-        return SettingError(("players", code, "options", option[1]), message)
+        return SettingError((*place, "options", option[1]) if len(place) > 1 else place, message)
 
     def starts_anew(self, store: Store) -> bool:
         """Whether the store is of other settings and has no result: then what
         it has, games given out under those settings, means nothing now."""
-        last = store.last_run()
-        if last is None or any(store.counts()):
-            return False
-        return last.settings != self.settings
+        comparison = self.compare(store)
+        return not comparison.played and bool(comparison.changes)
 
     def restore(self, store: Store) -> list[Issue]:
         """Bring the competition to where the store is; returns the games that

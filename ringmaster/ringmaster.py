@@ -20,6 +20,7 @@ import msgspec
 
 import ringmaster
 from ringmaster.competitions.competition import Verdict
+from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
@@ -214,7 +215,7 @@ class Ringmaster:
         event = self._event
         if self._store is None:
             self._store = SqliteStore.open(event.paths.status)
-            self._changes = []
+            self._changes = Comparison()
         if self._anew:
             # before the new settings are stored: a kill in between changes nothing
             with self._store.transaction() as transaction:
@@ -235,9 +236,11 @@ class Ringmaster:
             )
         )
         self._journal.log(f"run {number} started (ringmaster {ringmaster.__version__})")
-        for change in self._changes:
-            self._journal.log(f"changed since the last run: {change}")
-            self._display.message(f"changed since the last run: {change}")
+        for text in self._changes.texts(MOST):
+            self._display.message(f"changed since the last run: {text}")
+        for text in self._changes.texts():
+            for line in text.splitlines():
+                self._journal.log(f"changed since the last run: {line}")
         self._play_began = time.monotonic()
         reason = "error"
         try:

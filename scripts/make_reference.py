@@ -1,4 +1,4 @@
-"""Makes docs/reference/*.rst from the settings tables.
+"""Makes docs/reference/* from the settings tables.
 
 `python scripts/make_reference.py` writes the pages; with `--check` it fails if
 they are out of date.
@@ -10,19 +10,21 @@ import sys
 from pathlib import Path
 
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.control.reference import reference_rst
+from ringmaster.control.reference import changes_rst, reference_rst
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 
 
 def pages() -> dict[str, str]:
     """Return the text of every page by file name."""
-    made = {}
+    tables = {}
     for name in type_names():
         found = competition_class(name)
         assert found is not None
-        made[f"{name}.rst"] = reference_rst(name, found.table)
-    return made
+        tables[name] = found.table
+    made = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
+    # included by docs/changing.rst
+    return {**made, "changes.txt": changes_rst(tables)}
 
 
 def main() -> int:

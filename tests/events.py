@@ -47,6 +47,52 @@ matchups = [Matchup("a", "b"), Matchup("b", "c"), Matchup("a", "c", id="ac")]
 """
 
 
+_CANDIDATES = """
+game = "chess"
+def duel(strength):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                   "--pid-file", {log!r}], options={{"Strength": strength}}, nodes=1)
+players = {{"opponent": duel(500)}}
+opponent = "opponent"
+candidate_colour = "alternating"
+openings = Openings("book.epd")
+def make_candidate(strength):
+    return duel(strength)
+"""
+
+MC_TUNER = (
+    """
+competition_type = "mc_tuner"
+"""
+    + _CANDIDATES
+    + """
+parameters = [Parameter("strength", scale=LINEAR(300, 700, integer=True), split=6)]
+exploration_coefficient = 0.45
+initial_visits = 4
+initial_wins = 2
+max_depth = 3
+number_of_games = {games}
+log_tree_to_history_period = 20
+"""
+)
+
+CE_TUNER = (
+    """
+competition_type = "ce_tuner"
+"""
+    + _CANDIDATES
+    + """
+parameters = [Parameter("strength", initial_mean=450, initial_variance=2500,
+                        transform=lambda f: min(1000, max(0, round(f))))]
+number_of_generations = {games} // 50
+samples_per_generation = 10
+batch_size = 5
+elite_proportion = 0.3
+step_size = 0.7
+"""
+)
+
+
 @cache
 def book() -> str:
     """Return 300 start positions that the engine can play from."""

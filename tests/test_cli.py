@@ -107,6 +107,7 @@ def test_show_json_has_the_keys_of_its_type(
             }
         ],
         "runs": 0,
+        "changes": [],
     }
     assert outputs(folder) == set()
 
@@ -252,7 +253,8 @@ def test_changed_seed_is_refused_after_the_first_game(
     assert run([str(control)]) == 1
     message = capfd.readouterr().err
     assert "event.ctl:9:" in message
-    assert "seed 0 -> 3" in message
+    assert "seed: 0 → 3 since the last run: the results so far would" in message
+    assert "expected 0, or `reset`" in message
     assert "reset" in message
     assert run([str(control), "reset"]) == 0
     assert run([str(control), "-q"]) == 0
@@ -373,7 +375,9 @@ def test_change_is_told_before_the_first_game(folder: Path) -> None:
     assert run([str(control), "-q", "-g", "2"]) == 0
     control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
     done = ringmaster(control)
-    assert "changed since the last run: players['a'].nodes 1 -> 2" in done.stdout
+    assert (
+        "changed since the last run: players['a'].nodes 1 → 2, applies from game 3" in done.stdout
+    )
     assert "changed since the last run" in control.with_suffix(".log").read_text()
 
 
@@ -517,3 +521,173 @@ def test_ctrl_x_ends_a_run_after_its_games_in_progress(tmp_path: Path) -> None:
     assert "stopped by Ctrl-X" in control.with_suffix(".log").read_text()
     assert shown(control)["games"]["in_progress"] == 0
     assert living_engines(control) == []
+
+
+def told(capsys: pytest.CaptureFixture[str], control: Path, *arguments: str) -> tuple[int, str]:
+    """Run an action in this process; returns its status and all that it printed."""
+    capsys.readouterr()
+    status = run([str(control), *arguments])
+    captured = capsys.readouterr()
+    return status, captured.out + captured.err
+
+
+def test_diff_of_an_event_that_was_not_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert told(capsys, control, "diff") == (0, "event has not been run yet\n")
+    status, data = told(capsys, control, "diff", "--json")
+    assert (status, json.loads(data)) == (
+        0,
+        {"competition": "event", "run": None, "changes": [], "notes": []},
+    )
+    assert outputs(folder) == set()
+
+
+def test_diff_tells_all_changes_without_a_run(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2"]) == 0
+    status, text = told(capsys, control, "diff")
+    assert status == 0
+    assert re.fullmatch(
+        r"no changes since the last run \(run 1, \d{4}-\d\d-\d\d \d\d:\d\d\)\n", text
+    )
+    edited = GOOD.replace("nodes=1", "nodes=2", 1) + 'description = "new"\n'
+    control.write_text(edited)
+    status, text = told(capsys, control, "diff")
+    assert status == 0
+    assert text.splitlines()[1:] == [
+        "description None → 'new', applies at once",
+        "players['a'].nodes 1 → 2, applies from game 3",
+    ]
+    control.write_text(edited + "seed = 3\n")
+    status, text = told(capsys, control, "diff")
+    assert status == 1
+    assert "players['a'].nodes 1 → 2" in text
+    assert "event.ctl:10:8: error: seed: 0 → 3 since the last run: the results so far" in text
+    assert "expected 0, or `reset` to begin anew\n   10 | seed = 3\n" in text
+    status, text = told(capsys, control, "diff", "--json")
+    assert status == 1
+    assert [(c["setting"], c["allowed"], c["applies"]) for c in json.loads(text)["changes"]] == [
+        ("seed", False, None),
+        ("description", True, "at once"),
+        ("players['a'].nodes", True, "from game 3"),
+    ]
+
+
+def test_show_and_check_tell_of_changes_too(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2"]) == 0
+    control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
+    change = "changed since the last run: players['a'].nodes 1 → 2, applies from game 3\n"
+    for action in ("show", "check"):
+        status, text = told(capsys, control, action)
+        assert (status, change in text) == (0, True)
+        status, text = told(capsys, control, action, "--json")
+        assert (status, json.loads(text)["changes"][0]["before"]) == (0, 1)
+    control.write_text(control.read_text() + "seed = 3\n")
+    for action in ("show", "check", "run"):
+        status, text = told(capsys, control, action)
+        assert status == 1
+        assert "seed: 0 → 3" in text
+    for action in ("show", "check"):
+        assert change in told(capsys, control, action)[1]
+        capsys.readouterr()
+        assert run([str(control), action, "--json"]) == 1
+        data = json.loads(capsys.readouterr().out)
+        assert [c["allowed"] for c in data["changes"]] == [False, True]
+        assert any("seed: 0 → 3" in line for line in data["errors"])
+
+
+def test_diff_looks_on_while_a_run_goes_on(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, 100_000)
+    process = start(control, "-q")
+    try:
+        _wait_for_games(control)
+        control.write_text(control.read_text() + "move_limit = 300\n")
+        done = ringmaster(control, "diff")
+        assert done.returncode == 0, done.stderr
+        assert "move_limit 1000 → 300, applies from game" in done.stdout
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_other_competition_type_is_a_refused_change_of_its_own(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "1"]) == 0
+    write_event(folder, SPSA, 10)
+    status, text = told(capsys, control, "diff")
+    assert status == 1
+    assert "competition_type: 'playoff' → 'spsa' since the last run: this was a playoff" in text
+    assert text.count("error:") == 1
+
+
+CONSTANT = """
+STRENGTH = 5
+def engine(strength):  # of an engine
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option"], nodes=1,
+                  options={{"Strength": strength * STRENGTH, "Width": 7}})
+def make_candidate(Strength, Width):
+    return engine(Strength)
+"""
+
+
+def test_changed_constant_of_make_candidate_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = CONSTANT.replace("* STRENGTH", "// STRENGTH").format(
+        python=sys.executable, engine=str(ENGINE)
+    )
+    control = write_event(tmp_path, SPSA, 20)
+    text = control.read_text() + source
+    control.write_text(text)
+    assert run([str(control), "-q", "-g", "4"]) == 0
+    control.write_text(text.replace("# of an engine", "# of another").replace("(  )", "()"))
+    assert "no changes" in told(capsys, control, "diff")[1]
+    control.write_text(text.replace("STRENGTH = 5", "STRENGTH = 4").replace("7}", "8}"))
+    status, said = told(capsys, control, "diff")
+    assert status == 0
+    assert "make_candidate: STRENGTH 5 → 4, applies from game 5\n" in said
+    assert "make_candidate: the code of engine has been changed, applies from game 5\n    -" in said
+    done = ringmaster(control, "-g", "2")
+    assert "changed since the last run: make_candidate: STRENGTH 5 → 4" in done.stdout
+    assert "no changes" in told(capsys, control, "diff")[1]
+
+
+def test_everything_may_be_changed_until_something_was_played(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from ringmaster.event import Event
+    from ringmaster.storage.sqlite_store import SqliteStore
+    from ringmaster.storage.store import Run
+
+    control = folder / "event.ctl"
+    event = Event(control)
+    store = SqliteStore.open(event.paths.status)
+    store.begin_run(Run(0, 0.0, "0", event.loaded.source, "0", event.settings))
+    store.close()
+    control.write_text(GOOD + "seed = 3\n")
+    status, text = told(capsys, control, "diff")
+    assert status == 0
+    assert "nothing has been played, everything may be changed):\nseed 0 → 3, applies from" in text
+
+
+def test_error_of_python_2_names_line_and_remedy(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(GOOD + "print 'ready'\n")
+    assert run([str(control), "check"]) == 1
+    assert capfd.readouterr().err == (
+        f"{control}:9:1: error: SyntaxError: Missing parentheses in call to 'print'. Did you mean "
+        "print(...)?; expected print('ready') (the print statement is Python 2)\n"
+        "    9 | print 'ready'\n"
+        "      | ^^^^^\n"
+    )

@@ -16,6 +16,9 @@ from tests.real.engines import PLACES, engine
 FOLDER = Path(__file__).parent.parent / "controlfiles"
 FILES = sorted(FOLDER.glob("*.ctl"))
 NEEDS = {
+    "allplayall_gnugo.ctl": ["gnugo"],
+    "ce_tuner_gnugo.ctl": ["gnugo"],
+    "mc_tuner_gnugo.ctl": ["gnugo"],
     "playoff_chess.ctl": ["stockfish", "glaurung"],
     "playoff_gnugo.ctl": ["gnugo"],
     "spsa_glaurung.ctl": ["glaurung"],

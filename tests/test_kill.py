@@ -15,7 +15,9 @@ import psutil
 import pytest
 
 from tests.events import (
+    CE_TUNER,
     ENGINE,
+    MC_TUNER,
     PLAYOFF,
     SPSA,
     living_engines,
@@ -73,7 +75,16 @@ def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
         return True
 
 
-@pytest.mark.parametrize("source", [SPSA, PLAYOFF], ids=["spsa", "playoff"])
+SOURCES = {"spsa": SPSA, "playoff": PLAYOFF, "mc_tuner": MC_TUNER, "ce_tuner": CE_TUNER}
+
+
+def snapshots(control: Path) -> list[Any]:
+    """Return the lines of the tree log, none without one."""
+    path = control.with_suffix(".tree.jsonl")
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.mark.parametrize("source", list(SOURCES.values()), ids=list(SOURCES))
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_killed_event_ends_as_an_uninterrupted_one(
     tmp_path: Path, source: str, parallel: int
@@ -104,7 +115,10 @@ def test_killed_event_ends_as_an_uninterrupted_one(
     assert sorted(games_told) == sorted(f"game {id}" for id in ids)
     records = {path.stem for path in control.with_suffix(".games").iterdir()}
     assert records == set(ids)
+    periods = range(20, len(ids) + 1, 20) if source is MC_TUNER else ()
+    assert [snapshot["games"] for snapshot in snapshots(control)] == list(periods)
     if parallel == 1:
+        assert snapshots(control) == snapshots(whole)
         assert results(control) == results(whole)
         assert state(control) == state(whole)
 

@@ -18,7 +18,8 @@ LAYERS = [
     {"competitions"},
     {"control", "storage", "execution", "reporting"},
     {"event"},
-    {"ringmaster"},
+    {"results"},
+    {"ringmaster", "export"},
     {"cli"},
     {"__main__"},
 ]
@@ -63,7 +64,8 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 def test_module_imports_only_what_lies_below_it(path: Path) -> None:
     own = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     if own == "__init__":
-        assert imports(path) == set()
+        # `load`, inside a function, so that the command starts fast: tests/test_results.py
+        assert imports(path) == {"results"}
         return
     for other in imports(path) - {own}:
         assert other in LEVEL, f"{other} has no layer"

@@ -8,6 +8,7 @@ from ringmaster.competitions.competition import Competition
 
 #: Where each `competition_type` lives; imported when it is asked for.
 _TYPES = {
+    "allplayall": ("ringmaster.competitions.allplayall", "AllPlayAll"),
     "ce_tuner": ("ringmaster.competitions.ce_tuner", "CeTuner"),
     "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
@@ -18,6 +19,7 @@ _TYPES = {
 #: What control files may call, whatever their type: a helper function that is
 #: shared between files may mention what only another type understands.
 KINDS = (
+    "Competitor",
     "EXPLICIT",
     "LINEAR",
     "LOG",

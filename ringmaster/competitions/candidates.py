@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -52,15 +53,24 @@ PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
     ),
 )
 
+#: Game settings without which win rates cannot be compared.
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style")
+
 #: Settings of every tuning event with candidates and an opponent, beside its parameters.
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
-    *GAME_SETTINGS,
-    Setting("opponent", Identifier(), "Code of the player that the candidates play against."),
+    *(replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS),
+    Setting(
+        "opponent",
+        Identifier(),
+        "Code of the player that the candidates play against.",
+        change="refused",
+    ),
     Setting(
         "candidate_colour",
         OneOf("b", "w", "random", "alternating"),
         "The candidates' colour in every game; random and alternating go by the game's number.",
+        change="refused",
     ),
     Setting(
         "make_candidate",
@@ -78,6 +88,7 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
         Maybe(Identifier()),
         "Without make_candidate: code of the player whose options the parameters are.",
         None,
+        change="refused",
     ),
 )
 
@@ -291,11 +302,18 @@ class CandidateTuner(Competition):
 
     def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
         """Return startup checks of the opponent and of candidates."""
+        by_name = {f"candidate {self.formatted(values)}": values for values in samples}
         jobs = [
-            CheckJob(f"check-candidate-{i}", self.candidate("candidate", values), self.settings)
-            for i, values in enumerate(dict.fromkeys(samples) if _hashable(samples) else samples)
+            CheckJob(f"check-{name}", self.candidate(name, values), self.settings)
+            for name, values in by_name.items()
         ]
         return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
+
+    def place_of(self, code: str) -> SettingPath:
+        if code == self.opponent.code:
+            return ("players", code)
+        player = self.values["player"]
+        return ("make_candidate",) if player is None else ("players", player)
 
     def prepare(self) -> None:
         self.book.load()
@@ -361,10 +379,3 @@ def as_data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): as_data(v) for k, v in value.items()}
     return str(value)
-
-
-def _hashable(samples: Sequence[Values]) -> bool:
-    try:
-        return bool(set(samples))
-    except TypeError:
-        return False

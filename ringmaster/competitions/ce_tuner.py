@@ -86,6 +86,7 @@ PARAMETER = CallOf(
 
 
 def _only_more(before: Any, now: Any) -> str:
+    """It may be raised, not lowered."""
     if isinstance(before, int) and isinstance(now, int) and now < before:
         return "candidates may have played more games than that; it can only be raised"
     return ""

@@ -29,7 +29,7 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         "go",
         change="refused",
     ),
-    Setting("description", Maybe(String()), "Text for the report.", None),
+    Setting("description", Maybe(String()), "Text for the report.", None, change="report"),
     Setting("record_games", Boolean(), "Write a record of each game.", True),
     Setting("skip_player_checks", Boolean(), "Do not check the players before a run.", False),
     Setting("stderr_to_log", Boolean(), "Copy the engines' standard error to the log.", True),

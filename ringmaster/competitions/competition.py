@@ -16,7 +16,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Tick
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Setting
+from ringmaster.model.settings import Setting, SettingPath
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,33 @@ class Played:
     matchup     id of the matchup it belongs to, "" in a tune
     parameters  per player, the parameter values it played with (engine units)
     opening     where its start position came from, "" for the game's own
+    pair        number, in its matchup, of the pair of games that it belongs to
+                (one opening, both colours); None when it was not played in one
     """
 
     players: tuple[str, str]
     matchup: str = ""
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     opening: str = ""
+    pair: int | None = None
+
+
+@dataclass(frozen=True)
+class MatchupInfo:
+    """What is known of a matchup beside its games.
+
+    players          codes, in the order of the control file
+    settings         None when it is not in the control file any more
+    alternating      whether the players swap colours, None likewise
+    number_of_games  None when there is no limit, or it is not known
+    """
+
+    id: str
+    players: tuple[str, str]
+    name: str
+    settings: GameSettings | None = None
+    alternating: bool | None = None
+    number_of_games: int | None = None
 
 
 class Competition(ABC):
@@ -120,6 +141,10 @@ class Competition(ABC):
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""
 
+    def place_of(self, code: str) -> SettingPath:
+        """Return the setting that defines a player of the startup checks."""
+        return ("players", code)
+
     @abstractmethod
     def next_job(self) -> GameJob | None:
         """Decide on a job and count it as issued; None when there is nothing to
@@ -149,6 +174,10 @@ class Competition(ABC):
     def describe(self, ticket: Ticket) -> Played:
         """Say which game a ticket is of, from the ticket and the settings alone:
         also for one whose matchup is not in the control file any more."""
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        """Return every matchup that `describe` may name, in the order of reports."""
+        return []
 
     @abstractmethod
     def finished(self) -> bool:

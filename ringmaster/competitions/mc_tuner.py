@@ -396,8 +396,8 @@ class McTuner(CandidateTuner):
         if best.games:
             low, high = wilson(best.points, best.games)
             lines.append(
-                f"best: {self._full(best.path)}  won {best.points / best.games:.3f} of "
-                f"{best.games} games (95 %: {low:.3f} to {high:.3f})"
+                f"best: {self._full(best.path)}: {best.points / best.games:.1%} of {best.games} "
+                f"games (95 % interval {low:.1%} to {high:.1%})"
             )
         blocks: list[Table | Text] = [Text(tuple(lines))]
         for depth, count in enumerate(self.values["summary_spec"], 1):

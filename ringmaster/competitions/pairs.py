@@ -30,6 +30,11 @@ class Pairs(msgspec.Struct):
         """Games that have been counted, halves of open pairs included."""
         return 2 * sum(self.counts) + len(self.half)
 
+    def turned(self) -> Pairs:
+        """Return the same results as seen by the other side."""
+        half = {pair: 1 - points for pair, points in self.half.items()}
+        return Pairs(self.counts[::-1], half)
+
     def estimate(self) -> elo.EloEstimate:
         """Return the first side's Elo over the other, from complete pairs."""
         return elo.from_pairs(self.counts)

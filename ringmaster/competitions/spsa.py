@@ -20,7 +20,7 @@ from ringmaster.competitions.common import (
     result_line,
     void_rule,
 )
-from ringmaster.competitions.competition import Competition, Played, Verdict
+from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors, StoreError
@@ -40,6 +40,7 @@ from ringmaster.model.settings import (
     ListOf,
     Maybe,
     Setting,
+    SettingPath,
     String,
 )
 from ringmaster.tuners.spsa import Spsa, realised_differences
@@ -313,6 +314,10 @@ class SpsaCompetition(Competition):
             for name, values in samples.items()
         ]
 
+    def place_of(self, code: str) -> SettingPath:
+        made = self.values["make_candidate"] is not None
+        return ("make_candidate",) if made else ("players", code)
+
     def next_job(self) -> GameJob | None:
         state = self._state
         if state.next < 2 * self.tuner.iterations:
@@ -407,7 +412,16 @@ class SpsaCompetition(Competition):
             matchup=f"verify{ticket['v']}" if "v" in ticket else "",
             parameters=(self._named(first[1]), self._named(second[1])),
             opening=ticket.get("o", ""),
+            pair=ticket["g"] // 2 if "v" in ticket else None,
         )
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        sides = (f"{self.values['player']}:tuned", f"{self.values['player']}:start")
+        games = None if self._verify is None else self._verify.games
+        return [
+            MatchupInfo(f"verify{i}", sides, " v ".join(sides), self.settings, True, games)
+            for i in range(1, len(self._state.matches) + 1)
+        ]
 
     def _count(self, ticket: Ticket) -> None:
         """Learn from a ticket which games have been given out; idempotent."""

@@ -1,48 +1,135 @@
-"""What has been changed in a control file since the last run."""
+"""What has been changed in a control file since the last run, and whether the
+results so far keep their meaning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ringmaster.control.paths import path_text
-from ringmaster.model.settings import REQUIRED, Setting, SettingPath, canonical, shown
+from ringmaster.control.function_changes import function_changes, is_function
+from ringmaster.control.values import ABSENT, from_to, has_parts, same, written
+from ringmaster.errors import SettingError
+from ringmaster.model.settings import (
+    INHERITED,
+    REQUIRED,
+    CallOf,
+    Change,
+    DictOf,
+    ListOf,
+    Maybe,
+    Setting,
+    SettingPath,
+    SettingType,
+    canonical,
+)
 
-#: Changes told of one setting; a long list says no more than its beginning.
-MOST = 5
-
-_ABSENT = object()
+#: Changes that a run lists; `diff` lists them all.
+MOST = 12
 
 
 @dataclass(frozen=True)
 class SettingChange:
-    """One value that is another now, at `path`; values are JSON data.
+    """One value that is another now.
 
-    setting  the top-level setting that it is part of
-    where    its path as Python would reach it
+    path    where it stands now; the list that it was in when it is gone
+    where   the path as Python would reach it
+    what    what became of it: "0.45 → 0.3", "is new"
+    before, now  JSON data, ABSENT for what is not there
+    change  "free", "report" or "refused", as the innermost setting says that
+            it is part of
+    reason  why a rule of the competition type refuses it, else ""
+    old     what to put back, "" when it is too long to be said
+    lines   the lines of a function that differ
     """
 
-    setting: Setting
     path: SettingPath
     where: str
+    what: str
     before: Any
     now: Any
+    change: Change
+    reason: str = ""
+    old: str = ""
+    lines: tuple[str, ...] = ()
 
     @property
     def allowed(self) -> bool:
         """Whether results so far keep their meaning."""
-        return self.setting.change != "refused"
+        return self.change != "refused"
 
     def __str__(self) -> str:
-        where = self.where
-        if self.before is _ABSENT:
-            return f"{where} is new"
-        if self.now is _ABSENT:
-            return f"{where} is gone"
-        if any(isinstance(v, str) and "\n" in v for v in (self.before, self.now)):
-            return f"{where} has been changed"
-        return f"{where} {shown(self.before)} -> {shown(self.now)}"
+        return f"{self.where}{'' if self.what.startswith('[') else ' '}{self.what}"
+
+    def applies(self, game: int) -> str:
+        """Return from when on it holds, `game` being the next: "from game 812"."""
+        return {"free": f"from game {game}", "report": "at once", "refused": ""}[self.change]
+
+    def error(self) -> SettingError:
+        """Return why it is refused, with what to do."""
+        reason = self.reason or "the results so far would lose their meaning"
+        old = self.old or "what was there before"
+        return SettingError(
+            self.path,
+            f"{self.what} since the last run: {reason}",
+            f"{old}, or `reset` to begin anew",
+            self.lines,
+        )
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A control file against the settings of its last run.
+
+    run        number of that run, None when there has been none
+    completed  games that count so far
+    played     whether there is any result, void ones included
+    notes      what could not be compared
+    """
+
+    run: int | None = None
+    started: float = 0.0
+    completed: int = 0
+    played: bool = False
+    changes: tuple[SettingChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> list[SettingChange]:
+        """The changes that leave the results their meaning."""
+        return [change for change in self.changes if change.allowed]
+
+    @property
+    def refused(self) -> list[SettingChange]:
+        """The changes that do not."""
+        return [change for change in self.changes if not change.allowed]
+
+    def texts(self, most: int | None = None) -> Iterator[str]:
+        """Yield one text for each allowed change, then the notes; `most` of
+        them and how many are left.  A text has several lines for a function."""
+        found = self.allowed
+        for change in found[:most]:
+            first = f"{change}, applies {change.applies(self.completed + 1)}"
+            yield "\n".join([first, *(f"    {line}" for line in change.lines)])
+        if most is not None and len(found) > most:
+            yield f"{len(found) - most} more changes; `diff` lists them all"
+        yield from self.notes
+
+    def as_data(self) -> list[dict[str, Any]]:
+        """Return all changes as JSON data; null for what is not there."""
+        return [
+            {
+                "setting": change.where,
+                "change": change.what,
+                "before": None if change.before is ABSENT else change.before,
+                "now": None if change.now is ABSENT else change.now,
+                "allowed": change.allowed,
+                "applies": change.applies(self.completed + 1) or None,
+                "reason": change.reason or None,
+            }
+            for change in self.changes
+        ]
 
 
 def canonical_settings(table: Sequence[Setting], values: Mapping[str, Any]) -> dict[str, Any]:
@@ -54,36 +141,199 @@ def find_changes(
     table: Sequence[Setting],
     before: Mapping[str, Any],
     now: Mapping[str, Any],
-    namespace: Mapping[str, Any],
+    where: Callable[[SettingPath], str],
 ) -> list[SettingChange]:
-    """Compare the settings of two runs (as stored).  A setting that a newer
-    version added counts as having had its default.
+    """Compare the settings of two runs (as stored); refused changes come first.
+    A setting that a newer version added counts as having had its default.
 
-    namespace  the control file's names, for the way paths are written
+    where  writes a path as Python would reach it
     """
-    changes = []
+    comparison = _Tables(where)
     for setting in table:
         default = None if setting.default is REQUIRED else canonical(setting.default)
         old = before.get(setting.name, default)
-        found = list(_differences((setting.name,), old, now[setting.name]))
-        changes += [
-            SettingChange(setting, path, path_text(path, namespace, {}), *values)
-            for path, *values in found[:MOST]
-        ]
-    return changes
+        comparison.setting(setting, (setting.name,), old, now[setting.name], "free")
+    return sorted(comparison.found, key=lambda change: change.allowed)
 
 
-def _differences(path: SettingPath, old: Any, new: Any) -> Iterator[tuple[SettingPath, Any, Any]]:
-    """Yield (path, before, now) of the innermost values that differ."""
-    if old == new:
-        return
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in [*old, *(k for k in new if k not in old)]:
-            yield from _differences((*path, key), old.get(key, _ABSENT), new.get(key, _ABSENT))
-    elif isinstance(old, list) and isinstance(new, list):
-        for i in range(max(len(old), len(new))):
-            one = old[i] if i < len(old) else _ABSENT
-            other = new[i] if i < len(new) else _ABSENT
-            yield from _differences((*path, i), one, other)
-    else:
-        yield path, old, new
+def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
+    """Return changes as they are judged while nothing has been played."""
+    return tuple(
+        c if c.allowed else dataclasses.replace(c, change="free", reason="") for c in changes
+    )
+
+
+def other_type(was: str, now: str) -> SettingChange:
+    """Return the change from one competition type to another."""
+    return SettingChange(
+        ("competition_type",),
+        "competition_type",
+        f"{was!r} → {now!r}",
+        was,
+        now,
+        "refused",
+        f"this was a {was} event in its last run",
+        f"{was!r} or another name for the file",
+    )
+
+
+class _Tables:
+    """One comparison; what differs is gathered in `found`."""
+
+    def __init__(self, where: Callable[[SettingPath], str]) -> None:
+        self._where = where
+        self.found: list[SettingChange] = []
+
+    def setting(
+        self, setting: Setting, path: SettingPath, old: Any, new: Any, outer: Change
+    ) -> None:
+        """Compare a setting or argument; `outer` is how a change is judged of
+        which the setting itself says nothing."""
+        if same(old, new):
+            return
+        known = len(self.found)
+        self._value(setting.type, path, old, new, setting.change or outer)
+        if setting.rule is None or len(self.found) == known:
+            return
+        reason = _judged(setting.rule, old, new)
+        if reason:
+            del self.found[known:]
+            self._add(path, from_to(old, new), old, new, "refused", reason)
+
+    def _add(
+        self, path: SettingPath, what: str, old: Any, new: Any, change: Change, reason: str = ""
+    ) -> None:
+        text = written(old)
+        back = "" if text.endswith("…") or old is ABSENT else text
+        self.found.append(
+            SettingChange(path, self._where(path), what, old, new, change, reason, back)
+        )
+
+    def _value(
+        self, type_: SettingType | None, path: SettingPath, old: Any, new: Any, change: Change
+    ) -> None:
+        while isinstance(type_, Maybe):
+            type_ = type_.inner
+        if same(old, new):
+            return
+        if is_function(old) and is_function(new):
+            for part in function_changes(old, new):
+                self.found.append(
+                    SettingChange(
+                        path,
+                        self._where(path) + ":",
+                        part.what,
+                        part.before,
+                        part.now,
+                        change,
+                        lines=part.lines,
+                    )
+                )
+        elif has_parts(old, new):
+            if isinstance(type_, CallOf):
+                self._call(type_, path, old, new, change)
+            else:
+                inner = type_.inner if isinstance(type_, DictOf) else None
+                for key in [*old, *(k for k in new if k not in old)]:
+                    self._item(
+                        inner, (*path, key), old.get(key, ABSENT), new.get(key, ABSENT), change
+                    )
+        elif isinstance(old, list) and isinstance(new, list):
+            self._list(type_.inner if isinstance(type_, ListOf) else None, path, old, new, change)
+        elif any(isinstance(v, str) and "\n" in v for v in (old, new)):
+            self._add(path, "has been changed", old, new, change)
+        else:
+            self._add(path, from_to(old, new), old, new, change)
+
+    def _item(
+        self, type_: SettingType | None, path: SettingPath, old: Any, new: Any, change: Change
+    ) -> None:
+        """Compare a dictionary's item."""
+        if old is ABSENT:
+            self._add(path, f"is new: {written(new)}", old, new, change)
+        elif new is ABSENT:
+            self._add(path, "is gone", old, new, change)
+        else:
+            self._value(type_, path, old, new, change)
+
+    def _call(
+        self,
+        call: CallOf,
+        path: SettingPath,
+        old: dict[str, Any],
+        new: dict[str, Any],
+        change: Change,
+    ) -> None:
+        """Compare two built objects by the arguments of their call; what is no
+        argument (an object with other names for them) by itself."""
+        for setting in call.settings:
+            name = setting.name
+            if name not in old and name not in new:
+                continue
+            default: Any = ABSENT
+            if setting.default is not INHERITED:
+                if name not in old and setting.default is REQUIRED:
+                    continue  # the older version did not have it
+                default = None if setting.default is REQUIRED else canonical(setting.default)
+            values = (old.get(name, default), new.get(name, default))
+            self.setting(setting, (*path, name), *values, change)
+        arguments = {setting.name for setting in call.settings}
+        for key in new:
+            if key not in arguments:
+                self._item(None, (*path, key), old.get(key, ABSENT), new[key], change)
+
+    def _list(
+        self,
+        inner: SettingType | None,
+        path: SettingPath,
+        old: list[Any],
+        new: list[Any],
+        change: Change,
+    ) -> None:
+        olds, news = _by_code(old), _by_code(new)
+        if olds is None or news is None:
+            olds, news = dict(enumerate(old)), dict(enumerate(new))
+        for key, item in olds.items():
+            if key not in news:
+                self._add(path, f"{_label(key, item)} is gone", item, ABSENT, change)
+        for index, (key, item) in enumerate(news.items()):
+            if key in olds:
+                self._value(inner, (*path, index), olds[key], item, change)
+            else:
+                what = f"({key!r}) is new" if isinstance(key, str) else f"is new: {written(item)}"
+                self._add((*path, index), what, ABSENT, item, change)
+        before = [key for key in olds if key in news]
+        now = [key for key in news if key in olds]
+        if before != now:
+            self._add(
+                path, f"in another order: {written(before)} → {written(now)}", old, new, change
+            )
+
+
+def _label(key: str | int, item: Any) -> str:
+    if isinstance(key, str):
+        return repr(key)
+    return f"[{key}]" if isinstance(item, dict | list) else f"[{key}] ({written(item)})"
+
+
+def _by_code(items: list[Any]) -> dict[str | int, Any] | None:
+    """Return items by their code or id; one without an id is known by its index
+    (as a matchup is).  None when they have none, or not one each."""
+    found: dict[str | int, Any] = {}
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) or not ("code" in item or "id" in item):
+            return None
+        code = item.get("code", item.get("id"))
+        key = str(index) if code is None else str(code)
+        if key in found:
+            return None
+        found[key] = item
+    return found
+
+
+def _judged(rule: Callable[[Any, Any], str], old: Any, new: Any) -> str:
+    try:
+        return rule(None if old is ABSENT else old, None if new is ABSENT else new)
+    except (LookupError, TypeError, ValueError, AttributeError):
+        # it expects another form than an older version stored
+        return "the last run's value is of another form, and cannot be compared"

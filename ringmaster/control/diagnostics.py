@@ -34,6 +34,7 @@ class Diagnostic:
     end_column   the column after the last marked character of that line
     setting      the setting path as text, "" when there is none
     source_line  the text of that line, None to show none
+    details      further lines, shown below it
     """
 
     path: str
@@ -45,6 +46,7 @@ class Diagnostic:
     expected: str = ""
     severity: Severity = "error"
     source_line: str | None = None
+    details: tuple[str, ...] = ()
 
     def header(self) -> str:
         """Return the line that says where and what."""
@@ -56,10 +58,11 @@ class Diagnostic:
 
     def __str__(self) -> str:
         """Return the header, and the source line with a caret below it."""
-        if self.line is None or self.source_line is None:
-            return self.header()
-        shown, caret = _excerpt(self.source_line, self.column - 1, self.end_column - 1)
-        return f"{self.header()}\n{self.line:>5} | {shown}\n{'':>5} | {caret}"
+        lines = [self.header()]
+        if self.line is not None and self.source_line is not None:
+            shown, caret = _excerpt(self.source_line, self.column - 1, self.end_column - 1)
+            lines += [f"{self.line:>5} | {shown}", f"{'':>5} | {caret}"]
+        return "\n".join([*lines, *(f"{'':>8}{printable(line)}" for line in self.details)])
 
 
 class ControlFileProblems(ControlFileError):

@@ -8,6 +8,7 @@ something has to be said about one, so that a sound file never waits for lark.
 from __future__ import annotations
 
 import ast
+import dataclasses
 import os
 import types
 import warnings
@@ -17,9 +18,12 @@ from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from ringmaster.control import python2
+from ringmaster.control.beside import modules_beside
 from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
 from ringmaster.control.names import node_span, unused_names
 from ringmaster.control.paths import path_text
+from ringmaster.control.python2_syntax import syntax_remedy
 from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
@@ -27,6 +31,7 @@ from ringmaster.errors import ControlFileError, SettingError
 from ringmaster.model.settings import (
     Context,
     Setting,
+    SettingPath,
     interpret_table,
     nearest,
     shown,
@@ -83,6 +88,15 @@ class Loaded:
     def _positional(self) -> dict[str, tuple[str, ...]]:
         return {kind: call.positional for kind, call in calls_in(self.table).items()}
 
+    def path_text(self, path: SettingPath) -> str:
+        """Return a setting path as Python would reach it."""
+        return path_text(path, self.namespace, self._positional)
+
+    def warn(self, path: SettingPath, message: str, expected: str = "") -> None:
+        """Add a warning about a setting."""
+        error = SettingError(path, message, expected)
+        self.warnings.append(dataclasses.replace(self._diagnose(error), severity="warning"))
+
     def error(self, errors: Iterable[SettingError]) -> ControlFileError:
         """Return one error that shows each of `errors` at its place in the file,
         with the file's warnings after them."""
@@ -90,12 +104,21 @@ class Loaded:
         return ControlFileProblems([*found, *self.warnings])
 
     def _diagnose(self, error: SettingError) -> Diagnostic:
+        cause = error.__cause__
+        if cause is not None and not error.expected and (remedy := python2.remedy(cause)):
+            # one of the file's functions: what has to be changed is inside it
+            span = raised_at(cause, self.origin)
+            if span is not None:
+                setting = self.path_text(error.path)
+                return self.origin.diagnostic(span, error.message, remedy, setting)
         place = self.positions.find(error.path)
         span = place.value
         if place.name is not None and _names_its_key(error):
             span = place.name
-        setting = path_text(error.path, self.namespace, self._positional)
-        return self.origin.diagnostic(span, error.message, error.expected, setting)
+        setting = self.path_text(error.path)
+        return self.origin.diagnostic(
+            span, error.message, error.expected, setting, details=error.details
+        )
 
 
 def _names_its_key(error: SettingError) -> bool:
@@ -142,7 +165,8 @@ def load(
             nearest(competition_type, type_names),
             "competition_type",
         )
-    namespace = _run(program, source, (*calls_in(table), *kinds))
+    with modules_beside(tree, source.file.parent):
+        namespace = _run(program, source, (*calls_in(table), *kinds))
     names = [setting.name for setting in table]
     loaded = Loaded(
         path=source.path,
@@ -167,6 +191,9 @@ def load(
     if values is None or context.problems:
         raise loaded.error(context.problems)
     loaded.values = values
+    for name in names:
+        for path_ in python2.formatted_bytes(namespace.get(name), (name,)):
+            loaded.warn(path_, "this text has b'…' in it, which bytes become in a string", "text")
     return loaded
 
 
@@ -226,7 +253,8 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
-    return _refused(source, span, f"{type(error).__name__}: {error.msg}")
+    better, remedy = syntax_remedy(source, error)
+    return _refused(source, better or span, f"{type(error).__name__}: {error.msg}", remedy)
 
 
 def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
@@ -280,12 +308,13 @@ def _run(program: types.CodeType, source: Source, kinds: Iterable[str]) -> dict[
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # SystemExit too: the file has no say in that
-        span = _raised_at(error, source)
-        raise _refused(source, span, _described(error), _meant(error, namespace)) from error
+        span = raised_at(error, source) or Span(1, 1, 1, 2)
+        expected = " or ".join(filter(None, [python2.remedy(error), _meant(error, namespace)]))
+        raise _refused(source, span, _described(error), expected) from error
     return namespace
 
 
-def _raised_at(error: BaseException, source: Source) -> Span:
+def raised_at(error: BaseException, source: Source) -> Span | None:
     """Return the place in the control file nearest to where `error` was raised."""
     span = None
     traceback = error.__traceback__
@@ -295,7 +324,7 @@ def _raised_at(error: BaseException, source: Source) -> Span:
             span = source.instruction(code, traceback.tb_lasti)
             span = span or Span(traceback.tb_lineno or 1, 1, traceback.tb_lineno or 1, 1)
         traceback = traceback.tb_next
-    return span or Span(1, 1, 1, 2)
+    return span
 
 
 def _meant(error: BaseException, namespace: Mapping[str, Any]) -> str:

@@ -25,6 +25,10 @@ class Recorder:
     def __repr__(self) -> str:
         return self._kind
 
+    def canonical(self) -> dict[str, str]:
+        """Return the name that it is known by, for the comparison of two runs."""
+        return {"$": "name", "text": self._kind}
+
     def _position(self) -> tuple[int, int] | None:
         # The caller may be a helper module that the control file imports; then
         # the place in the control file that called the helper is the one to show.

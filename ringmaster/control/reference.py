@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ringmaster.control.tables import calls_in
-from ringmaster.model.settings import REQUIRED, CallOf, Setting
+from ringmaster.model.settings import (
+    REQUIRED,
+    CallOf,
+    Change,
+    DictOf,
+    ListOf,
+    Maybe,
+    Setting,
+    SettingType,
+)
 
 _MARKUP = re.compile(r"([\\*`|]|_(?=\W|$))")
 
@@ -46,13 +55,86 @@ def _entries(table: Sequence[Setting]) -> Iterator[str]:
         yield f"    {_capital(_escaped(setting.type.describe()))}. {_default(setting.default)}"
         yield ""
         yield f"    {setting.help}"
-        if setting.change == "refused":
-            yield ""
-            yield "    Cannot be changed between runs: the results so far would lose their meaning."
-        else:
-            yield ""
-            yield "    May be changed between runs."
         yield ""
+        yield f"    {_changing(setting)}"
+        yield ""
+
+
+def _changing(setting: Setting) -> str:
+    match setting.change:
+        case "refused":
+            return "Cannot be changed between runs: the results so far would lose their meaning."
+        case "report":
+            text = "May be changed between runs; only reports are affected."
+        case _:
+            text = "May be changed between runs."
+    return f"{text} {_rule(setting)}".rstrip()
+
+
+def _rule(setting: Setting) -> str:
+    """Return what a setting's rule says of itself."""
+    doc = setting.rule.__doc__ if setting.rule is not None else None
+    return " ".join((doc or "").split())
+
+
+def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
+    """Return reStructuredText: for each competition type, a table of which
+    settings may be changed between runs, and what that means."""
+    lines: list[str] = []
+    for type_name, table in tables.items():
+        rows: dict[str, list[str]] = {kind: [] for kind in _MEANING}
+        ruled: list[tuple[str, str]] = []
+        for name, setting in _with_arguments(table):
+            kind = setting.change or "free"
+            if setting.rule is not None:
+                ruled.append((name, _rule(setting) or "Within limits."))
+            else:
+                rows[kind].append(name)
+        cells = [(_names(names), _MEANING[kind]) for kind, names in rows.items() if names]
+        cells += [(_names([name]), text) for name, text in ruled]
+        lines += [*_heading(type_name, "~"), "", ".. list-table::", "   :widths: 60 40"]
+        lines += ["   :header-rows: 1", "", "   * - Setting", "     - A change between runs"]
+        for names, meaning in cells:
+            lines += [f"   * - {names}", f"     - {meaning}"]
+        lines.append("")
+    return "\n".join(lines)
+
+
+#: What the kinds of change mean.
+_MEANING: dict[str, str] = {
+    "free": "Applies from the next game on.",
+    "report": "Applies at once, to what is reported.",
+    "refused": "Refused: the results so far would lose their meaning.",
+}
+
+
+def _with_arguments(table: Sequence[Setting]) -> Iterator[tuple[str, Setting]]:
+    """Yield a table's settings, and those arguments that are judged otherwise
+    than the setting that they are part of: `parameters[…].format`."""
+    for setting in table:
+        yield setting.name, setting
+        yield from _judged_otherwise(setting.name, setting.type, setting.change or "free")
+
+
+def _judged_otherwise(
+    name: str, type_: SettingType, outer: Change
+) -> Iterator[tuple[str, Setting]]:
+    match type_:
+        case Maybe(inner=inner):
+            yield from _judged_otherwise(name, inner, outer)
+        case ListOf(inner=inner) | DictOf(inner=inner):
+            yield from _judged_otherwise(f"{name}[…]", inner, outer)
+        case CallOf(settings=settings):
+            for argument in settings:
+                change = argument.change or outer
+                path = f"{name}.{argument.name}"
+                if argument.rule is not None or change != outer:
+                    yield path, argument
+                yield from _judged_otherwise(path, argument.type, change)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"``{name}``" for name in names)
 
 
 def _default(value: Any) -> str:

@@ -7,12 +7,17 @@ import hashlib
 import itertools
 import linecache
 import os
+import re
 import stat
 import types
 from dataclasses import dataclass
 from pathlib import Path
 
 from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic, Severity
+
+#: The encoding that a Python 2 file may declare in its first or second line
+#: (PEP 263); control files are UTF-8 in Gomill, too.
+_CODING = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +74,12 @@ class Source:
             # What precedes the bad byte is sound, so its place is exact.
             good = cls(shown, file, error.object[: error.start].decode())
             line, column = len(good.lines), len(good.lines[-1]) + 1
+            declared = _CODING.match(data)
+            said = "" if declared is None else f" without the line that says {declared[1].decode()}"
             raise file_error(
                 shown,
                 f"byte 0x{error.object[error.start]:02x} is not valid UTF-8",
-                "a file saved as UTF-8",
+                f"a file saved as UTF-8{said}",
                 line,
                 column,
             ) from None
@@ -132,6 +139,7 @@ class Source:
         expected: str = "",
         setting: str = "",
         severity: Severity = "error",
+        details: tuple[str, ...] = (),
     ) -> Diagnostic:
         """Return a diagnostic at `span`; of several lines the first is marked."""
         line = min(max(span.line, 1), len(self.lines))
@@ -148,6 +156,7 @@ class Source:
             expected=expected,
             severity=severity,
             source_line=text,
+            details=details,
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import msgspec
 
@@ -23,6 +24,11 @@ class SpsaParameter(msgspec.Struct, frozen=True):
     r_end: float
     integer: bool = False
     option: str | None = None
+
+    def canonical(self) -> dict[str, Any]:
+        """Return it by the arguments of Parameter(…), for the comparison of two runs."""
+        named = {"minimum": "min", "maximum": "max"}
+        return {named.get(f, f): getattr(self, f) for f in self.__struct_fields__}
 
     def engine_value(self, value: float) -> int | float:
         """Return a value as an engine is given it: rounded half up if integer."""

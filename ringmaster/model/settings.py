@@ -10,20 +10,21 @@ which turns paths into positions.
 from __future__ import annotations
 
 import functools
-import inspect
+import itertools
 import math
 import os
 import re
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import GeneratorType
 from typing import Any, Final, Literal
 
-import msgspec
-
 from ringmaster.errors import SettingError
+from ringmaster.model.canonical import STANDS_FOR
+from ringmaster.model.canonical import canonical as canonical  # what `rule` is given
 
 SettingPath = tuple[str | int, ...]
 
@@ -58,6 +59,10 @@ class Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     position: tuple[int, int] | None = None
+
+    def canonical(self) -> dict[str, Any]:
+        """Return what was called with what, for the comparison of two runs."""
+        return {"$": self.kind, **{str(i): a for i, a in enumerate(self.args)}, **self.kwargs}
 
     def __repr__(self) -> str:
         parts = [repr(a) for a in self.args]
@@ -108,8 +113,9 @@ class Setting:
             so far would lose their meaning.  None: as what it is an argument of
             (at the top level: "free")
     rule    a finer judgement of a change that `change` allows: given the value
-            before and now (as `canonical` makes them), why it is refused, "" if
-            it is not
+            before and now (as `canonical` makes them, None for what was not given),
+            why it is refused, "" if it is not; its docstring is for the reference
+            documentation
     """
 
     name: str
@@ -131,6 +137,13 @@ def shown(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def text_expected(value: Any, expected: str) -> str:
+    """Return what is right where text is wanted; bytes were text in Python 2."""
+    if isinstance(value, bytes | bytearray):
+        return f"{expected}; text, not bytes: no b before the quotes, and no .encode(…)"
+    return expected
+
+
 def is_text(value: str) -> bool:
     """Whether a string can be written anywhere: no NUL, no lone surrogates."""
     try:
@@ -147,7 +160,9 @@ class String(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str):
-            return context.refuse(path, f"{shown(value)} is not a string", self.describe())
+            return context.refuse(
+                path, f"{shown(value)} is not a string", text_expected(value, self.describe())
+            )
         if not is_text(value):
             return context.refuse(path, "a string must not contain NUL or a lone surrogate")
         return value
@@ -164,7 +179,9 @@ class Identifier(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and self._ALLOWED.match(value) and set(value) != {"."}:
             return value
-        return context.refuse(path, f"{shown(value)} is not an identifier", self.describe())
+        return context.refuse(
+            path, f"{shown(value)} is not an identifier", text_expected(value, self.describe())
+        )
 
 
 class Boolean(SettingType):
@@ -250,7 +267,9 @@ class OneOf(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and value in self.choices:
             return value
-        return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
+        return context.refuse(
+            path, f"{shown(value)} is not a valid choice", text_expected(value, self.describe())
+        )
 
 
 @dataclass(frozen=True)
@@ -266,9 +285,16 @@ class Maybe(SettingType):
         return None if value is None else self.inner.interpret(value, path, context)
 
 
+#: Items of a list; a generator that gives more is taken for endless.
+MOST_ITEMS = 1_000_000
+#: What Python 2 gave as a list, and Python 3 does not.
+_NOW_ITERATORS = (KeysView, ValuesView, ItemsView, map, filter, zip, range, GeneratorType)
+
+
 @dataclass(frozen=True)
 class ListOf(SettingType):
-    """A list or tuple of `inner`; becomes a tuple."""
+    """A list or tuple of `inner`; becomes a tuple.  Anything else that is gone
+    through once in a fixed order will do, too: `players.keys()`, `map(…)`."""
 
     inner: SettingType
     minimum: int = 0
@@ -278,6 +304,17 @@ class ListOf(SettingType):
         return f"a list{some}, each item {self.inner.describe()}"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, _NOW_ITERATORS):
+            try:
+                value = list(itertools.islice(value, MOST_ITEMS + 1))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit too: the file has no say in that
+                return context.refuse(
+                    path, f"going through it raised {type(error).__name__}: {error}"
+                )
+            if len(value) > MOST_ITEMS:
+                return context.refuse(path, "it gives items without end", self.describe())
         if not isinstance(value, list | tuple):
             return context.refuse(path, f"{shown(value)} is not a list", self.describe())
         if len(value) < self.minimum:
@@ -329,7 +366,11 @@ class Scalar(SettingType):
                 return kind(value)
         if isinstance(value, str) and "\n" not in value and is_text(value):
             return value
-        return context.refuse(path, f"{shown(value)} cannot be an option's value", self.describe())
+        return context.refuse(
+            path,
+            f"{shown(value)} cannot be an option's value",
+            text_expected(value, self.describe()),
+        )
 
 
 class Words(SettingType):
@@ -347,7 +388,9 @@ class Words(SettingType):
         elif isinstance(value, list | tuple) and all(isinstance(w, str) for w in value):
             words = tuple(value)
         else:
-            return context.refuse(path, f"{shown(value)} is not a command", self.describe())
+            return context.refuse(
+                path, f"{shown(value)} is not a command", text_expected(value, self.describe())
+            )
         if not words or not words[0]:
             return context.refuse(path, "the command is empty", self.describe())
         if not all(map(is_text, words)):
@@ -364,7 +407,9 @@ class FileName(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str) or not value or not is_text(value):
-            return context.refuse(path, f"{shown(value)} is not a file name", self.describe())
+            return context.refuse(
+                path, f"{shown(value)} is not a file name", text_expected(value, self.describe())
+            )
         return os.path.normpath(context.resolve(value))
 
 
@@ -416,6 +461,7 @@ class Function(SettingType):
                 )
             return interpreted
 
+        setattr(checked, STANDS_FOR, function)
         return checked
 
 
@@ -520,29 +566,3 @@ def interpret_table(
                 given[setting.name], (*path, setting.name), context
             )
     return values if len(context.problems) == before else None
-
-
-def canonical(value: Any) -> Any:
-    """Return `value` as JSON data by which two runs' settings are compared.
-
-    A function is its source text, a struct its fields; what cannot be told
-    apart by value becomes its type's name.
-    """
-    if value is None or isinstance(value, bool | int | float | str):
-        return value
-    if isinstance(value, Mapping):
-        return {str(k): canonical(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [canonical(v) for v in value]
-    if isinstance(value, msgspec.Struct):
-        return {f: canonical(getattr(value, f)) for f in value.__struct_fields__}
-    if hasattr(value, "canonical"):
-        return canonical(value.canonical())
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: canonical(getattr(value, f.name)) for f in fields(value)}
-    if callable(value):
-        try:
-            return inspect.getsource(value).strip()
-        except (OSError, TypeError):
-            return f"<{type(value).__name__}>"
-    return f"<{type(value).__name__}>"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
 from typing import ClassVar, Literal
 
-from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.report import Cell, Progress, Report, Table, Text
 from ringmaster.reporting.rate import Estimate, format_duration, format_rate
 from ringmaster.reporting.tables import render_report, render_table
 from ringmaster.reporting.text import ELLIPSIS, cut, pad, sanitise, width
@@ -224,13 +224,16 @@ def _shorten_hint(text: str, columns: int) -> str:
 
 
 def _forms(report: Report, columns: int) -> Iterator[list[str]]:
-    """Yield a report as lines: whole; without notes; without blank lines and
-    all but the first lines of titles; without headers that repeat; and with one
-    line for each table whose rows are the sides of a match."""
+    """Yield a report as lines: whole; without notes; without blank lines, totals
+    and all but the first lines of titles; without headers that repeat; and with
+    one line for each table whose rows are the sides of a match."""
     yield render_report(report).splitlines()
     blocks = [replace(b, notes=()) if isinstance(b, Table) else b for b in report.blocks]
     yield render_report(Report(tuple(blocks))).splitlines()
-    blocks = [replace(b, title=_first_line(b)) if isinstance(b, Table) else b for b in blocks]
+    blocks = [
+        replace(b, title=_first_line(b), rows=_without_totals(b)) if isinstance(b, Table) else b
+        for b in blocks
+    ]
     yield _without_blanks(render_report(Report(tuple(blocks))).splitlines())
     yield _without_blanks(_with_headers_once(blocks))
     yield _without_blanks(_with_one_line_a_table(blocks, columns))
@@ -243,6 +246,12 @@ def _without_blanks(lines: list[str]) -> list[str]:
 def _first_line(table: Table) -> str:
     lines = render_table(Table((), (), table.title)).splitlines()
     return next((line for line in lines if line), "")
+
+
+def _without_totals(table: Table) -> tuple[tuple[Cell, ...], ...]:
+    """Return the rows without the last one if it, alone, names nothing."""
+    named = [row[:1] not in ((), ("",), (None,)) for row in table.rows]
+    return table.rows[:-1] if named and all(named[:-1]) and not named[-1] else table.rows
 
 
 def _with_headers_once(blocks: list[Table | Text]) -> list[str]:

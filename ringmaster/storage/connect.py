@@ -4,7 +4,8 @@ and of the system become ringmaster's.
 A reader must leave no trace: SQLite makes `-wal` and `-shm` files even for a
 connection that only reads, they would belong to whoever looked, and the next
 run of another user could not write them.  So a file without a `-wal` is copied
-into memory, and SQLite reads in place only where a run has left its own files.
+to a place of our own, and SQLite reads in place only where a run has left its
+own files.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
             connection.execute("BEGIN")
             version = check(connection, str(path))
             if version < len(MIGRATIONS):
-                newer = _in_memory(connection)
+                newer = _private_copy(connection)
                 connection.close()
                 connection = newer
                 migrate(connection, str(path))
@@ -161,8 +162,8 @@ def _reader(path: Path) -> sqlite3.Connection:
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """Return the data in memory: of the file alone, or of the file and a `-wal`
-    without the `-shm` that belongs to it."""
+    """Return a private copy of the data: of the file alone, or of the file and a
+    `-wal` without the `-shm` that belongs to it."""
     for _ in range(_COPIES):
         before = _signature(path)
         try:
@@ -181,23 +182,25 @@ def _copied_once(path: Path) -> sqlite3.Connection:
     wal, _ = _beside(path)
     if not _size(wal):
         with closing(_open(f"file:{quote(str(path))}?mode=ro&immutable=1")) as source:
-            return _in_memory(source)
+            return _private_copy(source)
     with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
         copy = Path(folder) / "copy"
         shutil.copyfile(path, copy)
         shutil.copyfile(wal, f"{copy}-wal")
         with closing(_open(str(copy))) as source:
-            return _in_memory(source)
+            return _private_copy(source)
 
 
-def _in_memory(source: sqlite3.Connection) -> sqlite3.Connection:
-    memory = _open(":memory:")
+def _private_copy(source: sqlite3.Connection) -> sqlite3.Connection:
+    # the empty name: in memory while it is small, then in a nameless file that
+    # goes with the connection; a million games take 260 MB
+    copy = _open("")
     try:
-        source.backup(memory)
+        source.backup(copy)
     except BaseException:
-        memory.close()
+        copy.close()
         raise
-    return memory
+    return copy
 
 
 def _open(name: str) -> sqlite3.Connection:

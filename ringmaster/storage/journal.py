@@ -20,7 +20,7 @@ from ringmaster.errors import StoreUnwritable
 #: Bytes at the end of the history in which a line is looked for.
 _TAIL = 1 << 20
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_NAME = re.compile(r"[A-Za-z0-9!$%&*+\-:;<=>?^_~][A-Za-z0-9!$%&*+\-.:;<=>?^_~]{0,199}")
+_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
 
 
 def one_line(text: str) -> str:

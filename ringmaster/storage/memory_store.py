@@ -3,6 +3,7 @@ which play thousands of games a second, and for tests."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -26,9 +27,11 @@ class MemoryStore(Store):
     `close`, or two transactions at a time, is a RuntimeError.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, now: Callable[[], float] = time.time) -> None:
+        """`now` gives seconds since the epoch."""
+        self._now = now
         self._runs: list[tuple[Run, str]] = []
-        self._results: list[tuple[str, GameResult]] = []
+        self._results: list[tuple[str, GameResult, int]] = []
         self._recorded: dict[tuple[str, int], None] = {}
         self._issues: dict[str, tuple[int, str]] = {}
         self._pending: dict[tuple[str, int], Pending] = {}
@@ -82,6 +85,13 @@ class MemoryStore(Store):
         self._check_open()
         return len(self._runs)
 
+    def all_runs(self) -> Sequence[Run]:
+        """See `Store.all_runs`."""
+        self._check_open()
+        return [
+            msgspec.structs.replace(run, settings=decode(settings)) for run, settings in self._runs
+        ]
+
     def last_run(self) -> Run | None:
         """See `Store.last_run`."""
         self._check_open()
@@ -98,8 +108,8 @@ class MemoryStore(Store):
     def results(self, after: int = 0) -> Iterator[Recorded]:
         """See `Store.results`; ends with the last result of when it began."""
         self._check_open()
-        for index, (ticket, result) in enumerate(self._results[after:], after + 1):
-            yield Recorded(index, decode(ticket), result)
+        for index, (ticket, result, finished) in enumerate(self._results[after:], after + 1):
+            yield Recorded(index, decode(ticket), result, finished)
 
     def issues(self) -> Sequence[Issue]:
         """See `Store.issues`."""
@@ -171,7 +181,7 @@ class _MemoryTransaction(Transaction):
                 return None
             text = encode(ticket)
             self._put(store._recorded, key, None)
-            store._results.append((text, result))
+            store._results.append((text, result, int(store._now())))
             self._undo.append(store._results.pop)
             self._remove(store._issues, result.game_id)
             completed, voids = before = store._counts

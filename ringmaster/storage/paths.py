@@ -87,6 +87,18 @@ class OutputPaths:
     def _folders(self) -> list[Path]:
         return [self.games, self.void, self.gtplogs]
 
+    def owns(self, path: Path) -> bool:
+        """Whether a file is the control file, an output, or in an output folder,
+        under whatever name it is reached."""
+        if os.path.lexists(path):
+            for own in (self.control, *self.existing()):
+                if own.exists() and path.exists() and own.samefile(path):
+                    return True
+        real = path.resolve()
+        folders = [folder.resolve() for folder in self._folders()]
+        files = [file.resolve() for file in (self.control, *self._files())]
+        return real in files or any(real.is_relative_to(folder) for folder in folders)
+
     def existing(self) -> list[Path]:
         """Return every output that is there, the event log last."""
         *files, log = self._files()

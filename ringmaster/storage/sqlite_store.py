@@ -43,10 +43,12 @@ class SqliteStore(Store):
         path: Path,
         connection: sqlite3.Connection,
         clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._path = path
         self._connection = connection
         self._clock = clock
+        self._now = now
         self._last_full: float | None = None
         self._full = False
         self._name_ids: dict[str, int] = {}
@@ -60,13 +62,22 @@ class SqliteStore(Store):
             raise
 
     @classmethod
-    def open(cls, path: Path, *, clock: Callable[[], float] = time.monotonic) -> SqliteStore:
+    def open(
+        cls,
+        path: Path,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        now: Callable[[], float] = time.time,
+    ) -> SqliteStore:
         """Open a status file for writing; made or brought up to date if need be.
+
+        clock  seconds from any beginning, for the period of full commits
+        now    seconds since the epoch, for `Recorded.finished`
 
         Raises StoreError; a file that is refused is not touched.
         """
         path = Path(path)
-        return cls(path, connect(path), clock)
+        return cls(path, connect(path), clock, now)
 
     @classmethod
     def open_readonly(cls, path: Path) -> SqliteStore:
@@ -150,28 +161,22 @@ class SqliteStore(Store):
         """See `Store.runs`."""
         return int(self._one("SELECT count(*) FROM runs")[0])
 
+    def all_runs(self) -> Sequence[Run]:
+        """See `Store.all_runs`."""
+        return self._runs("ORDER BY number")
+
     def last_run(self) -> Run | None:
         """See `Store.last_run`."""
-        row = self._one(
+        found = self._runs("ORDER BY number DESC LIMIT 1")
+        return found[0] if found else None
+
+    def _runs(self, which: str) -> list[Run]:
+        rows = self._rows(
             "SELECT number, started, version, source, source_hash, settings, parallel, ended, "
-            "end_reason FROM runs ORDER BY number DESC LIMIT 1"
+            f"end_reason FROM runs {which}"
         )
-        if row is None:
-            return None
         with decoding(self._path):
-            number, started, version, source, source_hash, settings, *rest = row
-            parallel, ended, end_reason = rest
-            return Run(
-                number=number,
-                started=started,
-                version=version,
-                source=source,
-                source_hash=source_hash,
-                settings=decode(settings),
-                parallel=parallel,
-                ended=ended,
-                end_reason=end_reason,
-            )
+            return [_run(row) for row in rows]
 
     def snapshot(self) -> tuple[int, dict[str, Any]] | None:
         """See `Store.snapshot`."""
@@ -189,7 +194,7 @@ class SqliteStore(Store):
         while after < last:
             rows = self._rows(
                 "SELECT seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, "
-                "score, faulty, plies, seconds, usage FROM results "
+                "score, faulty, plies, seconds, usage, finished FROM results "
                 "WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
                 (after, last, _BATCH),
             )
@@ -202,7 +207,7 @@ class SqliteStore(Store):
 
     def _recorded(self, row: tuple[Any, ...]) -> Recorded:
         seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, *rest = row
-        score, faulty, plies, seconds, usage = rest
+        score, faulty, plies, seconds, usage, finished = rest
         first, second = (self._usage(item) for item in decode(usage))
         result = GameResult(
             game_id=game_id,
@@ -218,7 +223,7 @@ class SqliteStore(Store):
             seconds=seconds,
             usage=(first, second),
         )
-        return Recorded(seq, decode(ticket), result)
+        return Recorded(seq, decode(ticket), result, finished)
 
     def _usage(self, item: list[Any]) -> EngineUsage:
         name, cpu_time, peak_memory, thinking, slowest, description = item
@@ -272,6 +277,22 @@ class SqliteStore(Store):
         """See `Store.close`."""
         with translated(self._path):
             self._connection.close()
+
+
+def _run(row: tuple[Any, ...]) -> Run:
+    number, started, version, source, source_hash, settings, *rest = row
+    parallel, ended, end_reason = rest
+    return Run(
+        number=number,
+        started=started,
+        version=version,
+        source=source,
+        source_hash=source_hash,
+        settings=decode(settings),
+        parallel=parallel,
+        ended=ended,
+        end_reason=end_reason,
+    )
 
 
 class _SqliteTransaction(Transaction):
@@ -366,7 +387,7 @@ class _SqliteTransaction(Transaction):
                 result.plies,
                 result.seconds,
                 self._encode(usage),
-                int(time.time()),
+                int(self._store._now()),
             ),
         )
         if cursor.rowcount == 0:

@@ -27,11 +27,13 @@ class Issue(msgspec.Struct, frozen=True):
 
 class Recorded(msgspec.Struct, frozen=True):
     """A result as it was recorded; `seq` counts from 1 in order of recording,
-    void results included.  `result.record` and `result.stderr` are not kept."""
+    void results included.  `result.record` and `result.stderr` are not kept.
+    `finished` is when it was recorded, in whole seconds since the epoch."""
 
     seq: int
     ticket: Ticket
     result: GameResult
+    finished: float | None = None
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -120,6 +122,10 @@ class Store(ABC):
     @abstractmethod
     def runs(self) -> int:
         """Return how many runs there have been."""
+
+    @abstractmethod
+    def all_runs(self) -> Sequence[Run]:
+        """Return every run, in order."""
 
     @abstractmethod
     def last_run(self) -> Run | None:

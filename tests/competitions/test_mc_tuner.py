@@ -231,7 +231,7 @@ def test_report_shows_the_most_visited_candidates_with_games_of_their_own() -> N
     assert rows[0][:3] == ["(2)", "X:", "5.0"]
     games = {c["parameters"]["x"]: c["games"] for c in tune.summary()["candidates"]}
     assert int(rows[0][-1]) == games[5.0]
-    assert "95 %" in text(tune)
+    assert "games (95 % interval " in text(tune)
     assert "board size: 9   komi: 7.5" in text(tune)
 
 

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import hypothesis
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from ringmaster.competitions.playoff import same_players
 from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import Table
+from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.settings import canonical
 from ringmaster.reporting.tables import render_report
+from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
 
 GO = {"players": {"a": call("Player", "a"), "b": call("Player", "b")}, "board_size": 9, "komi": 6.5}
@@ -100,11 +108,16 @@ def test_results_are_counted_by_player_and_colour() -> None:
         "matchups": [
             {
                 "id": "0",
+                "name": "a v b",
                 "players": ["a", "b"],
+                "games": 4,
                 "wins": [2, 1],
                 "draws": 1,
                 "unknown": 0,
+                "unknown_by_kind": {},
                 "forfeits": [0, 0],
+                "forfeits_by_kind": [{}, {}],
+                "void": 0,
             }
         ]
     }
@@ -114,6 +127,8 @@ def test_results_are_counted_by_player_and_colour() -> None:
     # a won as White and as Black and drew as Black; b won as Black
     assert ["a", "2.5", "62.50%", "1", "50.00%", "1.5", "75.00%"] in lines
     assert ["b", "1.5", "37.50%", "0.5", "25.00%", "1", "50.00%"] in lines
+    # and White had 1 + 1, Black 1.5 + 0.5 of the four points
+    assert ["1.5", "37.50%", "2.5", "62.50%"] in lines
 
 
 def test_players_that_did_not_alternate_show_their_colour() -> None:
@@ -177,6 +192,29 @@ def test_deleted_matchup_keeps_its_results_in_the_report() -> None:
     playoff.take(job.ticket, won(job, "a"))
     later = again(playoff, chess(call("Matchup", "b", "c", id="1")))
     assert "not in the control file any more" in render_report(later.report())
+
+
+def test_deleted_matchup_is_in_the_report_only_and_is_described_still() -> None:
+    playoff = chess(call("Matchup", "a", "b", id="x"), call("Matchup", "b", "c", id="y"))
+    job = playoff.next_job()
+    playoff.take(job.ticket, won(job, "a"))
+    later = again(playoff, chess(call("Matchup", "b", "c", id="y")))
+    assert [block.title for block in later.live_report().blocks] == ["b v c (0 games)"]
+    deleted = later.report().blocks[1]
+    assert deleted.title.startswith("a v b (1 games)\nsettings: missing")
+    assert later.describe(job.ticket).players == ("a", "b")
+    assert later.describe(job.ticket).matchup == "x"
+    assert not later.resume(job.ticket)
+    # what it was still owed comes back with it
+    assert again(later, chess(call("Matchup", "a", "b", id="x"))).next_job().id == "x_1"
+
+
+def test_result_of_a_matchup_that_was_deleted_meanwhile_is_counted() -> None:
+    playoff = chess(call("Matchup", "a", "b", id="x"), call("Matchup", "b", "c", id="y"))
+    job = playoff.next_job()
+    later = again(playoff, chess(call("Matchup", "b", "c", id="y")))
+    assert later.take(job.ticket, won(job, "b")).line.endswith("b beat a 1-0 (mate)")
+    assert later.summary()["matchups"][1]["wins"] == [0, 1]
 
 
 def test_disabled_matchup_plays_no_more_and_keeps_its_open_games_for_later() -> None:
@@ -274,3 +312,343 @@ def test_handicap_games_print_no_elo() -> None:
         job = playoff.next_job()
         playoff.take(job.ticket, won(job, "a"))
         assert ("Elo" in render_report(playoff.report())) is printed
+
+
+def results_of(playoff: Any) -> Any:
+    (matchup,) = playoff.summary()["matchups"]
+    return matchup
+
+
+def test_engine_is_described_as_it_describes_itself_else_by_its_name() -> None:
+    playoff = chess(call("Matchup", "a", "b"))
+    job = playoff.next_job()
+    usage = (
+        EngineUsage(name="One 1.0", description="One 1.0\nthreads: 2"),
+        EngineUsage(name="Two"),
+    )
+    playoff.take(
+        job.ticket, GameResult(job.id, 0, "win", winner=0, reason="mate", score="1-0", usage=usage)
+    )
+    later = again(playoff, chess(call("Matchup", "a", "b")))
+    text = render_report(later.report())
+    assert "player a: One 1.0\nthreads: 2\nplayer b: Two\n" in text
+
+
+def test_player_meets_itself_under_a_second_code() -> None:
+    playoff = chess(call("Matchup", "a", "a", number_of_games=2))
+    jobs = jobs_of(playoff)
+    assert [codes(j) for j in jobs] == [["a", "a#2"], ["a#2", "a"]]
+    assert jobs[0].players[0].command == jobs[0].players[1].command
+    for job in jobs:
+        playoff.take(job.ticket, won(job, "a#2"))
+    assert results_of(playoff)["wins"] == [0, 2]
+    assert "a v a#2 (2/2 games)" in render_report(playoff.report())
+    assert [check.player.code for check in playoff.check_jobs()] == ["a"]
+
+
+def test_forfeits_are_counted_by_kind() -> None:
+    playoff = chess(call("Matchup", "a", "b", number_of_games=4))
+    for reason in ("time", "illegal move", "time", "mate"):
+        job = playoff.next_job()
+        result = GameResult(
+            job.id,
+            0,
+            "win",
+            winner=codes(job).index("b"),
+            reason=reason,
+            forfeit=reason != "mate",
+            score="0-1",
+        )
+        playoff.take(job.ticket, result)
+    assert results_of(playoff)["forfeits"] == [3, 0]
+    assert results_of(playoff)["forfeits_by_kind"] == [{"time": 2, "illegal move": 1}, {}]
+    assert "\na forfeited: 3 (2 time, 1 illegal move)\n" in render_report(playoff.report())
+
+
+def test_jigo_is_half_a_win_and_an_unknown_result_is_nobodys() -> None:
+    playoff = go(call("Matchup", "a", "b", number_of_games=4))
+    for outcome, reason in (
+        ("draw", "score"),
+        ("unknown", "move limit"),
+        ("unknown", "score"),
+        ("unknown", "move limit"),
+    ):
+        job = playoff.next_job()
+        playoff.take(job.ticket, GameResult(job.id, 0, outcome, reason=reason))
+    text = render_report(playoff.report())
+    lines = [line.split() for line in text.splitlines()]
+    assert ["a", "0.5", "12.50%", "(black)"] in lines
+    assert ["b", "0.5", "12.50%", "(white)"] in lines
+    assert "\njigos: 1\nunknown results: 3 75.00% (2 move limit, 1 not scored)\n" in text
+    assert results_of(playoff)["unknown_by_kind"] == {"move limit": 2, "not scored": 1}
+
+
+def test_games_without_a_result_say_nothing_of_elo() -> None:
+    playoff = go(call("Matchup", "a", "b", alternating=True))
+    for number in range(60):
+        job = playoff.next_job()
+        result = won(job, "a" if number % 4 else "b")
+        if number >= 40:
+            result = GameResult(job.id, 0, "unknown", reason="move limit")
+        playoff.take(job.ticket, result)
+    estimate = playoff.tallies["0"].estimate()
+    assert estimate.games == 40
+    assert estimate.elo == pytest.approx(190.8, abs=0.1)
+
+
+def test_average_cpu_time_is_of_the_games_that_have_one() -> None:
+    playoff = chess(call("Matchup", "a", "b", number_of_games=3))
+    for seconds in (1.0, None, 2.0):
+        job = playoff.next_job()
+        usage = tuple(
+            EngineUsage(cpu_time=seconds if player.code == "a" else None) for player in job.players
+        )
+        playoff.take(job.ticket, GameResult(job.id, 0, "draw", reason="stalemate", usage=usage))
+    (table, *_) = playoff.report().blocks
+    assert table.headers[-1] == "avg cpu s"
+    assert [row[-1] for row in table.rows] == ["1.50", "", ""]
+
+
+def test_every_game_setting_can_be_set_for_one_matchup() -> None:
+    playoff = go(
+        call("Matchup", "a", "b", handicap=None, move_limit=50, scorer="players", komi=-3.5),
+        call(
+            "Matchup", "a", "b", handicap_style="free", internal_scorer_handicap_compensation="no"
+        ),
+        handicap=2,
+        scorer="internal",
+    )
+    one, two = playoff.next_job().settings, playoff.next_job().settings
+    assert (one.handicap, one.move_limit, one.scorer, one.komi) == (None, 50, "players", -3.5)
+    assert (two.handicap, two.handicap_style, two.scorer) == (2, "free", "internal")
+    assert two.internal_scorer_handicap_compensation == "no"
+
+
+def test_name_and_settings_of_a_matchup_head_its_results() -> None:
+    playoff = go(
+        call(
+            "Matchup", "a", "b", handicap=2, handicap_style="free", number_of_games=5, name="Stones"
+        )
+    )
+    assert playoff.live_report().blocks[0].title == (
+        "Stones (0/5 games)\nboard size: 9   komi: 6.5   handicap: 2 (free)"
+    )
+
+
+def test_game_number_keeps_its_only_id_whatever_the_number_of_games_becomes() -> None:
+    def matchup(count: int | None) -> Any:
+        return chess(call("Matchup", "a", "b", number_of_games=count))
+
+    playoff = matchup(20)
+    ids: dict[int, str] = {}
+    tickets: dict[int, Any] = {}
+    for count in (1000, 5, None, 100, 3, 12):
+        for _ in range(2):
+            job = playoff.next_job()
+            if job is None:
+                continue
+            number = job.ticket["i"]
+            assert number not in ids
+            ids[number], tickets[number] = job.id, job.ticket
+        playoff = again(playoff, matchup(count))
+        for number, ticket in tickets.items():
+            # as a run does with what was given out and never came back
+            if playoff.resume(ticket):
+                assert playoff.make_job(ids[number], 0, ticket).id == ids[number]
+    assert list(ids.values()) == [
+        *("0_00", "0_01", "0_002", "0_003", "0_4", "0_5", "0_6", "0_07", "0_08")
+    ]
+
+
+def test_more_and_fewer_games_can_be_asked_for() -> None:
+    def matchup(count: int) -> Any:
+        return chess(call("Matchup", "a", "b", number_of_games=count))
+
+    playoff = matchup(2)
+    for job in jobs_of(playoff):
+        playoff.take(job.ticket, won(job, "a"))
+    assert playoff.finished()
+    more = again(playoff, matchup(3))
+    assert not more.finished()
+    assert [job.id for job in jobs_of(more)] == ["0_2"]
+    fewer = again(playoff, matchup(1))
+    assert fewer.finished()
+    assert fewer.next_job() is None
+    assert "a v b (2/1 games)" in render_report(fewer.report())
+    assert (fewer.progress().completed, fewer.progress().total) == (2, 2)
+
+
+def test_added_matchup_catches_up_with_the_others() -> None:
+    playoff = chess(call("Matchup", "a", "b"))
+    for _ in range(3):
+        job = playoff.next_job()
+        playoff.take(job.ticket, won(job, "a"))
+    later = again(playoff, chess(call("Matchup", "a", "b"), call("Matchup", "b", "c")))
+    assert [later.next_job().id for _ in range(5)] == ["1_0", "1_1", "1_2", "0_3", "1_3"]
+
+
+def test_switched_off_matchup_still_shows_its_results() -> None:
+    playoff = chess(call("Matchup", "a", "b", number_of_games=4), call("Matchup", "b", "c"))
+    job = playoff.next_job()
+    playoff.take(job.ticket, won(job, "a"))
+    later = again(
+        playoff,
+        chess(
+            call("Matchup", "a", "b", number_of_games=0),
+            call("Matchup", "b", "c"),
+            call("Matchup", "a", "c", number_of_games=0),
+        ),
+    )
+    titles = [block.title for block in later.live_report().blocks]
+    assert titles == ["a v b (1/0 games, switched off)", "b v c (0 games)"]
+
+
+def test_void_game_after_a_restart_ends_the_run_only_where_nothing_ever_worked() -> None:
+    def matchups() -> Any:
+        return chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
+
+    playoff = matchups()
+    one, two = playoff.next_job(), playoff.next_job()
+    playoff.take(one.ticket, won(one, "a"))
+    assert playoff.take(two.ticket, void(two)).halt
+    later = again(playoff, matchups())
+    three = later.next_job()
+    assert three.ticket["m"] == "0"
+    assert later.take(three.ticket, void(three)).halt == ""
+    assert "first game of matchup 1" in later.take(two.ticket, void(two)).halt
+
+
+def test_voids_of_different_matchups_do_not_add_up() -> None:
+    playoff = chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
+    for _ in range(2):
+        job = playoff.next_job()
+        playoff.take(job.ticket, won(job, "b"))
+    one, two = playoff.next_job(), playoff.next_job()
+    assert playoff.take(one.ticket, void(one)).halt == ""
+    assert playoff.take(two.ticket, void(two)).halt == ""
+    assert playoff.take(one.ticket, won(one, "a")).halt == ""
+    assert playoff.take(one.ticket, void(one)).halt == ""
+    assert "void games (not counted): 2" in render_report(playoff.report())
+
+
+def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
+    playoff = go(call("Matchup", "a", "b"))
+    for _ in range(3):
+        job = playoff.next_job()
+        playoff.take(job.ticket, won(job, "a"))
+    open_job = playoff.next_job()
+    later = again(playoff, go(call("Matchup", "b", "a")))
+    # a game that was given out keeps its colours, a new one has the new ones
+    assert later.resume(open_job.ticket)
+    assert codes(later.make_job(open_job.id, 0, open_job.ticket)) == ["a", "b"]
+    job = later.next_job()
+    assert (job.id, codes(job)) == ("0_4", ["b", "a"])
+    assert later.take(job.ticket, won(job, "b")).line.startswith("game 0_4: b beat a")
+    (table,) = later.report().blocks
+    assert [row[:3] for row in table.rows[:2]] == [("b", "1", "25.00%"), ("a", "3", "75.00%")]
+    # black, white: b won its only game as Black and lost three as White
+    assert table.rows[0][3:7] == ("1", "100.00%", "0", "0.00%")
+    assert table.rows[1][3:7] == ("3", "100.00%", "0", "0.00%")
+
+
+@given(st.lists(st.tuples(st.sampled_from("wdlu"), st.booleans()), max_size=40))
+def test_results_turned_round_twice_are_the_same(games: list[tuple[str, bool]]) -> None:
+    playoff = go(call("Matchup", "a", "b", alternating=True))
+    for letter, forfeit in games:
+        job = playoff.next_job()
+        result = {
+            "w": GameResult(job.id, 0, "win", winner=0, forfeit=forfeit, reason="time"),
+            "l": GameResult(job.id, 0, "win", winner=1, forfeit=forfeit, reason="time"),
+            "d": drawn(job),
+            "u": GameResult(job.id, 0, "unknown", reason="move limit"),
+        }[letter]
+        playoff.take(job.ticket, result)
+    tally = playoff.tallies["0"]
+    assert tally.turned().turned() == tally
+    assert tally.turned().points(0) == tally.points(1)
+    assert tally.turned().estimate().elo == pytest.approx(-tally.estimate().elo)
+
+
+def test_rule_for_matchups_refuses_other_players_only() -> None:
+    def matchups(*calls: Any) -> Any:
+        return canonical(chess(*calls).values["matchups"])
+
+    before = matchups(call("Matchup", "a", "b"), call("Matchup", "b", "c", id="x"))
+    assert same_players(before, before) == ""
+    assert same_players(None, before) == ""
+    moved = matchups(call("Matchup", "b", "a", number_of_games=3), call("Matchup", "a", "c"))
+    assert same_players(before, moved) == ""
+    renamed = matchups(call("Matchup", "a", "b"), call("Matchup", "a", "c", id="x"))
+    assert "matchup x was between b and c, it is between a and c now" in same_players(
+        before, renamed
+    )
+    inserted = matchups(call("Matchup", "a", "c"), call("Matchup", "a", "b"))
+    assert "add new ones at the end" in same_players(before, inserted)
+
+
+def test_players_on_the_same_terms_get_a_cross_table() -> None:
+    def report(**settings: Any) -> str:
+        playoff = chess(
+            call("Matchup", "a", "b", number_of_games=2),
+            call("Matchup", "b", "c", number_of_games=2),
+            call("Matchup", "a", "c", number_of_games=2, **settings),
+        )
+        for job in jobs_of(playoff):
+            playoff.take(job.ticket, won(job, min(codes(job))) if job.ticket["i"] else drawn(job))
+        return render_report(playoff.report())
+
+    lines = [line.split() for line in report().splitlines()]
+    assert ["A", "a", "3", "4", "1.5-0.5", "1.5-0.5"] in lines
+    assert ["C", "c", "1", "4", "0.5-1.5", "0.5-1.5"] in lines
+    assert "± 95%" in report()
+    for other in ({"move_limit": 70}, {"alternating": False}):
+        assert "± 95%" not in report(**other)
+
+
+@hypothesis.settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from(["first", "second", "draw", "void"])),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sets(st.integers(0, 30)),
+    st.sets(st.integers(0, 30)),
+)
+def test_interrupted_playoff_is_as_one_that_never_was(
+    steps: list[tuple[int, str]], stops: set[int], saves: set[int]
+) -> None:
+    def fresh() -> Any:
+        return chess(
+            call("Matchup", "a", "b", number_of_games=7),
+            call("Matchup", "b", "c", alternating=False),
+            call("Matchup", "a", "a", id="self", number_of_games=9),
+        )
+
+    plays = Play(fresh), Play(fresh)
+    for step, (which, outcome) in enumerate(steps):
+        for play in plays:
+            while len(play.issued) < 4:
+                play.issue()
+            job = list(play.issued.values())[which % 4]
+            play.finish(
+                job.id,
+                {
+                    "first": won(job, codes(job)[0]),
+                    "second": won(job, codes(job)[1]),
+                    "draw": drawn(job),
+                    "void": void(job),
+                }[outcome],
+            )
+        if step in saves:
+            plays[1].save()
+        if step in stops:
+            plays[1].interrupt()
+    assert plays[1].competition.state() == plays[0].competition.state()
+    assert plays[1].competition.next_job() == plays[0].competition.next_job()
+
+
+def test_games_are_shared_out_evenly() -> None:
+    playoff = chess(*(call("Matchup", "a", "b", id=f"m{i}") for i in range(5)))
+    numbers = [playoff.next_job().ticket["i"] for _ in range(50)]
+    assert all(later - earlier in (0, 1) for earlier, later in pairwise(numbers))

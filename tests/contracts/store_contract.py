@@ -1,5 +1,5 @@
 """What every store does.  Subclass `StoreContract` in a test module, with a
-`store` fixture that gives an empty store."""
+`store` fixture that gives an empty store whose time of day is `NOW`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ import pytest
 
 from ringmaster.model.results import EngineUsage, GameResult, Outcome
 from ringmaster.storage.store import Issue, Pending, Recorded, Run, Store
+
+#: Seconds since the epoch, as the stores under test are told.
+NOW = 1_700_000_000.75
+
+
+def now() -> float:
+    return NOW
 
 
 def result(game_id: str = "0_0", attempt: int = 0, outcome: Outcome = "win") -> GameResult:
@@ -65,20 +72,21 @@ def everything(store: Store) -> tuple[Any, ...]:
         store.snapshot(),
         store.counts(),
         store.runs(),
+        list(store.all_runs()),
         store.last_run(),
     )
 
 
 class StoreContract:
     def test_a_new_store_is_empty(self, store: Store) -> None:
-        assert everything(store) == ([], [], [], None, (0, 0), 0, None)
+        assert everything(store) == ([], [], [], None, (0, 0), 0, [], None)
         assert store.note("anything") is None
 
     def test_a_result_comes_back_as_it_was_with_its_ticket(self, store: Store) -> None:
         ticket = {"k": 3, "theta": [1.25, -3.5], "name": "é", "none": None}
         with store.transaction() as transaction:
             assert transaction.record(ticket, result()) == 1
-        assert list(store.results()) == [Recorded(1, ticket, result())]
+        assert list(store.results()) == [Recorded(1, ticket, result(), 1_700_000_000)]
 
     def test_record_and_standard_error_are_not_kept(self, store: Store) -> None:
         full = msgspec.structs.replace(
@@ -308,6 +316,8 @@ class StoreContract:
         )
         assert store.begin_run(run_of(number=77, version="0.2")) == 2
         assert store.last_run() == run_of(number=2, version="0.2")
+        ended = run_of(number=1, ended=2000.25, end_reason="competition complete")
+        assert list(store.all_runs()) == [ended, run_of(number=2, version="0.2")]
         assert store.runs() == 2
 
     def test_closing_twice_is_harmless_and_using_it_after_is_a_mistake(self, store: Store) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from ringmaster.control.reference import reference_rst
-from ringmaster.model.settings import Integer, OneOf, Setting, String
-from tests.control.samples import MC_TUNER, PLAYOFF
+from typing import Any
+
+from ringmaster.control.reference import changes_rst, reference_rst
+from ringmaster.model.settings import CallOf, Integer, ListOf, Maybe, OneOf, Setting, String
+from tests.control.samples import MC_TUNER, PLAYOFF, as_dict
 
 
 def test_every_setting_and_argument_is_documented() -> None:
@@ -50,3 +52,38 @@ def test_calls_show_their_arguments() -> None:
 def test_markup_characters_of_types_are_escaped() -> None:
     assert r"-!$%&\*+.:;<=>?^\_~" in reference_rst("playoff", PLAYOFF)
     assert reference_rst("odd_", [Setting("x", String(), "Help.")]).startswith("odd\\_\n=====\n")
+
+
+def at_most_doubled(before: Any, now: Any) -> str:
+    """It may be doubled
+    at most."""
+    return ""
+
+
+def test_changes_are_listed_by_what_they_mean() -> None:
+    call = CallOf(
+        "Part",
+        (
+            Setting("code", String(), "."),
+            Setting("format", String(), ".", change="report"),
+            Setting("size", Integer(), ".", rule=at_most_doubled),
+        ),
+        as_dict,
+    )
+    table = [
+        Setting("games", Integer(), ".", 10),
+        Setting("seed", Integer(), ".", 0, change="refused"),
+        Setting("parts", Maybe(ListOf(call)), ".", None, change="refused"),
+    ]
+    assert changes_rst({"my_type": table}) == (
+        "my_type\n~~~~~~~\n\n"
+        ".. list-table::\n   :widths: 60 40\n   :header-rows: 1\n\n"
+        "   * - Setting\n     - A change between runs\n"
+        "   * - ``games``\n     - Applies from the next game on.\n"
+        "   * - ``parts[…].format``\n     - Applies at once, to what is reported.\n"
+        "   * - ``seed``, ``parts``\n"
+        "     - Refused: the results so far would lose their meaning.\n"
+        "   * - ``parts[…].size``\n     - It may be doubled at most.\n"
+    )
+    text = reference_rst("my_type", [Setting("x", Integer(), ".", 1, rule=at_most_doubled)])
+    assert "    May be changed between runs. It may be doubled at most.\n" in text

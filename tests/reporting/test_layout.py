@@ -166,6 +166,34 @@ def test_many_matchups_take_a_line_each() -> None:
     assert len(lines) == 23
 
 
+def with_totals(view: View) -> View:
+    totals = ("", "", "", "6.5", "54.17%", "5.5", "45.83%", "")
+    blocks = [
+        dataclasses.replace(block, rows=(*block.rows, totals))
+        for block in view.report.blocks
+        if isinstance(block, Table)
+    ]
+    return dataclasses.replace(view, report=Report(tuple(blocks)))
+
+
+def test_totals_of_a_table_are_shown_where_there_is_room_only() -> None:
+    view = playoff("a b", "b chess-engine", "a c")
+    assert sum("54.17%" in line for line in texts(with_totals(view), 120, 42)) == 3
+    assert texts(with_totals(view), 80, 23) == texts(view, 80, 23)
+    assert texts(with_totals(view), 80, 12) == texts(view, 80, 12)
+
+
+def test_grid_on_a_low_screen_is_a_line_of_points() -> None:
+    grid = Table(
+        headers=("", "points", "games", "A", "B"),
+        rows=(("A x", "4.5", 8, "", "4.5-3.5"), ("B y", "3.5", 8, "3.5-4.5", "")),
+        align=(LEFT, *[RIGHT] * 4),
+    )
+    view = dataclasses.replace(playoff(), report=Report((grid,)))
+    assert "A x       4.5        8           4.5-3.5" in texts(view, 80, 23)
+    assert "A x 4.5  B y 3.5" in texts(view, 80, 8)
+
+
 def test_text_between_matchups_stays_when_they_take_a_line_each() -> None:
     view = playoff("a b")
     report = Report((*view.report.blocks, Text(("", "remark")), Table(("x",), (("1",), ("2",)))))

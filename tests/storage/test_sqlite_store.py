@@ -18,7 +18,7 @@ from ringmaster.model.results import EngineUsage
 from ringmaster.storage import sqlite_store
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Store
-from tests.contracts.store_contract import StoreContract, everything, record, result, run_of
+from tests.contracts.store_contract import StoreContract, everything, now, record, result, run_of
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,7 +26,7 @@ ROOT = Path(__file__).parents[2]
 class TestSqliteStore(StoreContract):
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        store = SqliteStore.open(tmp_path / "t.status")
+        store = SqliteStore.open(tmp_path / "t.status", now=now)
         yield store
         store.close()
 
@@ -139,7 +139,7 @@ def test_what_was_stored_is_there_after_opening_again(path: Path) -> None:
 
 def test_an_empty_file_is_a_new_store(path: Path) -> None:
     path.touch()
-    assert read(path) == ([], [], [], None, (0, 0), 0, None)
+    assert read(path) == ([], [], [], None, (0, 0), 0, [], None)
     assert path.stat().st_size == 0
     filled(path)
 

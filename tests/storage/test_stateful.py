@@ -14,7 +14,7 @@ from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.storage.memory_store import MemoryStore
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Store, Transaction
-from tests.contracts.store_contract import everything, run_of
+from tests.contracts.store_contract import everything, now, run_of
 
 IDS = st.sampled_from(["0_0", "0_1", "1_0", "é"])
 ATTEMPTS = st.integers(0, 2)
@@ -66,8 +66,8 @@ class TwoStores(RuleBasedStateMachine):
         super().__init__()
         self.folder = tempfile.TemporaryDirectory()
         self.path = Path(self.folder.name) / "t.status"
-        self.disk = SqliteStore.open(self.path)
-        self.memory = MemoryStore()
+        self.disk = SqliteStore.open(self.path, now=now)
+        self.memory = MemoryStore(now=now)
 
     def teardown(self) -> None:
         self.disk.close()
@@ -110,7 +110,7 @@ class TwoStores(RuleBasedStateMachine):
     @rule()
     def open_again(self) -> None:
         self.disk.close()
-        self.disk = SqliteStore.open(self.path)
+        self.disk = SqliteStore.open(self.path, now=now)
 
     @rule()
     def a_reader_sees_the_same(self) -> None:

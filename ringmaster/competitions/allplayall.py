@@ -1,0 +1,126 @@
+"""allplayall: every competitor meets every other, on the same terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, ClassVar
+
+from ringmaster.competitions.common import COMMON_SETTINGS, noting
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.standings import Standings, letters
+from ringmaster.competitions.tournament import Tournament
+from ringmaster.errors import SettingError, SettingErrors, StoreError
+from ringmaster.model.players import Player
+from ringmaster.model.report import Report, Table
+from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
+
+
+class _Competitor(CallOf):
+    def describe(self) -> str:
+        return "a player code"
+
+
+#: Gomill's documentation has plain player codes only; its control files may say
+#: Competitor("code") as well.
+COMPETITOR = _Competitor(
+    "Competitor",
+    (Setting("player", Identifier(), "Code of the player."),),
+    lambda values, context: values["player"],
+    positional=("player",),
+    shorthand=True,
+)
+
+
+def only_appended(before: Any, now: list[str]) -> str:
+    """Return why a change of the competitors is refused: "" when the earlier
+    ones are all there, in their old order, before any new ones.
+
+    before  a list too, or None for an event that had no such setting
+    """
+    if before is None or now[: len(before)] == before:
+        return ""
+    gone = [code for code in before if code not in now]
+    if gone:
+        what = f"{', '.join(gone)} took part before and must stay in the list"
+    else:
+        what = "the earlier competitors must keep their places"
+    return f"{what}; new ones can be added at its end only (it was {', '.join(before)})"
+
+
+class AllPlayAll(Tournament):
+    """A matchup for every two competitors, the first of them to move first in
+    even rounds.  Its id has their letters: AvB, AvC, BvC."""
+
+    type_name: ClassVar[str] = "allplayall"
+    table: ClassVar[tuple[Setting, ...]] = (
+        *COMMON_SETTINGS,
+        *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
+        Setting(
+            "competitors",
+            ListOf(COMPETITOR, minimum=2),
+            "Codes of the players that take part; more can be added at the end between runs.",
+            rule=only_appended,
+        ),
+        Setting(
+            "rounds",
+            Maybe(Integer(minimum=0)),
+            "Games to play for each pairing; None: no limit.",
+            None,
+        ),
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self.competitors: tuple[str, ...] = values["competitors"]
+        settings = make_game_settings(self._game, values)
+        players: list[Player] = []
+        errors: list[SettingError] = []
+        for i, competitor in enumerate(self.competitors):
+            with noting(errors):
+                if competitor in self.competitors[:i]:
+                    raise SettingError(
+                        ("competitors", i),
+                        f"competitor {competitor!r} is listed twice",
+                        "each player once",
+                    )
+                players.append(self._player(competitor, ("competitors", i)))
+        if errors:
+            raise SettingErrors(errors)
+        for (i, first), (j, second) in combinations(enumerate(players), 2):
+            self._add(
+                f"{letters(i)}v{letters(j)}",
+                None,
+                (first, second),
+                settings,
+                values["openings"],
+                alternating=True,
+                number_of_games=values["rounds"],
+            )
+
+    def state(self) -> dict[str, Any]:
+        return {**super().state(), "competitors": list(self.competitors)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        refused = only_appended(state["competitors"], list(self.competitors))
+        if refused:
+            raise StoreError(f"competitors: {refused}; put them back, or use reset")
+        super().restore(state)
+
+    def _standings(self) -> Standings:
+        return Standings(self.competitors, self.tallies.values())
+
+    def live_report(self) -> Report:
+        return Report((self._standings().grid(),))
+
+    def report(self) -> Report:
+        standings = self._standings()
+        ratings = standings.rating_table()
+        blocks: list[Table] = [standings.grid()]
+        if ratings is not None:
+            blocks.append(ratings)
+        blocks += self._tables(unplayed=False)
+        return Report((*blocks, *self._engine_lines()))
+
+    def summary(self) -> dict[str, Any]:
+        return {**super().summary(), **self._standings().summary()}

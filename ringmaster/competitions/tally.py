@@ -1,0 +1,111 @@
+"""The results of one matchup, counted: all that its report needs, of a size that
+does not grow with the games."""
+
+from __future__ import annotations
+
+import msgspec
+
+from ringmaster.competitions.pairs import Pairs
+from ringmaster.model.results import GameResult
+from ringmaster.stats import elo
+
+
+class Tally(msgspec.Struct):
+    """Counted results between two players, who keep their order for good: `b` of
+    a ticket and every list here is by it, however the control file is edited.
+
+    next       number of the game to issue next
+    by_colour  for each colouring (0: the first player moved first, 1: the
+               second did): wins of the first player, of the second, draws,
+               unknown results
+    forfeits, forfeit_kinds  games lost by a fault, by player; by the fault
+    unknown_kinds  games without a result by what kept them from having one
+    cpu, timed  seconds of CPU by player, and in how many games it was known
+    pairs      the first player's results by pairs, where colours alternate
+    """
+
+    players: tuple[str, str]
+    next: int = 0
+    by_colour: list[list[int]] = msgspec.field(default_factory=lambda: [[0, 0, 0, 0], [0, 0, 0, 0]])
+    forfeits: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    forfeit_kinds: list[dict[str, int]] = msgspec.field(default_factory=lambda: [{}, {}])
+    unknown_kinds: dict[str, int] = msgspec.field(default_factory=dict)
+    void: int = 0
+    void_in_a_row: int = 0
+    cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
+    timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
+    pairs: Pairs = msgspec.field(default_factory=Pairs)
+
+    def total(self, column: int) -> int:
+        """Return a column of `by_colour`, both colourings together."""
+        return self.by_colour[0][column] + self.by_colour[1][column]
+
+    @property
+    def completed(self) -> int:
+        """Games that are not void, those without a result included."""
+        return sum(map(sum, self.by_colour))
+
+    @property
+    def known(self) -> int:
+        """Games with a result."""
+        return self.completed - self.total(3)
+
+    def points(self, player: int) -> float:
+        """Return wins and half the draws of a player (0, 1); a game without a
+        result gives nothing to either."""
+        return self.total(player) + self.total(2) / 2
+
+    def take(self, result: GameResult, black: int, pair: int | None) -> None:
+        """Count a result; `black` is the player (0, 1) who moved first."""
+        void = result.outcome == "void"
+        self.void_in_a_row = self.void_in_a_row + 1 if void else 0
+        if void:
+            self.void += 1
+            return
+        seat = (0, 1) if black == 0 else (1, 0)
+        if result.winner is not None:
+            column = seat[result.winner]
+            if result.forfeit:
+                self.forfeits[1 - column] += 1
+                _count(self.forfeit_kinds[1 - column], result.reason or "other")
+        elif result.outcome == "draw":
+            column = 2
+        else:
+            column = 3
+            limit = result.reason == "move limit"
+            _count(self.unknown_kinds, "move limit" if limit else "not scored")
+        self.by_colour[black][column] += 1
+        for index, used in enumerate(result.usage):
+            if used.cpu_time is not None:
+                self.cpu[seat[index]] += used.cpu_time
+                self.timed[seat[index]] += 1
+        if pair is not None:
+            self.pairs.take(pair, result.points(seat.index(0)))
+
+    def estimate(self) -> elo.EloEstimate:
+        """Return the first player's Elo over the second: by pairs if all games
+        were played in pairs and have a result, else by games with a result."""
+        if sum(self.pairs.counts) and self.pairs.games == self.known == self.completed:
+            return self.pairs.estimate()
+        return elo.from_games(self.total(0), self.total(2), self.total(1))
+
+    def turned(self) -> Tally:
+        """Return the same results as seen by the second player."""
+        return Tally(
+            players=(self.players[1], self.players[0]),
+            next=self.next,
+            by_colour=[[c[1], c[0], c[2], c[3]] for c in reversed(self.by_colour)],
+            forfeits=self.forfeits[::-1],
+            forfeit_kinds=self.forfeit_kinds[::-1],
+            unknown_kinds=self.unknown_kinds,
+            void=self.void,
+            void_in_a_row=self.void_in_a_row,
+            cpu=self.cpu[::-1],
+            timed=self.timed[::-1],
+            pairs=self.pairs.turned(),
+        )
+
+
+def _count(kinds: dict[str, int], kind: str) -> None:
+    # an engine has no say in the kinds: they are the referee's few terms
+    kinds[kind] = kinds.get(kind, 0) + 1

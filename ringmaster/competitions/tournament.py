@@ -1,0 +1,359 @@
+"""What the tournaments share: matchups, each a series of games between two
+players under one set of game settings, their scheduling, results and reports.
+Which matchups there are is the business of each type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
+from ringmaster.competitions.game_settings import (
+    OpeningBook,
+    OpeningsSettings,
+)
+from ringmaster.competitions.matchup_report import describe_settings, matchup_table
+from ringmaster.competitions.players import find_player
+from ringmaster.competitions.tally import Tally
+from ringmaster.errors import SettingError, StoreError
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import SettingPath
+
+#: Added to a player's code for the second side of a matchup with itself (Gomill);
+#: "#" cannot occur in a code of the control file.
+SECOND_SELF = "#2"
+
+
+class Matchup:
+    """One pairing with its settings.
+
+    players          the first takes the first move in the games with even numbers
+    alternating      whether it takes it in those only
+    number_of_games  None for no limit
+    """
+
+    def __init__(
+        self,
+        id: str,
+        name: str | None,
+        players: tuple[Player, Player],
+        settings: GameSettings,
+        book: OpeningBook,
+        *,
+        alternating: bool,
+        number_of_games: int | None,
+    ) -> None:
+        self.id = id
+        self.players = players
+        self.name = name or " v ".join(self.codes)
+        self.settings = settings
+        self.book = book
+        self.alternating = alternating
+        self.number_of_games = number_of_games
+
+    @property
+    def codes(self) -> tuple[str, str]:
+        """Codes of the first and the second player."""
+        return self.players[0].code, self.players[1].code
+
+    def wants(self, number: int) -> bool:
+        """Whether the game with this number is to be played."""
+        return self.number_of_games is None or number < self.number_of_games
+
+    def game_id(self, number: int) -> str:
+        """Return the id of a new game, as wide as the largest number of the
+        matchup.  A game keeps the id it was given out with; after a change of
+        `number_of_games` the ids of other games are wider or narrower, never
+        the same, since they have other numbers."""
+        digits = len(str(self.number_of_games - 1)) if self.number_of_games else 1
+        return f"{self.id}_{number:0{digits}d}"
+
+    def pair(self, number: int) -> int | None:
+        """Return the pair that a game belongs to, None when colours are fixed."""
+        return number // 2 if self.alternating else None
+
+    def opening_number(self, number: int) -> int:
+        """Return which opening of the book a game starts from."""
+        return number // 2 if self.alternating else number
+
+    @property
+    def even(self) -> bool:
+        """Whether the score says how strong the players are: with a handicap,
+        or Black always for one side, it does not."""
+        return self.alternating and self.settings.handicap is None
+
+
+class Tournament(Competition):
+    """Matchups played in turn, each to its own number of games.
+
+    `matchups` has those of the control file by id; `tallies` has one for each
+    of them, and one for each that was there in an earlier run.
+    """
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.matchups: dict[str, Matchup] = {}
+        self.tallies: dict[str, Tally] = {}
+        #: How the engines describe themselves, by player code.
+        self._engines: dict[str, str] = {}
+        self._players: dict[str, Player] = {}
+        self._books: dict[OpeningsSettings | None, OpeningBook] = {}
+
+    # what a type builds its matchups with
+
+    def _player(self, code: str, path: SettingPath, *, second_self: bool = False) -> Player:
+        """Return a player of the control file; `path` is where it is named.
+        Raises SettingError."""
+        if code not in self._players:
+            definition = find_player(self.values["players"], code, path)
+            try:
+                self._players[code] = definition.make(code, self._game)
+            except SettingError as error:
+                raise error.under("players", code) from None
+        player = self._players[code]
+        return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
+
+    def _add(
+        self,
+        id: str,
+        name: str | None,
+        players: tuple[Player, Player],
+        settings: GameSettings,
+        openings: OpeningsSettings | None,
+        *,
+        alternating: bool,
+        number_of_games: int | None,
+    ) -> None:
+        """Add a matchup; matchups with the same openings share a book."""
+        matchup = Matchup(
+            id,
+            name,
+            players,
+            settings,
+            self._books.setdefault(
+                openings, OpeningBook(openings, self._game, self.values["seed"])
+            ),
+            alternating=alternating,
+            number_of_games=number_of_games,
+        )
+        self.matchups[id] = matchup
+        self.tallies[id] = Tally(matchup.codes)
+
+    # the contract of a competition
+
+    def prepare(self) -> None:
+        for book in self._books.values():
+            book.load()
+
+    def warnings(self) -> list[str]:
+        bare = [m.id for m in self.matchups.values() if self._game == "chess" and not m.book]
+        if not bare:
+            return []
+        which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
+        return [
+            f"{which}without openings, engines that play alike every time will play the same "
+            "game again and again"
+        ]
+
+    def check_jobs(self) -> list[CheckJob]:
+        jobs: dict[str, CheckJob] = {}
+        for matchup in self.matchups.values():
+            if matchup.number_of_games == 0:
+                continue
+            for player in matchup.players:
+                if player.code.endswith(SECOND_SELF):
+                    continue  # the same engine as its first self, in the same matchup
+                jobs.setdefault(
+                    player.code, CheckJob(f"check-{player.code}", player, matchup.settings)
+                )
+        return list(jobs.values())
+
+    def next_job(self) -> GameJob | None:
+        open_matchups = [m for m in self.matchups.values() if m.wants(self.tallies[m.id].next)]
+        if not open_matchups:
+            return None
+        # the one with the fewest games first (Gomill); ties in the order written
+        matchup = min(open_matchups, key=lambda m: self.tallies[m.id].next)
+        tally = self.tallies[matchup.id]
+        number = tally.next
+        tally.next += 1
+        first = number % 2 if matchup.alternating else 0
+        # the pair too: `alternating` may be another when the result comes
+        ticket: Ticket = {
+            "m": matchup.id,
+            "i": number,
+            "b": tally.players.index(matchup.codes[first]),
+            "p": matchup.pair(number),
+        }
+        return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        matchup = self.matchups[ticket["m"]]
+        by_code = {player.code: player for player in matchup.players}
+        first, second = self._codes(ticket)
+        return self._game_job(
+            game_id,
+            attempt,
+            (by_code[first], by_code[second]),
+            matchup.settings,
+            ticket,
+            matchup.book.pick(matchup.opening_number(ticket["i"])),
+        )
+
+    def describe(self, ticket: Ticket) -> Played:
+        return Played(
+            self._codes(ticket),
+            matchup=ticket["m"],
+            opening=ticket.get("o", ""),
+            pair=ticket.get("p"),
+        )
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        return [
+            MatchupInfo(id, tally.players, self._name(id))
+            if (matchup := self.matchups.get(id)) is None
+            else MatchupInfo(
+                id,
+                tally.players,
+                matchup.name,
+                matchup.settings,
+                matchup.alternating,
+                matchup.number_of_games,
+            )
+            for id, tally in self.tallies.items()
+        ]
+
+    def _codes(self, ticket: Ticket) -> tuple[str, str]:
+        """Return the players of a game, the one who moves first comes first."""
+        first, second = self.tallies[ticket["m"]].players
+        return (first, second) if ticket["b"] == 0 else (second, first)
+
+    def resume(self, ticket: Ticket) -> bool:
+        matchup = self.matchups.get(ticket["m"])
+        if matchup is None:
+            return False
+        tally = self.tallies[matchup.id]
+        tally.next = max(tally.next, ticket["i"] + 1)
+        return matchup.wants(ticket["i"])
+
+    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        id = ticket["m"]
+        tally = self.tallies[id]
+        tally.next = max(tally.next, ticket["i"] + 1)
+        # in any run: once a matchup has a result, its setup is known to work
+        first = tally.completed == 0
+        tally.take(result, ticket["b"], ticket.get("p"))
+        codes = self._codes(ticket)
+        void = result.outcome == "void"
+        if not void:
+            for code, used in zip(codes, result.usage, strict=True):
+                if used.description or used.name:
+                    self._engines[code] = used.description or used.name
+        halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
+        return Verdict(result_line(result, codes), replay=void, halt=halt)
+
+    def finished(self) -> bool:
+        return all(
+            m.number_of_games is not None and self.tallies[m.id].completed >= m.number_of_games
+            for m in self.matchups.values()
+        )
+
+    def state(self) -> dict[str, Any]:
+        return {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._engines = dict(state.get("engines", {}))
+        for id, raw in state["matchups"].items():
+            tally = msgspec.convert(raw, Tally)
+            matchup = self.matchups.get(id)
+            # players that have changed places are the same players
+            if matchup is not None and set(matchup.codes) != set(tally.players):
+                raise StoreError(
+                    f"matchup {id} was played between {' and '.join(tally.players)}, the control "
+                    f"file has {' and '.join(matchup.codes)} now; put it back, give the new "
+                    "matchup another id, or use reset"
+                )
+            self.tallies[id] = tally
+
+    def progress(self) -> Progress:
+        """Return how far the tournament is.  Games above a limit that has been
+        lowered, and games of deleted matchups, count as played and as wanted."""
+        completed = {id: tally.completed for id, tally in self.tallies.items()}
+        total: int | None = 0
+        for id, count in completed.items():
+            limit = self.matchups[id].number_of_games if id in self.matchups else 0
+            total = None if total is None or limit is None else total + max(limit, count)
+        return Progress(sum(completed.values()), total)
+
+    # reports
+
+    def _tables(self, *, unplayed: bool = True) -> Iterator[Table]:
+        """Yield the results of each matchup of the control file; one without any
+        is left out when it is switched off, or unless `unplayed`."""
+        for id, matchup in self.matchups.items():
+            tally = self.tallies[id]
+            wanted = unplayed and matchup.number_of_games != 0
+            if tally.completed or tally.void or wanted:
+                yield matchup_table(
+                    tally if tally.players == matchup.codes else tally.turned(),
+                    self._game,
+                    name=matchup.name,
+                    limit=matchup.number_of_games,
+                    details=describe_settings(matchup.settings),
+                    even=matchup.even,
+                )
+
+    def _deleted_tables(self) -> Iterator[Table]:
+        """Yield the results of matchups that are not in the control file any more."""
+        for id, tally in self.tallies.items():
+            if id not in self.matchups and tally.completed:
+                yield matchup_table(
+                    tally,
+                    self._game,
+                    name=" v ".join(tally.players),
+                    details=f"settings: missing (matchup {id} is not in the control file any more)",
+                    even=bool(sum(tally.pairs.counts)),
+                )
+
+    def _engine_lines(self) -> Iterator[Text]:
+        """Yield what the engines say of themselves."""
+        lines = tuple(f"player {code}: {text}" for code, text in sorted(self._engines.items()))
+        if lines:
+            yield Text(lines)
+
+    def live_report(self) -> Report:
+        return Report(tuple(self._tables()))
+
+    def report(self) -> Report:
+        return Report((*self._tables(), *self._deleted_tables(), *self._engine_lines()))
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            "matchups": [
+                {
+                    "id": id,
+                    "name": self._name(id),
+                    "players": list(tally.players),
+                    "games": tally.completed,
+                    "wins": [tally.total(0), tally.total(1)],
+                    "draws": tally.total(2),
+                    "unknown": tally.total(3),
+                    "unknown_by_kind": dict(tally.unknown_kinds),
+                    "forfeits": list(tally.forfeits),
+                    "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
+                    "void": tally.void,
+                }
+                for id, tally in self.tallies.items()
+            ]
+        }
+
+    def _name(self, id: str) -> str:
+        matchup = self.matchups.get(id)
+        return matchup.name if matchup is not None else " v ".join(self.tallies[id].players)

@@ -1,0 +1,119 @@
+"""What has become of a function between two runs: its own code, and whatever of
+the control file it uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ringmaster.control.values import ABSENT, differences, from_to, same, same_source
+from ringmaster.model.function_source import renormalised
+
+#: Lines of a function that are shown to differ.
+MOST_LINES = 6
+#: Characters of a line; ast.unparse does not break them.
+LINE = 200
+
+
+@dataclass(frozen=True)
+class FunctionChange:
+    """One part of a function that is another now.
+
+    what   as it follows the function's name and a colon
+    lines  lines that are gone (-) and new (+)
+    """
+
+    what: str
+    before: Any
+    now: Any
+    lines: tuple[str, ...] = ()
+
+
+def is_function(value: Any) -> bool:
+    """Whether a stored value is a function."""
+    return isinstance(value, dict) and value.get("$") == "function" and "is" in value
+
+
+def without_source(value: Any) -> Iterator[str]:
+    """Yield the names of functions, in stored values, that cannot be compared."""
+    if isinstance(value, dict):
+        if is_function(value):
+            parts = {value["name"]: value["is"], **value["uses"]}
+            for name, part in parts.items():
+                if _is_code(part) and part["source"] is None:
+                    yield name
+        else:
+            for item in value.values():
+                yield from without_source(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from without_source(item)
+
+
+def function_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FunctionChange]:
+    """Return what differs between two functions (as stored); at least one
+    change unless they are the same."""
+    found = list(_changes("", old["is"], new["is"]))
+    before, now = old["uses"], new["uses"]
+    for name, content in before.items():
+        if name in now:
+            found += _changes(name, content, now[name])
+    if not found:
+        # what is used shows in the code of what uses it, but for such things
+        # as another function under the same name
+        found += [
+            FunctionChange(f"{name} is used now", ABSENT, now[name])
+            for name in now
+            if name not in before
+        ]
+        found += [
+            FunctionChange(f"{name} is not used any more", before[name], ABSENT)
+            for name in before
+            if name not in now
+        ]
+    if not found and not same(dict(old), dict(new)):
+        found.append(FunctionChange(f"{old['name']} → {new['name']}", old["name"], new["name"]))
+    return found
+
+
+def _is_code(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("$") == "code"
+
+
+def _changes(name: str, old: Any, new: Any) -> Iterator[FunctionChange]:
+    """Yield the changes of the function itself (name "") or of what it uses."""
+    if same(old, new):
+        return
+    if not (_is_code(old) and _is_code(new)):
+        for place, before, now in differences(old, new, name):
+            space = " " if place else ""
+            yield FunctionChange(
+                f"{place.removeprefix('.')}{space}{from_to(before, now)}", before, now
+            )
+        return
+    if not same_source(old["source"], new["source"]):
+        whose = f"the code of {name}" if name else "its code"
+        lines = _lines(old["source"] or "", new["source"] or "")
+        yield FunctionChange(f"{whose} has been changed", old["source"], new["source"], lines)
+    of = f" of {name}" if name else ""
+    defaults, others = old.get("defaults", {}), new.get("defaults", {})
+    for argument in [*defaults, *(a for a in others if a not in defaults)]:
+        pair = (defaults.get(argument, ABSENT), others.get(argument, ABSENT))
+        if ABSENT not in pair:  # else it shows in the code
+            for place, before, now in differences(*pair, f"default of {argument}{of}"):
+                yield FunctionChange(f"{place} {from_to(before, now)}", before, now)
+
+
+def _lines(old: str, new: str) -> tuple[str, ...]:
+    """Return the lines that differ, as a unified diff has them."""
+    import difflib
+
+    before, now = (renormalised(text).splitlines() for text in (old, new))
+    header = 2
+    diff = [
+        line if len(line) <= LINE else line[: LINE - 1] + "…"
+        for line in [*difflib.unified_diff(before, now, n=0, lineterm="")][header:]
+        if not line.startswith("@@")
+    ]
+    return (*diff[:MOST_LINES], "…") if len(diff) > MOST_LINES else tuple(diff)

@@ -1,0 +1,68 @@
+"""The formats of exports, and what each asks for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from ringmaster.errors import UsageError
+from ringmaster.export.output import to_file, to_standard_output
+from ringmaster.export.records import write_records
+from ringmaster.export.tables import write_csv, write_jsonl, write_parquet
+from ringmaster.model.players import GameName
+from ringmaster.results import Results
+from ringmaster.storage.paths import OutputPaths
+
+_TABLES: dict[str, Callable[[Results, BinaryIO, bool], None]] = {
+    "csv": write_csv,
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+}
+#: Formats of game records, with the game that they are of.
+_RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go"}
+#: All formats, by their names.
+FORMATS = (*_TABLES, *_RECORDS)
+
+
+def format_of(output: Path | None) -> str:
+    """Return the format that a file's name asks for, else "csv"."""
+    suffix = "" if output is None else output.suffix.lower().removeprefix(".")
+    return suffix if suffix in FORMATS else "csv"
+
+
+def export_results(
+    results: Results, format: str, output: Path | None = None, *, void: bool = False
+) -> list[str]:
+    """Write results in one of FORMATS; returns what is to be said of it, a line
+    each (game records that are not there).
+
+    output  a file, written whole or not at all; None for standard output
+    void    whether void games are written, too
+
+    Raises UsageError for a format or a file that cannot be had, StoreError when
+    something cannot be read or written, BrokenPipeError.
+    """
+    game = _RECORDS.get(format)
+    if game is not None and game != results.game:
+        fitting = next((name for name, of in _RECORDS.items() if of == results.game), "csv")
+        raise UsageError(
+            f"{format} is for games of {game}, and {results.path} is of {results.game}; "
+            f"did you mean --format {fitting}?"
+        )
+    if output is None:
+        if format == "parquet":
+            raise UsageError("parquet is not for a terminal or a pipe; give --output FILE")
+        target = to_standard_output(sys.stdout)
+    else:
+        if OutputPaths(results.path).owns(output):
+            raise UsageError(f"{output} belongs to the competition itself; give another --output")
+        if output.suffix in (".ctl", ".status"):
+            raise UsageError(f"{output} would be taken for a {output.suffix} file; rename --output")
+        target = to_file(output)
+    with target as stream:
+        if game is not None:
+            return write_records(results, format, stream, void)
+        _TABLES[format](results, stream, void)
+        return []

@@ -1,0 +1,254 @@
+"""Statistics of a matchup, counted from its recorded games: the same for every
+competition type, and also for a matchup that is not in the control file any
+more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.competition import MatchupInfo
+from ringmaster.competitions.pairs import Pairs
+from ringmaster.model.players import GameName
+from ringmaster.results.games import COLOURS, Game
+from ringmaster.stats import elo
+from ringmaster.stats.elo import EloEstimate
+
+#: Settings of a game that mean something outside Go.
+_COMMON = ("move_limit", "margin", "hang_timeout")
+
+
+@dataclass(slots=True)
+class ColourResults:
+    """How one player did with one colour, in games."""
+
+    games: int = 0
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+    unknown: int = 0
+
+    @property
+    def points(self) -> float:
+        """Wins, with draws and unknown results as half a win."""
+        return self.wins + (self.draws + self.unknown) / 2
+
+
+@dataclass(slots=True)
+class PlayerResults:
+    """How one player did in a matchup.
+
+    by_colour  "black" and "white" → results
+    forfeits   games lost by a fault, by its kind: {"time": 2, "illegal move": 1}
+    engine     what it calls itself, "" if unknown
+    average_cpu_time  seconds a game, over the games in which it is known; None
+               when it is in none
+    average_thinking  seconds of wall time a game; None without games
+    """
+
+    code: str
+    by_colour: dict[str, ColourResults]
+    forfeits: dict[str, int] = field(default_factory=dict)
+    engine: str = ""
+    description: str = ""
+    _cpu: float = field(default=0.0, repr=False)
+    _timed: int = field(default=0, repr=False)
+    _thinking: float = field(default=0.0, repr=False)
+
+    def _sum(self, name: str) -> int:
+        return sum(getattr(results, name) for results in self.by_colour.values())
+
+    @property
+    def games(self) -> int:
+        """Games that count."""
+        return self._sum("games")
+
+    @property
+    def wins(self) -> int:
+        """Games won."""
+        return self._sum("wins")
+
+    @property
+    def losses(self) -> int:
+        """Games lost."""
+        return self._sum("losses")
+
+    @property
+    def draws(self) -> int:
+        """Games drawn."""
+        return self._sum("draws")
+
+    @property
+    def points(self) -> float:
+        """Wins, with draws and unknown results as half a win."""
+        return sum(results.points for results in self.by_colour.values())
+
+    @property
+    def average_cpu_time(self) -> float | None:
+        """Seconds of CPU a game."""
+        return self._cpu / self._timed if self._timed else None
+
+    @property
+    def average_thinking(self) -> float | None:
+        """Seconds of wall time a game."""
+        return self._thinking / self.games if self.games else None
+
+
+@dataclass(slots=True)
+class MatchupResults:
+    """The results of one matchup.
+
+    id, name  as in the control file
+    sides     both players, in the order of the control file
+    draws     games drawn; jigos in Go
+    unknown   games whose result is unknown
+    void      results that do not count
+    settings  settings of its games (board_size, komi, move_limit, …) as they are
+              in the control file now; {} when the matchup is not there any more
+    number_of_games  as asked for; None when there is no limit or it is not known
+    alternating  whether the control file has the players swap colours; None when
+              it is not known
+    """
+
+    id: str
+    name: str
+    sides: tuple[PlayerResults, PlayerResults]
+    settings: dict[str, Any]
+    number_of_games: int | None = None
+    alternating: bool | None = None
+    draws: int = 0
+    unknown: int = 0
+    void: int = 0
+    _pairs: Pairs = field(default_factory=Pairs, repr=False)
+
+    @property
+    def players(self) -> tuple[str, str]:
+        """Codes of the players, in the order of the control file."""
+        return self.sides[0].code, self.sides[1].code
+
+    def __getitem__(self, code: str) -> PlayerResults:
+        """Return how a player did.  Raises KeyError."""
+        for side in self.sides:
+            if side.code == code:
+                return side
+        raise KeyError(f"{code!r} does not play in matchup {self.id}")
+
+    def __iter__(self) -> Iterator[PlayerResults]:
+        return iter(self.sides)
+
+    @property
+    def total(self) -> int:
+        """Games that count."""
+        return self.sides[0].games
+
+    @property
+    def wins(self) -> dict[str, int]:
+        """Games won, by player code."""
+        return {side.code: side.wins for side in self.sides}
+
+    @property
+    def points(self) -> dict[str, float]:
+        """Wins, with draws and unknown results as half a win, by player code."""
+        return {side.code: side.points for side in self.sides}
+
+    @property
+    def forfeits(self) -> dict[str, int]:
+        """Games lost by a fault, by player code; by kind: `m["a"].forfeits`."""
+        return {side.code: sum(side.forfeits.values()) for side in self.sides}
+
+    @property
+    def average_cpu_time(self) -> dict[str, float | None]:
+        """Seconds of CPU a game, by player code; None where it is not known."""
+        return {side.code: side.average_cpu_time for side in self.sides}
+
+    @property
+    def wins_by_colour(self) -> dict[str, int]:
+        """Games won by Black and by White."""
+        first, second = self.sides
+        return {c: first.by_colour[c].wins + second.by_colour[c].wins for c in first.by_colour}
+
+    @property
+    def alternated(self) -> bool:
+        """Whether each player has played each colour; what `alternating` asks
+        for is another thing."""
+        return all(results.games for side in self.sides for results in side.by_colour.values())
+
+    @property
+    def elo(self) -> EloEstimate | None:
+        """How much stronger the first player is: by pairs if all games were
+        played in pairs, else by games, unknown results counted as draws.
+
+        None without games, and where it would say nothing of the players: with a
+        handicap, and when colours do not alternate.
+        """
+        even = self.alternating is not False and self.settings.get("handicap") is None
+        if not self.total or not even:
+            return None
+        if sum(self._pairs.counts) and self._pairs.games == self.total:
+            return self._pairs.estimate()
+        first, second = self.sides
+        return elo.from_games(first.wins, self.draws + self.unknown, second.wins)
+
+    def describe_details(self) -> str:
+        """Return what a table of results does not show: "board size: 9, komi: 7.5";
+        "" where there is nothing of the kind."""
+        settings = self.settings
+        if "board_size" not in settings:
+            return ""
+        text = f"board size: {settings['board_size']}, komi: {settings['komi']:g}"
+        if settings["handicap"] is not None:
+            text += f", handicap: {settings['handicap']} ({settings['handicap_style']})"
+        return text
+
+    def take(self, game: Game, pair: int | None) -> None:
+        """Count a game; `pair` as in `competitions.Played`."""
+        # a player may meet itself, under one code
+        swapped = game.sides[0].code != self.sides[0].code
+        first = self.sides[1 if swapped else 0]
+        second = self.sides[0 if swapped else 1]
+        if game.is_void:
+            self.void += 1
+            return
+        self.draws += game.is_draw
+        self.unknown += game.is_unknown
+        for results, side in ((first, game.sides[0]), (second, game.sides[1])):
+            won = side.colour == game.winning_colour
+            lost = side.colour == game.losing_colour
+            of_colour = results.by_colour[side.colour]
+            of_colour.games += 1
+            of_colour.wins += won
+            of_colour.losses += lost
+            of_colour.draws += game.is_draw
+            of_colour.unknown += game.is_unknown
+            if lost and game.is_forfeit:
+                results.forfeits[game.reason] = results.forfeits.get(game.reason, 0) + 1
+            results.engine = side.name or results.engine
+            results.description = side.description or results.description
+            results._thinking += side.thinking
+            if side.cpu_time is not None:
+                results._cpu += side.cpu_time
+                results._timed += 1
+        if pair is not None:
+            seat = game.sides[1 if swapped else 0]
+            won = seat.colour == game.winning_colour
+            self._pairs.take(pair, 1.0 if won else 0.0 if game.winner is not None else 0.5)
+
+
+def matchup_of(info: MatchupInfo, game: GameName) -> MatchupResults:
+    """Return a matchup without games."""
+    settings: dict[str, Any] = {}
+    if info.settings is not None:
+        settings = msgspec.structs.asdict(info.settings)
+        del settings["game"]
+        if game != "go":
+            settings = {name: settings[name] for name in _COMMON}
+    first, second = (
+        PlayerResults(code, {colour: ColourResults() for colour in sorted(COLOURS[game])})
+        for code in info.players
+    )
+    return MatchupResults(
+        info.id, info.name, (first, second), settings, info.number_of_games, info.alternating
+    )

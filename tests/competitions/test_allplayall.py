@@ -1,0 +1,329 @@
+"""All-play-all tournaments: pairings, the grid, ratings, what may be changed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.competitions.allplayall import AllPlayAll, only_appended
+from ringmaster.competitions.playoff import Playoff
+from ringmaster.competitions.standings import letters
+from ringmaster.errors import StoreError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.reporting.tables import render_report
+from tests.competitions.interruptions import Play
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+
+CODES = ["a", "b", "c"]
+
+
+def go(competitors: Any = CODES, rounds: int | None = None, **settings: Any) -> Any:
+    players = {code: call("Player", code) for code in "abcd"}
+    return make(
+        "allplayall",
+        **{
+            "players": players,
+            "board_size": 9,
+            "komi": 6,
+            "competitors": competitors,
+            "rounds": rounds,
+            **settings,
+        },
+    )
+
+
+def chess(competitors: Any = CODES, rounds: int | None = None, **settings: Any) -> Any:
+    players = {code: uci() for code in "abcd"}
+    return make(
+        "allplayall",
+        game="chess",
+        players=players,
+        competitors=competitors,
+        rounds=rounds,
+        **settings,
+    )
+
+
+def codes(job: GameJob) -> tuple[str, str]:
+    first, second = job.players
+    return first.code, second.code
+
+
+def play(competition: Any, results: str, pairing: str) -> None:
+    """Play games of one pairing only: "w" is a win of its first competitor, "l"
+    one of its second, "d" a draw, "u" an unknown result."""
+    winners = dict(zip("wl", competition.matchups[pairing].codes, strict=True))
+    for letter in results:
+        while (job := competition.next_job()).ticket["m"] != pairing:
+            pass
+        if letter in winners:
+            result = won(job, winners[letter])
+        elif letter == "d":
+            result = drawn(job)
+        else:
+            result = GameResult(job.id, 0, "unknown", reason="move limit")
+        competition.take(job.ticket, result)
+
+
+def lines(report: Any) -> list[list[str]]:
+    return [line.split() for line in render_report(report).splitlines()]
+
+
+def test_every_pairing_plays_every_round_with_colours_alternating() -> None:
+    tournament = go(rounds=3)
+    jobs = []
+    while (job := tournament.next_job()) is not None:
+        jobs.append(job)
+    assert [job.id for job in jobs] == [
+        *("AvB_0", "AvC_0", "BvC_0"),
+        *("AvB_1", "AvC_1", "BvC_1"),
+        *("AvB_2", "AvC_2", "BvC_2"),
+    ]
+    assert [codes(job) for job in jobs if job.ticket["m"] == "AvC"] == [
+        ("a", "c"),
+        ("c", "a"),
+        ("a", "c"),
+    ]
+    assert tournament.progress().total == 9
+
+
+def test_game_ids_are_as_wide_as_the_rounds() -> None:
+    assert go(rounds=20).next_job().id == "AvB_00"
+    assert go(rounds=None).next_job().id == "AvB_0"
+
+
+def test_games_have_the_settings_of_the_tournament_and_no_handicap() -> None:
+    settings = go(move_limit=77, scorer="internal", handicap=4).next_job().settings
+    assert (settings.board_size, settings.komi, settings.handicap) == (9, 6, None)
+    assert (settings.move_limit, settings.scorer) == (77, "internal")
+
+
+def test_letters_go_on_after_z() -> None:
+    assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == [
+        *("A", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA")
+    ]
+
+
+def test_thirty_competitors_have_matchups_with_ids_of_their_own() -> None:
+    names = [f"p{i}" for i in range(30)]
+    tournament = make(
+        "allplayall",
+        players={name: call("Player", name) for name in names},
+        competitors=names,
+        board_size=9,
+        komi=0,
+    )
+    assert len(tournament.matchups) == 435
+    assert tournament.matchups["ZvAA"].codes == ("p25", "p26")
+    rows = render_report(tournament.live_report()).splitlines()
+    # the codes stand in one column
+    assert rows[1].startswith("A  p0 ")
+    assert rows[27].startswith("AA p26 ")
+
+
+def test_openings_are_shared_by_the_two_games_of_a_pair_in_every_pairing(tmp_path: Any) -> None:
+    book = tmp_path / "book.epd"
+    book.write_text(
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n"
+        "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq -\n"
+    )
+    tournament = chess(rounds=4, openings=call("Openings", str(book)))
+    tournament.prepare()
+    for pairing in ("AvB", "AvC", "BvC"):
+        played = [tournament.make_job("x", 0, {"m": pairing, "i": i, "b": i % 2}) for i in range(4)]
+        assert [job.opening.source for job in played] == [f"book.epd:{n}" for n in (1, 1, 2, 2)]
+
+
+def test_grid_has_wins_and_losses_with_jigos_as_halves_and_no_unknown_results() -> None:
+    tournament = go()
+    play(tournament, "wwlld", "AvB")
+    play(tournament, "lu", "AvC")
+    text = render_report(tournament.live_report())
+    assert text.splitlines()[0].split() == ["points", "games", "A", "B", "C"]
+    assert lines(tournament.live_report())[1:] == [
+        ["A", "a", "2.5", "6", "2.5-2.5", "0-1"],
+        ["B", "b", "2.5", "5", "2.5-2.5", "0-0"],
+        ["C", "c", "1", "1", "1-0", "0-0"],
+    ]
+
+
+def test_report_has_the_grid_ratings_each_pairing_played_and_the_engines() -> None:
+    tournament = go(rounds=8)
+    job = tournament.next_job()
+    usage = (EngineUsage(name="Alpha 1"), EngineUsage(name="Beta 2"))
+    tournament.take(job.ticket, GameResult(job.id, 0, "win", 0, "score", score="B+3", usage=usage))
+    text = render_report(tournament.report())
+    assert "no ratings yet" in text
+    assert "a v b (1/8 games)\nboard size: 9   komi: 6\n" in text
+    assert "b v c" not in text
+    assert text.endswith("player a: Alpha 1\nplayer b: Beta 2\n")
+    play(tournament, "lw", "AvB")
+    play(tournament, "wl", "BvC")
+    rated = lines(tournament.report())
+    assert ["player", "Elo", "±", "95%", "points"] in rated
+    place = [row[:1] for row in rated].index(["player"])
+    assert [row[0] for row in rated[place + 1 : place + 4]] == ["a", "b", "c"]
+    assert [row[-1] for row in rated[place + 1 : place + 4]] == ["2/3", "2/5", "1/2"]
+
+
+def test_summary_has_the_grid_and_the_ratings() -> None:
+    tournament = chess()
+    assert tournament.summary()["ratings"] is None
+    play(tournament, "wwld", "AvB")
+    play(tournament, "wd", "AvC")
+    summary = tournament.summary()
+    assert summary["grid"] == {
+        "competitors": ["a", "b", "c"],
+        "letters": ["A", "B", "C"],
+        "points": [[None, 2.5, 1.5], [1.5, None, 0], [0.5, 0, None]],
+    }
+    assert [rating["code"] for rating in summary["ratings"]] == ["a", "b", "c"]
+    assert sum(rating["elo"] for rating in summary["ratings"]) == pytest.approx(0, abs=1e-6)
+    assert [matchup["id"] for matchup in summary["matchups"]] == ["AvB", "AvC", "BvC"]
+
+
+def test_every_competitor_is_checked_and_nobody_else() -> None:
+    assert [check.player.code for check in go().check_jobs()] == ["a", "b", "c"]
+
+
+def test_new_competitor_is_appended_and_the_others_keep_letters_and_results() -> None:
+    tournament = go(rounds=2)
+    job = tournament.next_job()
+    tournament.take(job.ticket, won(job, "b"))
+    later = again(tournament, go([*CODES, "d"], rounds=2))
+    assert lines(later.live_report())[2][:5] == ["B", "b", "1", "1", "1-0"]
+    upcoming = [later.next_job().id for _ in range(7)]
+    assert upcoming == ["AvC_0", "AvD_0", "BvC_0", "BvD_0", "CvD_0", "AvB_1", "AvC_1"]
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        (["a", "c", "d"], "b took part before and must stay in the list"),
+        (["a", "b"], "c took part before"),
+        (["b", "a", "c"], "the earlier competitors must keep their places"),
+        (["d", "a", "b", "c"], "new ones can be added at its end only \\(it was a, b, c\\)"),
+    ],
+)
+def test_competitors_may_not_be_removed_or_moved(now: list[str], message: str) -> None:
+    with pytest.raises(StoreError, match=message) as refused:
+        again(go(), go(now))
+    (setting,) = (s for s in AllPlayAll.table if s.name == "competitors")
+    assert setting.rule is only_appended
+    assert only_appended(CODES, now) in str(refused.value)
+
+
+def test_rule_for_competitors_allows_what_is_appended_and_what_was_never_there() -> None:
+    assert only_appended(CODES, [*CODES, "d"]) == ""
+    assert only_appended(None, CODES) == ""
+
+
+def test_rounds_can_be_raised_and_lowered() -> None:
+    tournament = go(rounds=1)
+    for _ in range(3):
+        job = tournament.next_job()
+        tournament.take(job.ticket, drawn(job))
+    assert tournament.finished()
+    assert again(tournament, go(rounds=11)).next_job().id == "AvB_01"
+    assert again(tournament, go(rounds=0)).finished()
+
+
+def test_competitors_may_be_written_as_calls_too() -> None:
+    assert go([call("Competitor", "a"), "b"]).competitors == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"competitors": ["a"]}, "competitors: the list has 1 items"),
+        ({"competitors": ["a", "b", "a"]}, "competitors.2: competitor 'a' is listed twice"),
+        ({"competitors": ["a", "x"]}, "competitors.1: there is no player 'x'"),
+        ({"competitors": "ab"}, "competitors: 'ab' is not a list"),
+        ({"competitors": ["a", ""]}, "is not an identifier"),
+        ({"rounds": -1}, "rounds: -1 is out of range"),
+        ({"komi": None}, "komi: 'komi' is missing"),
+        ({"board_size": None}, "board_size: 'board_size' is missing"),
+    ],
+)
+def test_wrong_setting_is_refused_where_it_stands(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        go(**settings)
+    assert message in str(refused.value)
+
+
+def test_all_wrong_competitors_are_named_at_once() -> None:
+    with pytest.raises(Refused) as refused:
+        go(["a", "x", "a"])
+    assert "competitors.1" in str(refused.value)
+    assert "competitors.2" in str(refused.value)
+
+
+def test_chess_without_openings_is_warned_of_once() -> None:
+    assert len(chess().warnings()) == 1
+    assert chess().warnings()[0].startswith("without openings")
+    assert go().warnings() == []
+
+
+def test_playoff_of_the_same_pairs_gives_the_same_results() -> None:
+    tournament = chess(rounds=4)
+    playoff = make(
+        "playoff",
+        game="chess",
+        players={code: uci() for code in CODES},
+        number_of_games=4,
+        matchups=[
+            call("Matchup", "a", "b", id="AvB"),
+            call("Matchup", "a", "c", id="AvC"),
+            call("Matchup", "b", "c", id="BvC"),
+        ],
+    )
+    assert isinstance(playoff, Playoff)
+    while (job := tournament.next_job()) is not None:
+        other = playoff.next_job()
+        assert (other.id, codes(other), other.ticket) == (job.id, codes(job), job.ticket)
+        result = won(job, max(codes(job)))
+        assert tournament.take(job.ticket, result) == playoff.take(other.ticket, result)
+    assert playoff.summary()["matchups"] == tournament.summary()["matchups"]
+    # a playoff on the same terms for all shows the grid last
+    assert render_report(playoff.report()).endswith(
+        render_report(tournament.report()).split("\n\na v b")[0] + "\n"
+    )
+
+
+@hypothesis.settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.sampled_from(["first", "second", "draw", "void"])),
+        min_size=1,
+        max_size=30,
+    ),
+    st.sets(st.integers(0, 30)),
+    st.sets(st.integers(0, 30)),
+)
+def test_interrupted_tournament_is_as_one_that_never_was(
+    steps: list[tuple[int, str]], stops: set[int], saves: set[int]
+) -> None:
+    plays = Play(go), Play(go)
+    for step, (which, outcome) in enumerate(steps):
+        for one in plays:
+            while len(one.issued) < 6:
+                one.issue()
+            job = list(one.issued.values())[which]
+            result = {
+                "first": won(job, codes(job)[0]),
+                "second": won(job, codes(job)[1]),
+                "draw": drawn(job),
+                "void": void(job),
+            }[outcome]
+            one.finish(job.id, result)
+        if step in saves:
+            plays[1].save()
+        if step in stops:
+            plays[1].interrupt()
+    assert plays[1].competition.state() == plays[0].competition.state()
+    assert plays[1].competition.next_job() == plays[0].competition.next_job()

@@ -1,0 +1,314 @@
+"""What is said of a control file that was changed since the last run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.control.changes import (
+    Comparison,
+    SettingChange,
+    allow_all,
+    canonical_settings,
+    find_changes,
+)
+from ringmaster.model.settings import (
+    INHERITED,
+    Boolean,
+    CallOf,
+    Change,
+    DictOf,
+    Float,
+    Identifier,
+    Integer,
+    ListOf,
+    Maybe,
+    Scalar,
+    Setting,
+    SettingPath,
+    SettingType,
+    String,
+    canonical,
+)
+from tests.control.samples import as_dict
+
+
+def where(path: SettingPath) -> str:
+    return ".".join(map(str, path))
+
+
+def changes(
+    table: list[Setting], before: dict[str, Any], now: dict[str, Any]
+) -> list[SettingChange]:
+    return find_changes(table, canonical(before), canonical(now), where)
+
+
+def texts(table: list[Setting], before: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    return [f"{c} ({c.change})" for c in changes(table, before, now)]
+
+
+def no_fewer(before: Any, now: Any) -> str:
+    return "" if len(now) >= len(before) else "entries may not be removed"
+
+
+PARAMETER = CallOf(
+    "Parameter",
+    (
+        Setting("code", Identifier(), "."),
+        Setting("split", Integer(), "."),
+        Setting("format", Maybe(String()), ".", None, change="report"),
+        Setting("deep", Maybe(DictOf(String(), Scalar())), ".", None, change="free"),
+    ),
+    as_dict,
+)
+MATCHUP = CallOf(
+    "Matchup",
+    (
+        Setting("id", Maybe(Identifier()), ".", None),
+        Setting("komi", Float(), ".", INHERITED),
+        Setting("games", Maybe(Integer()), ".", 10),
+    ),
+    as_dict,
+)
+TABLE = [
+    Setting("coefficient", Float(), ".", 0.45),
+    Setting("seed", Integer(), ".", 0, change="refused"),
+    Setting("note", Maybe(String()), ".", None, change="report"),
+    Setting("parameters", ListOf(PARAMETER), ".", (), change="refused"),
+    Setting("matchups", Maybe(ListOf(MATCHUP)), ".", ()),
+    Setting("competitors", ListOf(Identifier()), ".", (), rule=no_fewer),
+]
+SAME = {s.name: s.default for s in TABLE}
+ONE = {"code": "a", "split": 8, "format": None, "deep": {"x": 1}}
+TWO = {**ONE, "code": "b"}
+
+
+def changed(**now: Any) -> list[str]:
+    """Return what is said when settings are given that had their defaults."""
+    return texts(TABLE, SAME, {**SAME, **now})
+
+
+def test_each_kind_of_change_is_told_by_its_setting() -> None:
+    assert changed(coefficient=0.3) == ["coefficient 0.45 → 0.3 (free)"]
+    assert changed(note="one\ntwo") == ["note has been changed (report)"]
+    assert changed(seed=1, coefficient=1) == [
+        "seed 0 → 1 (refused)",
+        "coefficient 0.45 → 1 (free)",
+    ]
+    assert changed() == []
+
+
+def test_innermost_setting_that_says_something_judges() -> None:
+    before = {**SAME, "parameters": [ONE]}
+    for edit, told in [
+        ({"format": "%s"}, ["parameters.0.format None → '%s' (report)"]),
+        ({"split": 4}, ["parameters.0.split 8 → 4 (refused)"]),
+        ({"deep": {"x": 2, "y": True}}, ["parameters.0.deep.x 1 → 2 (free)",
+                                         "parameters.0.deep.y is new: True (free)"]),
+        ({"deep": None}, ["parameters.0.deep {'x': 1} → None (free)"]),
+        ({"code": "z"}, ["parameters 'a' is gone (refused)",
+                         "parameters.0 ('z') is new (refused)"]),
+    ]:  # fmt: skip
+        assert texts(TABLE, before, {**SAME, "parameters": [ONE | edit]}) == told
+
+
+def test_items_are_matched_by_their_code() -> None:
+    before = {**SAME, "parameters": [ONE, TWO]}
+    new = {**ONE, "code": "new"}
+    assert texts(TABLE, before, {**SAME, "parameters": [new, ONE, TWO | {"split": 3}]}) == [
+        "parameters.0 ('new') is new (refused)",
+        "parameters.2.split 8 → 3 (refused)",
+    ]
+    assert texts(TABLE, before, {**SAME, "parameters": [TWO, ONE]}) == [
+        "parameters in another order: ['a', 'b'] → ['b', 'a'] (refused)"
+    ]
+    assert texts(TABLE, before, {**SAME, "parameters": [TWO]}) == [
+        "parameters 'a' is gone (refused)"
+    ]
+
+
+def test_item_without_an_id_is_known_by_its_index() -> None:
+    plain, named = {"id": None, "games": 10}, {"id": "x", "games": 10}
+    before = {**SAME, "matchups": [plain, named]}
+    assert texts(TABLE, before, {**SAME, "matchups": [plain, {"id": "1", "games": 2}, named]}) == [
+        "matchups.1 ('1') is new (free)"
+    ]
+    now = {**SAME, "matchups": [plain | {"games": 4}, named]}
+    assert texts(TABLE, before, now) == ["matchups.0.games 10 → 4 (free)"]
+    twice = {**SAME, "matchups": [named, named | {"games": 1}]}
+    assert texts(TABLE, before, twice) == [
+        "matchups.0.id None → 'x' (free)",
+        "matchups.1.games 10 → 1 (free)",
+    ]
+
+
+def test_argument_that_was_taken_from_the_top_level_was_not_given() -> None:
+    before, now = {"id": None, "games": None}, {"id": None, "games": None, "komi": 7.0}
+    told = texts(TABLE, {**SAME, "matchups": [before]}, {**SAME, "matchups": [now]})
+    assert told == ["matchups.0.komi not given → 7 (free)"]
+
+
+def test_argument_that_an_older_version_did_not_have_had_its_default() -> None:
+    before = {**SAME, "matchups": [{"id": "a", "gone": 4}], "unknown": 3}
+    now = {**SAME, "matchups": [{"id": "a", "games": 10}]}
+    assert texts(TABLE, before, now) == []
+    del before["coefficient"], before["matchups"][0]["id"]  # type: ignore[attr-defined]
+    assert texts(TABLE, before, now | {"coefficient": 0.5}) == [
+        "coefficient 0.45 → 0.5 (free)",
+        "matchups.0.id None → 'a' (free)",
+    ]
+
+
+def test_old_settings_of_any_form_are_compared_without_an_error() -> None:
+    for old in (None, 3, "text", [1], {"a": 1}, [{"code": 3}], {"$": "function"}):
+        before: dict[str, Any] = dict.fromkeys(SAME, old)
+        assert changes(TABLE, before, {**SAME, "parameters": [ONE], "competitors": ["a"]})
+
+
+def test_rule_is_asked_and_its_reason_is_told() -> None:
+    before = {**SAME, "competitors": ["a", "b"]}
+    (change,) = changes(TABLE, before, {**SAME, "competitors": ["a"]})
+    assert not change.allowed
+    assert str(change.error()) == (
+        "['a', 'b'] → ['a'] since the last run: entries may not be removed; "
+        "expected ['a', 'b'], or `reset` to begin anew"
+    )
+    now = {**SAME, "competitors": ["a", "b", "c"]}
+    assert texts(TABLE, before, now) == ["competitors.2 is new: 'c' (free)"]
+
+
+def test_rule_that_cannot_judge_refuses() -> None:
+    (change,) = changes(TABLE, {**SAME, "competitors": 5}, {**SAME, "competitors": ["a"]})
+    assert not change.allowed
+    assert "another form" in change.reason
+
+
+def test_number_types_do_not_count_and_truth_values_do() -> None:
+    table = [Setting("options", DictOf(String(), Scalar()), ".")]
+    before = {"options": {"a": 1, "b": 1}}
+    assert texts(table, before, {"options": {"a": 1.0, "b": True}}) == ["options.b 1 → True (free)"]
+
+
+def test_another_kind_of_object_is_another_value() -> None:
+    class Linear(msgspec.Struct):
+        lower: float
+
+    @dataclass
+    class Log:
+        lower: float
+
+    table = [Setting("scale", String(), ".", change="refused")]
+    assert texts(table, {"scale": Linear(1.5)}, {"scale": Log(1.5)}) == [
+        "scale Linear(lower=1.5) → Log(lower=1.5) (refused)"
+    ]
+    assert texts(table, {"scale": Linear(1)}, {"scale": Linear(2)}) == [
+        "scale.lower 1 → 2 (refused)"
+    ]
+
+
+def test_strange_numbers_are_stored_and_shown() -> None:
+    table = [Setting("x", Float(), ".")]
+    nan, huge = float("nan"), 10**30
+    assert texts(table, {"x": nan}, {"x": nan}) == []
+    assert texts(table, {"x": nan}, {"x": -float("inf")}) == ["x nan → -inf (free)"]
+    assert texts(table, {"x": huge}, {"x": huge + 1})[0].startswith("x 0xc9f2c9cd0")
+
+
+def test_long_texts_are_shown_where_they_differ() -> None:
+    table = [Setting("command", ListOf(String()), ".")]
+    long = "engine --mode=gtp --some-option " * 3
+    (text,) = texts(table, {"command": [long + "--level=1"]}, {"command": [long + "--level=2"]})
+    assert text == "command.0 …'option --level=1' → …'option --level=2' (free)"
+    assert texts(table, {"command": ["x" * 80]}, {"command": ["y" * 80]}) == [
+        f"command.0 '{'x' * 58}… → '{'y' * 58}… (free)"
+    ]
+
+
+def test_comparison_says_from_when_changes_apply() -> None:
+    found = changes(TABLE, SAME, {**SAME, "coefficient": 0.3, "note": "x", "seed": 5})
+    comparison = Comparison(1, 0.0, 811, True, tuple(found), ("a note",))
+    assert list(comparison.texts()) == [
+        "coefficient 0.45 → 0.3, applies from game 812",
+        "note None → 'x', applies at once",
+        "a note",
+    ]
+    assert list(comparison.texts(1))[1] == "1 more changes; `diff` lists them all"
+    assert comparison.as_data()[0] == {
+        "setting": "seed",
+        "change": "0 → 5",
+        "before": 0,
+        "now": 5,
+        "allowed": False,
+        "applies": None,
+        "reason": None,
+    }
+    assert json.loads(json.dumps(comparison.as_data())) == comparison.as_data()
+    assert all(change.allowed for change in allow_all(found))
+
+
+@st.composite
+def _tables(draw: st.DrawFn) -> tuple[list[Setting], st.SearchStrategy[dict[str, Any]]]:
+    """A random table, with values for it."""
+    leaf = st.sampled_from(
+        [
+            (Integer(), st.integers(-2, 2)),
+            (Float(), st.floats(-1, 1, allow_subnormal=False, width=16)),
+            (Boolean(), st.booleans()),
+            (String(), st.text(max_size=2)),
+        ]
+    )
+
+    def bigger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+        def wrap(kind: str, made: tuple[SettingType, st.SearchStrategy[Any]]) -> Any:
+            type_, values = made
+            if kind == "list":
+                return ListOf(type_), st.lists(values, max_size=3)
+            if kind == "dict":
+                return DictOf(String(), type_), st.dictionaries(
+                    st.text(max_size=1), values, max_size=3
+                )
+            if kind == "maybe":
+                return Maybe(type_), st.none() | values
+            call = CallOf("C", (Setting("code", String(), "."), Setting("x", type_, ".")), as_dict)
+            return ListOf(call), st.lists(
+                st.fixed_dictionaries({"code": st.sampled_from("abc"), "x": values}), max_size=3
+            )
+
+        return st.builds(wrap, st.sampled_from(["list", "dict", "maybe", "calls"]), inner)
+
+    chosen = draw(st.lists(st.recursive(leaf, bigger, max_leaves=4), min_size=1, max_size=3))
+    table, values = [], {}
+    for i, (type_, strategy) in enumerate(chosen):
+        change: Change | None = draw(st.sampled_from([None, "free", "report", "refused"]))
+        table.append(Setting(f"s{i}", type_, ".", change=change))
+        values[f"s{i}"] = strategy
+    return table, st.fixed_dictionaries(values)
+
+
+@given(st.data())
+def test_changes_are_found_if_and_only_if_there_are_any(data: st.DataObject) -> None:
+    table, values = data.draw(_tables())
+    before = canonical_settings(table, data.draw(values))
+    now = canonical_settings(table, data.draw(values))
+    stored = msgspec.json.decode(msgspec.json.encode(before))
+    assert find_changes(table, stored, before, where) == []
+    found = find_changes(table, stored, now, where)
+    assert bool(found) == (_strict(before) != _strict(now))
+    for change in found:
+        assert change.path[0] in now
+        table_change = next(s.change for s in table if s.name == change.path[0])
+        assert change.change == (table_change or "free")
+
+
+def _strict(value: Any) -> Any:
+    """Return a value in which True is not 1; 0 and -0.0 are the same."""
+    if isinstance(value, bool):
+        return ("truth", value)
+    if isinstance(value, dict):
+        return {k: _strict(v) for k, v in value.items()}
+    return [_strict(v) for v in value] if isinstance(value, list) else value

@@ -1,0 +1,353 @@
+"""Control files that were written for Python 2: each error has line, column and
+what to write instead."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.control import grammar
+from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
+from ringmaster.control.loader import Loaded, load
+from ringmaster.control.python2 import formatted_bytes, remedy
+from ringmaster.errors import SettingError
+from ringmaster.model.settings import Call
+from tests.control.samples import TABLES, TUNER_FILE
+
+HEAD = "competition_type = 'playoff'\n"
+PLAYERS = "players = {'a': Player('a'), 'b': Player('b')}\n"
+MATCHUPS = "matchups = [Matchup('a', 'b')]\n"
+GOOD = HEAD + PLAYERS + MATCHUPS
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _one_parser(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Keep the tests off the user's own cache."""
+    parser = grammar.load_parser(tmp_path_factory.mktemp("cache"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(grammar, "_parser", lambda: parser)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def load_here(text: str | bytes) -> Loaded:
+    Path("tune.ctl").write_bytes(text.encode() if isinstance(text, str) else text)
+    return load("tune.ctl", TABLES.get, list(TABLES))
+
+
+def problem(text: str | bytes) -> Diagnostic:
+    with pytest.raises(ControlFileProblems) as caught:
+        load_here(text)
+    (one, *_) = caught.value.diagnostics
+    return one
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "expected"),
+    [
+        ("print 'hello'", 1, 1, "print('hello') (the print statement is Python 2)"),
+        ('print"hello %d" % 3 ; x = 1', 1, 1, 'print("hello %d" % 3) (the print'),
+        ("if 1:\n    print players,  # all", 2, 5, "print(players, end=' ') (the print"),
+        ("def f():\n  print 1\nprint 2\n\tprint  x\n# print 3\ns='print 4'", 2, 3,
+         "print(1) (the print statement is Python 2; 2 more lines of the file look the same)"),
+        ("print 1\nprint 2", 1, 1, "; 1 more line of the file looks the same)"),
+        ("x = `3 + 4`", 1, 5, "repr(3 + 4) (`…` is Python 2)"),
+        ("é = 0777", 1, 5, "0o777 (an octal number"),
+        ("x = [10, 0755]", 1, 10, "0o755 (an"),
+        ("x = 10L * 3", 1, 5, "10 (a long number"),
+        ("x = 0xFFl", 1, 5, "0xFF (a long"),
+        ("try:\n  x = 1\nexcept ValueError, e:\n  pass", 3, 1, "except ValueError as e (a comma"),
+        ("try:\n  x = 1\nexcept (IOError, OSError), why:\n  pass", 3, 1,
+         "except (IOError, OSError) as why"),
+        ("def f():\n    raise ValueError, 'no: %d' % 3", 2, 5,
+         "raise ValueError('no: %d' % 3) (a comma after raise"),
+        ("exec 'x = 1'", 1, 1, "exec('x = 1') (the exec statement"),
+        ("exec 'x = 1' in {}", 1, 1, "exec('x = 1', {})"),
+        ("exec 'x = 1 in y'", 1, 1, "exec('x = 1 in y') ("),
+        ("raise ValueError, 'no', tb", 1, 1, "raise ValueError('no').with_traceback(tb)"),
+        ("x = 1 <> 2", 1, 7, "!= (the operator <>"),
+        (r"x = ur'\d'", 1, 5, "r before the quotes (a raw unicode string"),
+        ("def f(a, (b, c)):\n  pass", 1, 1, "one name, to be unpacked in the function"),
+        ("f = lambda (a, b): a + b", 1, 5, "one name, to be unpacked"),
+        ("if 1:\n\tx = 1\n        y = 2", 3, 1, "spaces only"),
+        ("path = 'C:\\Users\\me'", 1, None, "r before the quotes, or \\\\ for each backslash"),
+    ],
+)  # fmt: skip
+def test_syntax_of_python_2_is_answered_with_what_to_write(
+    text: str, line: int, column: int | None, expected: str
+) -> None:
+    one = problem(GOOD + text + "\n")
+    assert one.line == line + 3
+    assert column is None or one.column == column
+    assert expected in one.expected
+    assert "Error: " in one.message
+    assert "^" in str(one)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = (1",
+        "x = 'print 3",
+        "x = = 1  # print 3",
+        "def f(a):\nreturn `1",
+        "x = 1 2",
+        "x = 08.5.1",
+    ],
+)
+def test_other_syntax_errors_are_not_called_python_2(text: str) -> None:
+    assert "Python 2" not in problem(GOOD + text + "\n").expected
+
+
+D = "d = {'a': 1}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "expected"),
+    [
+        ("x = [i for i in xrange(3)]", 1, 17, "range (xrange is Python 2)"),
+        ("x = unicode('a')", 1, 5, "str (unicode is"),
+        ("x = isinstance('a', basestring)", 1, 21, "str (basestring is"),
+        ("x = raw_input()", 1, 5, "input (raw_input is"),
+        ("x = long(3)", 1, 5, "int (long is"),
+        ("x = reduce(max, [1])", 1, 5, "functools.reduce, after `import functools`"),
+        ("x = file('a')", 1, 5, "open (file is"),
+        ("execfile('a')", 1, 1, "exec(open(name).read())"),
+        ("x = unichr(3)", 1, 5, "chr (unichr is"),
+        ("x = cmp(1, 2)", 1, 5, "(a > b) - (a < b)"),
+        ("x = izip([], [])", 1, 5, "zip, which needs no import"),
+        ("try: pass\nexcept: pass\nraise StandardError", 3, 7, "Exception (StandardError"),
+        (D + "for k, v in d.iteritems(): pass", 2, 13, ".items() (iteritems is Python 2)"),
+        (D + "x = d.itervalues()", 2, 5, ".values() (itervalues"),
+        (D + "x = d.iterkeys()", 2, 5, ".keys() (iterkeys"),
+        (D + "x = d.has_key('a')", 2, 5, "`key in dictionary` (has_key"),
+        (D + "x = d.keys()[0]", 2, 5, "list(dictionary)"),
+        (D + "x = d.values() + [1]", 2, 5, "list(dictionary.values())"),
+        (D + "x = [1] + d.items()", 2, 5, "list(dictionary.items())"),
+        (D + "d.keys().sort()", 2, 1, "sorted(list(dictionary))"),
+        ("x = map(str, [1])[0]", 1, 5, "list(map(…))"),
+        ("x = len(filter(None, [1]))", 1, 5, "list(filter(…))"),
+        ("x = zip([1], [2]) + [3]", 1, 5, "list(zip(…))"),
+        ("x = range(3) + [3]", 1, 5, "list(range(…))"),
+        ("x = [3] + range(3)", 1, 5, "list(range(…))"),
+        ("x = range(3)\nx[0] = 5", 2, 1, "list(range(…))"),
+        ("x = range(3)\nx.append(5)", 2, 1, "list(range(…)).append"),
+        ("x = sorted([1], cmp=max)", 1, 5, "key=functools.cmp_to_key(…)"),
+        ("x = sorted([1], max)", 1, 5, "key=functools.cmp_to_key(…)"),
+        ("x = [1]\nx.sort(lambda a, b: b - a)", 2, 1, "key=functools.cmp_to_key(…)"),
+        ("import string\nx = string.letters", 2, 5, "string.ascii_letters (letters is"),
+        ("import string\nx = string.join(['a'], ' ')", 2, 5, "' '.join(words)"),
+        ("import itertools\nx = itertools.izip([], [])", 2, 5, "zip, which needs no import"),
+        ("from itertools import imap", 1, 1, "map, which needs no import (imap"),
+        ("import ConfigParser", 1, 1, "configparser (ConfigParser is Python 2)"),
+        ("from StringIO import StringIO", 1, 1, "io (StringIO"),
+        ("import cPickle as pickle", 1, 1, "pickle (cPickle"),
+        ("import urllib2", 1, 1, "urllib.request"),
+        ("import Queue", 1, 1, "queue"),
+        ("import commands", 1, 1, "subprocess"),
+        ("from sets import Set", 1, 1, "set, which needs no import"),
+        ("from gomill.settings import Player", 1, 1, "no import: Player, Matchup"),
+        ("import gomill", 1, 1, "no import: Player, Matchup"),
+        ("import sys\nprint >>sys.stderr, 'x'", 2, 1, "print(…, file=…)"),
+        ("print ('%d') % 3", 1, 1, "the % inside the brackets"),
+        ("raise 'wrong'", 1, 1, "an exception such as ValueError('…')"),
+        ("x = 'a'.decode('utf-8')", 1, 5, "nothing in its place: a string is text already"),
+        ("x = 'a' + 'b'.encode('utf-8')", 1, 5, "text: files opened without 'b'"),
+        ("open('f', 'w').write('b')\nx = 'a' + open('f', 'rb').read()", 2, 5, "text: files opened"),
+        ("x = ','.join([b'a'])", 1, 5, "text: files opened"),
+        ("x = iter([1]).next()", 1, 5, "next(…), a function"),
+        ("x = range(5 / 2)", 1, 5, "a // b or int(…)"),
+        ("x = [1, 2][4 / 2]", 1, 5, "a // b or int(…)"),
+        ("x = sorted([1, 'a'])", 1, 5, "values of one type"),
+        ("import sys\nx = sys.maxint", 2, 5, "sys.maxsize"),
+        (D + "for k in d.keys():\n    d[k + 'x'] = 1", 2, None, "list(dictionary)"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_what_python_2_had_is_answered_with_what_python_3_has(
+    text: str, line: int, column: int | None, expected: str
+) -> None:
+    one = problem(GOOD + text + "\n")
+    assert one.line == line + 3
+    assert column is None or one.column == column
+    assert expected in one.expected
+    assert one.source_line == (GOOD + text).splitlines()[line + 2]
+
+
+def test_misspelt_name_of_the_file_is_proposed_too() -> None:
+    assert problem(GOOD + "files = 1\nx = file\n").expected == "open (file is Python 2) or 'files'"
+    assert problem(GOOD + "x = player\n").expected == "'players' or 'Player'"
+
+
+def test_function_that_fails_later_is_shown_at_its_line() -> None:
+    text = TUNER_FILE.replace("    return engine(\n", "    xs = xrange(3)\n    return engine(\n")
+    loaded = load_here(text)
+    try:
+        loaded.namespace["make_candidate"](1, 2)
+    except NameError as error:
+        failure = SettingError(("make_candidate",), "it raised NameError: xrange")
+        failure.__cause__ = error
+    (one,) = loaded.error([failure]).diagnostics  # type: ignore[attr-defined]
+    assert one.source_line == "    xs = xrange(3)"
+    assert one.column == 10
+    assert one.expected == "range (xrange is Python 2)"
+    assert one.setting == "make_candidate"
+
+
+def test_true_division_is_that_of_gomill() -> None:
+    future = "from __future__ import division, print_function\n"
+    loaded = load_here(future + GOOD + "komi = 13 / 2\n")
+    assert loaded.values["komi"] == 6.5
+    assert loaded.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("cookie", "line", "expected"),
+    [
+        ("", 4, "a file saved as UTF-8"),
+        ("# -*- coding: latin-1 -*-\n", 5, "without the line that says latin-1"),
+        ("#!/usr/bin/python\n# vim: set fileencoding=cp1252 :\n", 6, "that says cp1252"),
+    ],
+)
+def test_file_of_another_encoding_is_told_to_be_utf8(cookie: str, line: int, expected: str) -> None:
+    one = problem((cookie + GOOD + "description = 'caf\xe9'\n").encode("latin-1"))
+    assert (one.line, one.column) == (line, 19)
+    assert expected in one.expected
+
+
+def test_cookie_of_a_file_that_is_utf8_means_nothing() -> None:
+    loaded = load_here("# -*- coding: latin-1 -*-\n" + GOOD + "description = 'café'\n")
+    assert loaded.values["description"] == "café"
+
+
+@pytest.mark.parametrize(
+    ("setting", "column"),
+    [
+        ("description = 'x'.encode('utf-8')", 15),
+        ("players['c'] = Player(b'engine')", 23),
+        ("players['c'] = Player('x', options={'a': b'1'})", 42),
+        ("players['c'] = Player('x', cwd=b'/')", 32),
+        ("matchups = [Matchup('a', b'b')]", 26),
+        ("matchups = [Matchup('a', 'b', scorer=b'players')]", 38),
+    ],
+)
+def test_bytes_are_answered_with_text(setting: str, column: int) -> None:
+    one = problem(GOOD + setting + "\n")
+    assert (one.line, one.column) == (4, column)
+    assert one.expected.endswith("text, not bytes: no b before the quotes, and no .encode(…)")
+
+
+def test_bytes_in_a_string_are_warned_of() -> None:
+    loaded = load_here(GOOD + "players['c'] = Player('engine --level=%s' % b'3')\n")
+    (warning,) = loaded.warnings
+    assert (warning.line, warning.column, warning.severity) == (4, 23, "warning")
+    assert "b'…' in it" in warning.message
+    assert load_here(GOOD + "description = \"Bob's 'b' b''s\"\n").warnings == []
+
+
+@given(
+    st.recursive(st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v))
+)
+def test_place_of_formatted_bytes_leads_to_them(value: Any) -> None:
+    call = Call("Player", (value, b"x"), {"x": [value, str(b"7")]})
+    for path in formatted_bytes({"a": call}, ("s",)):
+        found: Any = {"a": call}
+        for key in path[1:]:
+            if isinstance(found, Call):
+                found = found.args[key] if isinstance(key, int) else found.kwargs[key]
+            else:
+                found = found[key]
+        assert "b'" in found or 'b"' in found
+    assert ("s", "a", "x", 1) in formatted_bytes({"a": call}, ("s",))
+
+
+@pytest.mark.parametrize(
+    "given_list",
+    [
+        "{'a': 1, 'b': 2}.keys()",
+        "map(str, ['a', 'b'])",
+        "filter(None, ['a', 'b'])",
+        "(c for c in 'ab')",
+        "['a', 'b']",
+    ],
+)
+def test_what_python_2_gave_as_a_list_is_taken_for_one(given_list: str) -> None:
+    text = f"players['c'] = Player('x', startup_gtp_commands={given_list})\n"
+    loaded = load_here(GOOD + text)
+    assert loaded.values["players"]["c"]["startup_gtp_commands"] == (("a",), ("b",))
+
+
+@pytest.mark.parametrize(
+    ("given_list", "message"),
+    [
+        ("'ab'", "is not a list"),
+        ("{'a': 1}", "is not a list"),
+        ("{'a', 'b'}", "is not a list"),
+        ("(x for x in [1/0])", "ZeroDivisionError"),
+        ("(1/x for x in [0])", "going through it raised ZeroDivisionError: division by zero"),
+        ("__import__('itertools').count()", "is not a list"),
+        ("(x for x in iter(int, 1))", "items without end"),
+    ],
+)
+def test_what_is_no_list_is_refused(given_list: str, message: str) -> None:
+    text = f"players['c'] = Player('x', startup_gtp_commands={given_list})\n"
+    assert message in problem(GOOD + text).message
+
+
+def test_every_remedy_is_for_an_error_that_python_3_gives() -> None:
+    assert remedy(ValueError("bytes")) == ""
+    assert remedy(TypeError("f() missing 1 required positional argument: 'x'")) == ""
+    assert remedy(KeyError("xrange")) == ""
+    assert remedy(AttributeError("no", name="append", obj={})) == ""
+
+
+# Modules beside the control file
+
+
+def test_module_beside_the_file_can_be_imported_and_is_forgotten() -> None:
+    Path("engines_here.py").write_text("import more_here\nNAME = more_here.NAME\n")
+    Path("more_here.py").write_text("NAME = 'x'\ndef name(): return NAME\n")
+    before = list(sys.path)
+    text = HEAD + "import engines_here, more_here\nname = more_here.name\n"
+    text += "players = {'a': Player(engines_here.NAME)}\nmatchups = []\n"
+    loaded = load_here(text)
+    assert loaded.values["players"]["a"]["command"] == ("x",)
+    assert sys.path == before
+    assert not {"engines_here", "more_here"} & set(sys.modules)
+    assert loaded.namespace["name"]() == "x"
+    assert sorted(os.listdir()) == ["engines_here.py", "more_here.py", "tune.ctl"]
+    Path("more_here.py").write_text("NAME = 'y'\ndef name(): return NAME\n")
+    assert load_here(text).values["players"]["a"]["command"] == ("y",)
+
+
+def test_module_beside_the_file_hides_no_other() -> None:
+    for name in ("colorsys", "chess", "random"):
+        Path(f"{name}.py").write_text("raise SystemError('the wrong one')\n")
+    loaded = load_here(HEAD + "import colorsys, chess, random\n" + PLAYERS + MATCHUPS)
+    assert hasattr(loaded.namespace["chess"], "Board")
+
+
+def test_folder_is_not_searched_when_nothing_of_it_is_imported() -> None:
+    Path("engines_here.py").write_text("")
+    loaded = load_here(GOOD + "import sys\n_path = list(sys.path)\n")
+    assert os.getcwd() not in loaded.namespace["_path"]
+
+
+def test_error_in_a_module_beside_the_file_is_shown_where_it_is_imported() -> None:
+    Path("engines_here.py").write_text("x = 1\nprint 'hello'\n")
+    before = list(sys.path)
+    one = problem(HEAD + "from engines_here import x\n" + PLAYERS)
+    assert (one.line, one.column) == (2, 1)
+    assert "engines_here.py, line 2" in one.message
+    assert sys.path == before

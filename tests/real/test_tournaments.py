@@ -1,0 +1,65 @@
+"""GNU Go in tournaments: every colour and player is where the grid says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sgfmill import sgf
+
+from tests.events import ringmaster, shown
+from tests.real.engines import engine
+
+pytestmark = pytest.mark.real
+
+GNUGO = "--mode=gtp --chinese-rules --capture-all-dead --level=1"
+
+
+def test_grid_is_what_the_game_records_say(tmp_path: Path) -> None:
+    gnugo = engine("gnugo")
+    control = tmp_path / "event.ctl"
+    control.write_text(f"""
+competition_type = "allplayall"
+players = {{code: Player("{gnugo} {GNUGO}", sgf_player_name_from_gtp=False)
+           for code in ("x", "y", "z")}}
+competitors = ["x", "y", "z"]
+rounds = 4
+board_size = 7
+komi = 9
+scorer = "internal"
+""")
+    done = ringmaster(control, "-j", "2", timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = shown(control)
+    points = {(a, b): 0.0 for a in "xyz" for b in "xyz"}
+    for path in control.with_suffix(".games").iterdir():
+        root = sgf.Sgf_game.from_string(path.read_text()).root
+        black, white = root.get("PB"), root.get("PW")
+        # the first of the pairing has Black in even rounds
+        assert (black > white) == int(path.stem.split("_")[1]) % 2
+        result = root.get("RE")
+        half = 0.5 if result == "0" else 0.0
+        points[black, white] += half or result.startswith("B+")
+        points[white, black] += half or result.startswith("W+")
+    assert summary["grid"]["points"] == [
+        [None if a == b else points[a, b] for b in "xyz"] for a in "xyz"
+    ]
+    assert sum(points.values()) == 12
+    assert [matchup["forfeits"] for matchup in summary["matchups"]] == [[0, 0]] * 3
+
+
+def test_gnugo_plays_itself_under_two_codes(tmp_path: Path) -> None:
+    gnugo = engine("gnugo")
+    control = tmp_path / "event.ctl"
+    control.write_text(f"""
+competition_type = "playoff"
+players = {{"g": Player("{gnugo} {GNUGO}", sgf_player_name_from_gtp=False)}}
+board_size = 7
+komi = 9
+matchups = [Matchup("g", "g", alternating=True, number_of_games=2)]
+""")
+    done = ringmaster(control, timeout=300)
+    assert (done.returncode, done.stderr) == (0, "")
+    records = sorted(control.with_suffix(".games").iterdir())
+    roots = [sgf.Sgf_game.from_string(path.read_text()).root for path in records]
+    assert [(root.get("PB"), root.get("PW")) for root in roots] == [("g", "g#2"), ("g#2", "g")]

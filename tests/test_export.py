@@ -1,0 +1,385 @@
+"""`export`: what is written, where, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import ringmaster
+from ringmaster.cli import run
+from ringmaster.export import export_results
+from ringmaster.results import Game, Results
+from ringmaster.storage.store import Pending
+from tests.events import PLAYOFF, environment, write_event
+from tests.events import ringmaster as run_ringmaster
+from tests.recorded import GO, TUNE, add, open_store, recorded, ticket, won, write
+from tests.test_results import histories
+
+HOSTILE = 'it said "1,2"\r\nthen\n\r=HYPERLINK("x")\0\x1b[2Jé\u2028end'
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def control(tmp_path: Path) -> Path:
+    """A playoff of three results, one of them void."""
+    void = won("0_1", outcome="void", winner=None, score="*", reason="crash", faulty=0)
+    history = [
+        (ticket("0", 0, pair=0), won("0_0", detail=HOSTILE)),
+        (ticket("0", 1, pair=0), void),
+        (ticket("0", 1, pair=0), won("0_1", 1, attempt=1, reason="time", forfeit=True, faulty=0)),
+    ]
+    return recorded(write(tmp_path), history)
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+
+
+def export(control: Path, *arguments: str) -> Path:
+    """Export to a file beside the control file; returns it."""
+    target = control.parent / "out"
+    assert run([str(control), "export", "--output", str(target), *arguments]) == 0
+    return target
+
+
+def test_csv_has_a_row_a_game_and_all_that_is_known_of_it(control: Path) -> None:
+    data = export(control).read_bytes()
+    assert data.startswith(b"game_id,attempt,matchup,player_1,player_2,colour_1,colour_2,winner,")
+    first, second = rows_of(data.decode())
+    assert first == {
+        "game_id": "0_0",
+        "attempt": "0",
+        "matchup": "0",
+        "player_1": "a",
+        "player_2": "b",
+        "colour_1": "white",
+        "colour_2": "black",
+        "winner": "a",
+        "outcome": "win",
+        "score": "1-0",
+        "reason": "mate",
+        "detail": HOSTILE,
+        "forfeit": "false",
+        "faulty": "",
+        "opening": "book.epd:1",
+        "plies": "31",
+        "seconds": "11.5",
+        "finished": "2023-11-14T22:13:20Z",
+        "record": "",
+        "name_1": "Alpha 1",
+        "cpu_time_1": "1.5",
+        "thinking_1": "6.0",
+        "slowest_1": "0.75",
+        "peak_memory_1": "23000000",
+        "name_2": "Beta",
+        "cpu_time_2": "",
+        "thinking_2": "5.5",
+        "slowest_2": "0.5",
+        "peak_memory_2": "",
+    }
+    assert (second["player_1"], second["player_2"], second["winner"]) == ("b", "a", "a")
+    assert (second["attempt"], second["forfeit"], second["faulty"]) == ("1", "true", "b")
+
+
+def test_void_games_are_exported_on_request(control: Path) -> None:
+    rows = rows_of(export(control, "--void").read_bytes().decode())
+    assert [(row["game_id"], row["attempt"], row["outcome"]) for row in rows] == [
+        ("0_0", "0", "win"),
+        ("0_1", "0", "void"),
+        ("0_1", "1", "win"),
+    ]
+
+
+def test_json_lines_have_the_parameters_of_each_player_as_an_object(tmp_path: Path) -> None:
+    moves = {"k": 1, "p": [1.5, 2], "m": [0.5, 1]}
+    history = [({**moves, "g": 0}, won("1a")), ({**moves, "g": 1}, won("1b", detail=HOSTILE))]
+    control = recorded(write(tmp_path, TUNE), history)
+    lines = export(control, "--format", "jsonl").read_bytes().split(b"\n")
+    first, second = (json.loads(line) for line in lines[:2])
+    assert lines[2:] == [b""]
+    assert first["parameters_1"] == second["parameters_2"] == {"x": 1.5, "n": 2}
+    assert first["parameters_2"] == second["parameters_1"] == {"x": 0.5, "n": 1}
+    assert (second["detail"], second["cpu_time_2"], second["forfeit"]) == (HOSTILE, None, False)
+    (row, _) = rows_of(export(control).read_bytes().decode())
+    assert (row["param_1.x"], row["param_1.n"], row["param_2.n"]) == ("1.5", "2", "1")
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(histories())
+def test_every_recorded_result_can_be_read_back(history: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        control = recorded(write(Path(folder)), history)
+        rows = ringmaster.load(control).rows(void=True)
+        lines = export(control, "--format", "jsonl", "--void").read_text().split("\n")[:-1]
+        table = rows_of(export(control, "--void").read_bytes().decode())
+    parameters: dict[str, Any] = {"parameters_1": {}, "parameters_2": {}}
+    assert [json.loads(line) for line in lines] == [{**row, **parameters} for row in rows]
+    assert len(table) == len(rows) == len(history)
+    for cells, row in zip(table, rows, strict=True):
+        for name, value in row.items():
+            if isinstance(value, bool):
+                assert cells[name] == ("true" if value else "false")
+            elif value is None:
+                assert cells[name] == ""
+            else:
+                assert type(value)(cells[name]) == value
+
+
+def test_standard_output_gets_utf8_whatever_the_terminal_is(control: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ringmaster", str(control), "export"],
+        capture_output=True,
+        env={**environment(), "PYTHONIOENCODING": "ascii"},
+        check=True,
+    )
+    assert done.stderr == b""
+    assert done.stdout == export(control).read_bytes()
+
+
+def test_parquet_has_typed_columns(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    moves = {"k": 1, "p": [1.5, 2], "m": [0.5, 1]}
+    control = recorded(write(tmp_path, TUNE), [({**moves, "g": 0}, won("1a", detail=HOSTILE))])
+    table = parquet.read_table(export(control, "--format", "parquet"))
+    (row,) = table.to_pylist()
+    assert row.pop("finished").isoformat() == "2023-11-14T22:13:20+00:00"
+    (expected,) = ringmaster.load(control).rows()
+    assert expected.pop("finished") == "2023-11-14T22:13:20Z"
+    assert row == expected
+    types = dict(zip(table.schema.names, map(str, table.schema.types), strict=True))
+    assert (types["param_1.x"], types["param_1.n"]) == ("double", "int64")
+    assert (types["forfeit"], types["finished"]) == ("bool", "timestamp[ms, tz=UTC]")
+    control.with_suffix(".status").unlink()
+    assert parquet.read_table(export(control, "--format", "parquet")).num_rows == 0
+
+
+def test_parquet_without_pyarrow_names_what_to_install(
+    control: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    target = control.parent / "out.parquet"
+    assert run([str(control), "export", "-o", str(target)]) == 1
+    assert "pip install ringmaster-engines[parquet]" in capfd.readouterr().err
+    assert "out" not in " ".join(os.listdir(control.parent))
+
+
+def test_file_name_tells_the_format(control: Path) -> None:
+    for name in ("a.jsonl", "a.JSONL", "a.csv", "a.txt"):
+        assert run([str(control), "export", "-o", str(control.parent / name)]) == 0
+    texts = [(control.parent / name).read_bytes().decode() for name in ("a.jsonl", "a.txt")]
+    assert texts[0] == (control.parent / "a.JSONL").read_bytes().decode()
+    assert texts[1] == (control.parent / "a.csv").read_bytes().decode()
+    assert [text[0] for text in texts] == ["{", "g"]
+
+
+def test_competition_that_was_not_run_exports_nothing_but_a_header(
+    tmp_path: Path, capfd: Captured
+) -> None:
+    control = write(tmp_path)
+    assert run([str(control), "export"]) == 0
+    (header,) = capfd.readouterr().out.splitlines()
+    assert header.endswith("peak_memory_2")
+    for format in ("jsonl", "pgn"):
+        assert run([str(control), "export", "--format", format]) == 0
+    assert capfd.readouterr() == ("", "")
+    assert os.listdir(tmp_path) == ["event.ctl"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["export", "--format", "xlsx"], "choose from csv, jsonl, parquet, pgn, sgf"),
+        (["export", "--format", "sgf"], "did you mean --format pgn?"),
+        (["export", "--format", "parquet"], "give --output FILE"),
+        (["export", "--format", "parquet", "-o", "-"], "give --output FILE"),
+        (["export", "-o", "event.ctl"], "event.ctl belongs to the competition itself"),
+        (["export", "-o", "event.status"], "belongs to the competition itself"),
+        (["export", "-o", "event.report"], "belongs to the competition itself"),
+        (["export", "-o", "event.games/0_0.pgn"], "belongs to the competition itself"),
+        (["export", "-o", "link"], "belongs to the competition itself"),
+        (["export", "-o", "hard"], "belongs to the competition itself"),
+        (["export", "-o", "other.ctl"], "would be taken for a .ctl file"),
+        (["show", "--format", "csv"], "--format goes with export"),
+        (["run", "--void"], "--void goes with export"),
+        (["export", "--json"], "--json goes with show and check"),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_and_nothing_is_written(
+    control: Path,
+    capfd: Captured,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    told: str,
+) -> None:
+    folder = control.parent
+    monkeypatch.chdir(folder)
+    (folder / "link").symlink_to("event.log")
+    os.link(folder / "event.status", folder / "hard")
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    assert run(["event.ctl", *arguments]) == 2
+    captured = capfd.readouterr()
+    assert told in captured.err
+    assert captured.out == ""
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_export_that_fails_leaves_what_was_there(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = export(control)
+    before = sorted(os.listdir(control.parent))
+    target.write_text("precious")
+
+    def fail(self: Results, **options: Any) -> Iterator[Game]:
+        raise RuntimeError("told to fail")
+        yield
+
+    monkeypatch.setattr(Results, "iter_games", fail)
+    with pytest.raises(RuntimeError, match="told to fail"):
+        export_results(ringmaster.load(control), "csv", target)
+    assert target.read_text() == "precious"
+    assert sorted(os.listdir(control.parent)) == before
+
+
+def test_file_that_a_link_leads_to_is_replaced_and_keeps_its_mode(control: Path) -> None:
+    real = control.parent / "real.csv"
+    real.write_text("old")
+    real.chmod(0o600)
+    (control.parent / "out").symlink_to("real.csv")
+    assert export(control).is_symlink()
+    assert real.read_text().startswith("game_id,")
+    assert real.stat().st_mode & 0o777 == 0o600
+
+
+def test_device_stays_a_device(control: Path) -> None:
+    assert run([str(control), "export", "-o", "/dev/null"]) == 0
+    assert not Path("/dev/null").is_file()
+
+
+def test_output_that_cannot_be_written_is_an_error(control: Path, capfd: Captured) -> None:
+    folder = control.parent
+    for target in ("/dev/full", folder, folder / "none" / "out.csv"):
+        assert run([str(control), "export", "-o", str(target)]) == 1
+        message = capfd.readouterr().err
+        assert message.startswith(f"ringmaster: cannot write {target}: ")
+        assert len(message.splitlines()) == 1
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ringmaster", str(control), "export"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=environment(),
+        )
+    assert done.returncode == 1
+    assert done.stderr == "ringmaster: cannot write the output: No space left on device\n"
+
+
+def test_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+    history = [(ticket("0", n), won(f"0_{n}", detail="x" * 500)) for n in range(1000)]
+    control = recorded(write(tmp_path), history)
+    for format in ("csv", "jsonl"):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "ringmaster", str(control), "export", "--format", format],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+        process.stderr.close()
+        assert process.wait() == 0
+
+
+def test_records_come_in_the_order_of_finishing_and_missing_ones_are_counted(
+    control: Path, capfd: Captured
+) -> None:
+    store = open_store(control)
+    history = [(ticket("0", n), won(f"0_{n}")) for n in (5, 4, 3, 2)]
+    add(store, history)
+    with store.transaction() as transaction:
+        transaction.add_pending(Pending("0_2", 0, "event.games", "0_2.pgn", "waiting é\n\n"))
+    store.close()
+    for folder, name in (
+        ("games", "0_0"),
+        ("void", "0_1_0"),
+        ("games", "0_1"),
+        ("games", "0_4"),
+        ("games", "0_5"),
+    ):
+        path = control.with_suffix(f".{folder}") / f"{name}.pgn"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f'\ufeff[Round "{name}"]\r\n\r\n*\n\n\n', newline="")
+
+    def game(name: str) -> bytes:
+        return f'[Round "{name}"]\r\n\r\n*\n\n'.encode()
+
+    data = export(control, "--format", "pgn").read_bytes()
+    told = capfd.readouterr().err
+    assert data == game("0_0") + game("0_1") + game("0_5") + game("0_4") + "waiting é\n\n".encode()
+    folder = control.with_suffix(".games")
+    assert told == f"ringmaster: 1 of 6 game records are not in {folder} and were left out\n"
+    data = export(control, "--format", "pgn", "--void").read_bytes()
+    assert data.count(b"[Round") == 5
+    assert game("0_0") + game("0_1_0") + game("0_1") in data
+    assert "1 of 7 game records" in capfd.readouterr().err
+
+
+def test_record_that_cannot_be_read_is_an_error(control: Path, capfd: Captured) -> None:
+    (control.with_suffix(".games") / "0_0.pgn").mkdir(parents=True)
+    target = control.parent / "out.pgn"
+    assert run([str(control), "export", "-o", str(target)]) == 1
+    assert "cannot read" in capfd.readouterr().err
+    assert not target.exists()
+
+
+def test_go_records_make_a_collection(tmp_path: Path) -> None:
+    from sgfmill import sgf, sgf_grammar
+
+    history = [(ticket("0", n), won(f"0_{n}", score=f"B+{n}.5")) for n in range(2)]
+    control = recorded(write(tmp_path, GO), history)
+    control.with_suffix(".games").mkdir()
+    for n in range(2):
+        path = control.with_suffix(".games") / f"0_{n}.sgf"
+        path.write_text(f"(;FF[4]GM[1]SZ[9]RE[B+{n}.5];B[aa];W[bb])\n")
+    data = export(control, "--format", "sgf").read_bytes()
+    trees = sgf_grammar.parse_sgf_collection(data)
+    games = [sgf.Sgf_game.from_coarse_game_tree(tree) for tree in trees]
+    assert [game.get_root().get("RE") for game in games] == ["B+0.5", "B+1.5"]
+    assert run([str(control), "export", "--format", "pgn"]) == 2
+
+
+def test_games_that_were_really_played_can_be_read_from_one_file(tmp_path: Path) -> None:
+    import chess.pgn
+
+    control = write_event(tmp_path, PLAYOFF, 4)
+    assert run_ringmaster(control, "-q", "-j", "2").returncode == 0
+    done = run_ringmaster(control, "export", "--format", "pgn")
+    assert done.stderr == ""
+    games = []
+    stream = io.StringIO(done.stdout)
+    while (game := chess.pgn.read_game(stream)) is not None:
+        assert game.errors == []
+        games.append(game)
+    rows = rows_of(run_ringmaster(control, "export").stdout)
+    assert [row["game_id"] for row in rows] == [game.headers["Round"] for game in games]
+    assert [row["score"] for row in rows] == [game.headers["Result"] for game in games]
+    assert len(rows) == 12
+    for row in rows:
+        assert (tmp_path / row["record"]).is_file()
+        assert float(row["cpu_time_1"]) >= 0

@@ -1,0 +1,466 @@
+"""`ringmaster.load`: what is read of a competition, and what it is made into."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import ringmaster
+from ringmaster.errors import ControlFileError, RingmasterError, StoreCorrupt, StoreError
+from ringmaster.event import Event
+from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.results import Game, Results
+from ringmaster.results.rows import FIXED, flat, survey
+from ringmaster.storage.encoding import kept
+from tests.events import SPSA, write_event
+from tests.events import ringmaster as run_ringmaster
+from tests.recorded import (
+    CHESS,
+    GO,
+    NOW,
+    TUNE,
+    USAGE,
+    add,
+    open_store,
+    recorded,
+    ticket,
+    won,
+    write,
+)
+
+TEXT = st.text(max_size=12)
+SECONDS = st.floats(0, 1e6)
+USED = st.builds(
+    EngineUsage,
+    name=TEXT,
+    cpu_time=st.none() | SECONDS,
+    peak_memory=st.none() | st.integers(0, 1 << 50),
+    thinking=SECONDS,
+    slowest=SECONDS,
+    description=TEXT,
+)
+
+
+@st.composite
+def results_of(draw: st.DrawFn, game_id: str) -> GameResult:
+    """Any result that a worker may send."""
+    outcome = draw(st.sampled_from(["win", "draw", "unknown", "void"]))
+    winner = draw(st.sampled_from([0, 1])) if outcome == "win" else None
+    forfeit = winner is not None and draw(st.booleans())
+    return GameResult(
+        game_id,
+        attempt=0,
+        outcome=outcome,
+        winner=winner,
+        reason=draw(st.sampled_from(["mate", "time", "illegal move", "repetition", ""])),
+        detail=draw(TEXT),
+        forfeit=forfeit,
+        score=draw(st.sampled_from(["1-0", "0-1", "*"])),
+        faulty=1 - winner if winner is not None and forfeit else None,
+        plies=draw(st.integers(0, 1000)),
+        seconds=draw(SECONDS),
+        usage=(draw(USED), draw(USED)),
+    )
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[tuple[dict[str, Any], GameResult]]:
+    """Tickets and results of the playoff CHESS."""
+    history = []
+    for number in range(draw(st.integers(0, 12))):
+        if draw(st.booleans()):
+            which = ticket("0", number, pair=number // 2)
+        else:
+            which = ticket("ca", number)
+        history.append((which, draw(results_of(f"{which['m']}_{number}"))))
+    return history
+
+
+def test_import_loads_nothing_that_is_not_asked_for() -> None:
+    code = "import sys, ringmaster; print([m for m in sys.modules if m.startswith('ringmaster.')])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_competition_that_was_not_run_has_no_results_and_gets_no_files(tmp_path: Path) -> None:
+    results = ringmaster.load(write(tmp_path))
+    assert (results.completed, results.void, results.total) == (0, 0, None)
+    assert (results.games, results.void_games, results.runs, results.rows()) == ([], [], [], [])
+    assert (results.parameters, results.candidates) == ([], [])
+    assert [m.total for m in results.matchups.values()] == [0, 0]
+    assert results.matchups["0"].elo is None
+    assert results.matchups["0"].average_cpu_time == {"a": None, "b": None}
+    assert [path.name for path in tmp_path.iterdir()] == ["event.ctl"]
+
+
+def test_loading_writes_nothing(tmp_path: Path) -> None:
+    control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    results = ringmaster.load(str(control))
+    assert len(results.games) == len(results.rows()) == results.matchups["0"].total == 1
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_competition_says_what_it_is(tmp_path: Path) -> None:
+    control = recorded(write(tmp_path), [])
+    results = ringmaster.load(control)
+    assert (results.path, results.code) == (control, "event")
+    assert (results.competition_type, results.game) == ("playoff", "chess")
+    assert results.description == "What it is for."
+    assert results.settings["matchups"][1]["id"] == "ca"
+    (run,) = results.runs
+    assert run.started == datetime.fromtimestamp(NOW - 100, UTC)
+    assert run.ended == datetime.fromtimestamp(NOW + 1.5, UTC)
+    assert (run.number, run.reason, run.version) == (1, "competition complete", "0.1")
+    assert repr(results) == f"<Results of {control}: playoff, 0 games>"
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(histories())
+def test_every_recorded_result_comes_back_the_same(
+    history: list[tuple[dict[str, Any], GameResult]],
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        results = ringmaster.load(recorded(write(Path(folder)), history))
+        everything = list(results.iter_games(void=True))
+        assert results.games == [game for game in everything if not game.is_void]
+        assert results.void_games == [game for game in everything if game.is_void]
+        assert (len(results.games), len(results.void_games)) == (results.completed, results.void)
+        check_matchups(results)
+        # what a report says of the same games
+        event = Event(results.path)
+        for id, tally in event.competition.tallies.items():  # type: ignore[attr-defined]
+            assert results.matchups[id].players == tally.players
+    assert len(everything) == len(history)
+    for number, (game, (which, result)) in enumerate(zip(everything, history, strict=True), 1):
+        assert (game.number, game.matchup) == (number, which["m"])
+        pair = ("a", "b") if which["m"] == "0" else ("c", "a")
+        assert game.players == (pair[::-1] if which["b"] else pair)
+        assert (game.white, game.black) == game.players
+        assert game.opening == which["o"]
+        assert game.finished == datetime.fromtimestamp(NOW, UTC)
+        assert_same(game, kept(result))
+
+
+def assert_same(game: Game, result: GameResult) -> None:
+    winner, loser = game.winner, game.loser
+    if result.winner is None:
+        assert (winner, loser) == (None, None)
+    else:
+        assert (winner, loser) == (
+            game.players[result.winner],
+            game.players[1 - result.winner],
+        )
+    assert game.faulty == (None if result.faulty is None else game.players[result.faulty])
+    for side, used in zip(game.sides, result.usage, strict=True):
+        for name in EngineUsage.__struct_fields__:
+            assert getattr(side, name) == getattr(used, name)
+    assert (game.id, game.is_forfeit) == (result.game_id, result.forfeit)
+    for name in ("attempt", "outcome", "reason", "detail", "score", "plies", "seconds"):
+        assert getattr(game, name) == getattr(result, name)
+    assert game.describe()
+
+
+def check_matchups(results: Results) -> None:
+    """Count every matchup again, the long way."""
+    for id, matchup in results.matchups.items():
+        games = [game for game in results.games if game.matchup == id]
+        assert games == list(results.iter_games(matchup=id))
+        assert matchup.total == len(games)
+        assert matchup.void == sum(game.matchup == id for game in results.void_games)
+        assert matchup.draws == sum(game.is_draw for game in games)
+        assert matchup.unknown == sum(game.is_unknown for game in games)
+        for player in matchup:
+            code = player.code
+            assert player.wins == sum(game.winner == code for game in games)
+            assert player.losses == sum(game.loser == code for game in games)
+            forfeits = [g.reason for g in games if g.is_forfeit and g.loser == code]
+            assert player.forfeits == Counter(forfeits)
+            assert matchup.forfeits[code] == len(forfeits)
+            cpu = [t for g in games if (t := g.cpu_times[code]) is not None]
+            if cpu:
+                assert player.average_cpu_time == pytest.approx(sum(cpu) / len(cpu))
+            else:
+                assert player.average_cpu_time is None
+            for colour in ("black", "white"):
+                of_colour = [g for g in games if g.side(colour).code == code]
+                counted = player.by_colour[colour]
+                assert counted.games == len(of_colour)
+                assert counted.wins == sum(g.winner == code for g in of_colour)
+                assert counted.losses == sum(g.loser == code for g in of_colour)
+                assert counted.draws + counted.unknown == sum(g.winner is None for g in of_colour)
+        for colour in ("black", "white"):
+            assert matchup.wins_by_colour[colour] == sum(g.winning_colour == colour for g in games)
+        assert sum(matchup.points.values()) == matchup.total
+
+
+def test_elo_is_the_one_of_the_report(tmp_path: Path) -> None:
+    # seven pairs, three of them won twice by one side
+    winners = [0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1]
+    history = [
+        (ticket("0", n, pair=n // 2), won(f"0_{n}", winner)) for n, winner in enumerate(winners)
+    ]
+    control = recorded(write(tmp_path), history)
+    results = ringmaster.load(control)
+    report = run_ringmaster(control, "show").stdout
+    assert f"a over b: {results.matchups['0'].elo}" in report
+    # Black always for one side: that says nothing of the players
+    assert results.matchups["ca"].alternating is False
+    assert results.matchups["ca"].elo is None
+
+
+def test_matchup_of_the_control_file_has_its_settings(tmp_path: Path) -> None:
+    chess = ringmaster.load(write(tmp_path)).matchups
+    assert list(chess) == ["0", "ca"]
+    assert (chess["0"].name, chess["0"].number_of_games) == ("a v b", 10)
+    assert chess["0"].alternating is True
+    assert (chess["ca"].name, chess["ca"].number_of_games) == ("the old and the new", None)
+    assert chess["ca"].players == ("c", "a")
+    assert "komi" not in chess["0"].settings
+    assert (chess["0"].settings["move_limit"], chess["0"].describe_details()) == (1000, "")
+    (go,) = ringmaster.load(write(tmp_path, GO)).matchups.values()
+    assert go.describe_details() == "board size: 9, komi: 6.5, handicap: 2 (fixed)"
+    assert go.settings["scorer"] == "players"
+
+
+def test_matchup_that_was_deleted_keeps_its_results(tmp_path: Path) -> None:
+    history = [(ticket("ca", 0), won("ca_0")), (ticket("ca", 1), won("ca_1", 1))]
+    control = recorded(write(tmp_path), history)
+    lines = [line for line in CHESS.splitlines() if "Matchup(" not in line or '"0"' in line]
+    lines.insert(-1, '    Matchup("a", "b", number_of_games=10),')
+    control.write_text("\n".join(lines))
+    results = ringmaster.load(control)
+    matchup = results.matchups["ca"]
+    assert (matchup.name, matchup.players) == ("c v a", ("c", "a"))
+    assert (matchup.total, matchup.wins) == (2, {"c": 1, "a": 1})
+    assert (matchup.settings, matchup.number_of_games, matchup.alternating) == ({}, None, None)
+
+
+def test_matchup_knows_who_played_which_colour(tmp_path: Path) -> None:
+    one = [(ticket("0", 0, pair=0), won("0_0"))]
+    matchup = ringmaster.load(recorded(write(tmp_path), one)).matchups["0"]
+    assert matchup["a"].by_colour["white"].wins == 1
+    assert matchup["b"].by_colour["black"].losses == 1
+    assert not matchup.alternated
+    with pytest.raises(KeyError, match="does not play in matchup 0"):
+        matchup["c"]
+
+
+def test_go_players_have_the_colours_of_go(tmp_path: Path) -> None:
+    result = won("0_0", 1, score="W+2.5", reason="score")
+    control = recorded(write(tmp_path, GO), [(ticket(), result)])
+    (game,) = ringmaster.load(control).games
+    assert (game.black, game.white) == game.players == ("a", "b")
+    assert (game.winner, game.winning_colour, game.losing_colour) == ("b", "white", "black")
+    assert game.describe() == "b beat a (W+2.5)"
+
+
+@pytest.mark.parametrize(
+    ("source", "changes", "told"),
+    [
+        (CHESS, {}, "a beat b (1-0, mate)"),
+        (CHESS, {"reason": "time", "forfeit": True}, "a beat b (1-0, time)"),
+        (
+            CHESS,
+            {"outcome": "draw", "winner": None, "score": "1/2-1/2", "reason": "repetition"},
+            "a v b draw (1/2-1/2, repetition)",
+        ),
+        (
+            CHESS,
+            {"outcome": "void", "winner": None, "score": "*", "reason": "crash"},
+            "a v b void (crash)",
+        ),
+        (GO, {"score": "B+R", "reason": "resignation"}, "a beat b (B+R)"),
+        (GO, {"score": "B+F", "reason": "illegal move"}, "a beat b (B+F, illegal move)"),
+        (
+            GO,
+            {"outcome": "draw", "winner": None, "score": "0", "reason": "score"},
+            "a v b jigo (0)",
+        ),
+        (
+            GO,
+            {"outcome": "unknown", "winner": None, "score": "?", "reason": "move limit"},
+            "a v b unknown result (?, move limit)",
+        ),
+    ],
+)
+def test_game_describes_itself(
+    tmp_path: Path, source: str, changes: dict[str, Any], told: str
+) -> None:
+    control = recorded(write(tmp_path, source), [(ticket(), won("0_0", **changes))])
+    (game,) = ringmaster.load(control).iter_games(void=True)
+    assert game.describe() == told
+
+
+def test_void_games_are_apart_and_the_game_that_counts_tells_of_them(tmp_path: Path) -> None:
+    void = won("0_0", outcome="void", winner=None, reason="crash", faulty=1)
+    control = recorded(write(tmp_path), [(ticket(), void), (ticket(), won("0_0", attempt=1))])
+    results = ringmaster.load(control)
+    assert [(g.id, g.attempt, g.number) for g in results.games] == [("0_0", 1, 2)]
+    (failed,) = results.void_games
+    assert (failed.faulty, failed.winner, failed.is_void) == ("b", None, True)
+    assert len(results.rows()) == 1
+    assert [row["outcome"] for row in results.rows(void=True)] == ["void", "win"]
+
+
+def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:
+    void = won("0_1", outcome="void", winner=None, attempt=2)
+    history = [(ticket(), won("0_0")), (ticket("0", 1), void), (ticket("0", 2), won("0_2"))]
+    control = recorded(write(tmp_path), history)
+    for path in ("event.games/0_0.pgn", "event.void/0_1_2.pgn"):
+        (tmp_path / path).parent.mkdir()
+        (tmp_path / path).touch()
+    first, failed, last = ringmaster.load(control).iter_games(void=True)
+    assert first.record_path == tmp_path / "event.games" / "0_0.pgn"
+    assert failed.record_path == tmp_path / "event.void" / "0_1_2.pgn"
+    assert last.record_path is None
+    rows = ringmaster.load(control).rows(void=True)
+    assert [row["record"] for row in rows] == ["event.games/0_0.pgn", "event.void/0_1_2.pgn", None]
+
+
+def test_results_stay_as_they_were_while_a_run_goes_on(tmp_path: Path) -> None:
+    control = write(tmp_path)
+    store = open_store(control)
+    add(store, [(ticket(), won("0_0"))])
+    results = ringmaster.load(control)
+    add(store, [(ticket("0", 1), won("0_1")), (ticket("new", 0), won("new_0"))])
+    assert [game.id for game in results.games] == ["0_0"]
+    assert results.matchups["0"].total == 1
+    assert [run.ended for run in results.runs] == [None]
+    assert len(results.rows()) == 1
+    store.close()
+    assert [game.id for game in results.iter_games()] == ["0_0"]
+
+
+def test_results_that_were_reset_since_are_not_mixed_with_others(tmp_path: Path) -> None:
+    control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
+    results = ringmaster.load(control)
+    (tmp_path / "event.status").unlink()
+    with pytest.raises(StoreError, match="there is no status file"):
+        next(results.iter_games())
+    store = open_store(control, started=NOW + 1000)
+    add(store, [(ticket(), won("0_0", 1))])
+    store.close()
+    with pytest.raises(StoreError, match="begun anew since it was loaded"):
+        next(results.iter_games())
+
+
+def test_what_cannot_be_loaded_is_an_error_of_ringmaster(tmp_path: Path) -> None:
+    with pytest.raises(RingmasterError, match="no such file"):
+        ringmaster.load(tmp_path / "none.ctl")
+    control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
+    control.write_text(CHESS.replace('"chess"', '"go"'))
+    with pytest.raises(RingmasterError, match=r"event\.ctl"):
+        ringmaster.load(control)
+    control.write_text(CHESS + "seed = 7\n")
+    with pytest.raises(ControlFileError, match="seed"):
+        ringmaster.load(control)
+    control.write_text(CHESS)
+    (tmp_path / "event.status").write_bytes(b"no database at all" * 100)
+    with pytest.raises(StoreCorrupt, match=r"event\.status"):
+        ringmaster.load(control)
+
+
+def test_players_have_their_definitions_and_the_names_of_their_engines(tmp_path: Path) -> None:
+    results = ringmaster.load(recorded(write(tmp_path), [(ticket(), won("0_0"))]))
+    assert list(results.players) == ["a", "b", "c"]
+    a = results.players["a"]
+    assert a.command == (str(tmp_path / "engine"), "-a")
+    assert (a.settings["options"], a.settings["nodes"]) == ({"Hash": 8}, 1)
+    assert (a.engine, a.description) == ("Alpha 1", "tuned\nby hand")
+    assert (results.players["b"].engine, results.players["c"].engine) == ("Beta", "")
+
+
+def test_tune_has_parameters_in_games_and_rows(tmp_path: Path) -> None:
+    history = [
+        ({"k": 1, "g": 0, "p": [1.5, 2], "m": [0.5, 1]}, won("000001a")),
+        ({"k": 1, "g": 1, "p": [1.5, 2], "m": [0.5, 1], "o": "b.epd:7"}, won("000001b", 1)),
+    ]
+    results = ringmaster.load(recorded(write(tmp_path, TUNE), history))
+    first, second = results.games
+    assert first.players == ("e+", "e-")
+    assert second.parameters == {"e-": {"x": 0.5, "n": 1}, "e+": {"x": 1.5, "n": 2}}
+    assert (first.matchup, results.matchups) == ("", {})
+    assert [p["code"] for p in results.parameters] == ["x", "n"]
+    names = [name for name, _ in FIXED]
+    parameters = ["param_1.x", "param_1.n", "param_2.x", "param_2.n"]
+    for row in results.iter_rows():
+        assert list(row) == names + parameters
+    assert [results.rows()[1][name] for name in parameters] == [0.5, 1, 1.5, 2]
+    assert results.rows()[1]["opening"] == "b.epd:7"
+
+
+def test_parameters_that_are_no_numbers_are_told_by_their_columns() -> None:
+    import numpy
+
+    columns = survey(
+        [
+            ({"a": 1, "b": True, "c": [1, (2.5, None)], "d": 2**60, "e": None}, {}),
+            ({"a": 2.5, "b": False, "c": "x", "d": 0.5, "e": None, "f": 2**60}, {"z": 2**80}),
+        ]
+    )
+    assert columns.parameters == (("a", "b", "c", "d", "e", "f"), ("z",))
+    assert columns.kinds == {
+        "param_1.a": "number",
+        "param_1.b": "boolean",
+        "param_1.c": "text",
+        # a float would change it
+        "param_1.d": "text",
+        "param_1.e": "text",
+        "param_1.f": "integer",
+        "param_2.z": "text",
+    }
+    assert flat([1, (2.5, None)]) == "[1, [2.5, null]]"
+    assert (flat(numpy.float64(0.5)), type(flat(numpy.float64(0.5)))) == (0.5, float)
+    assert (flat(numpy.int32(3)), type(flat(numpy.int32(3)))) == (3, int)
+    assert flat({"k": Path("x")}) == '{"k": "x"}'
+
+
+def test_data_frame_needs_pandas_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = ringmaster.load(write(tmp_path))
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(RingmasterError, match="pip install pandas"):
+        results.to_dataframe()
+
+
+def test_data_frame_has_the_columns_of_the_rows(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    results = ringmaster.load(recorded(write(tmp_path), [(ticket(), won("0_0"))]))
+    frame = results.to_dataframe()
+    assert list(frame.columns) == list(results.rows()[0])
+    assert frame["finished"][0] == datetime.fromtimestamp(NOW, UTC)
+    assert frame["cpu_time_1"][0] == USAGE[0].cpu_time
+    (tmp_path / "event.status").unlink()
+    empty = ringmaster.load(tmp_path / "event.ctl").to_dataframe()
+    assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
+
+
+def test_results_of_a_tune_that_was_really_played(tmp_path: Path) -> None:
+    control = write_event(tmp_path, SPSA, 6)
+    assert run_ringmaster(control, "-q").returncode == 0
+    results = ringmaster.load(control)
+    assert (results.completed, results.total) == (26, 26)
+    assert [p["code"] for p in results.parameters] == ["Strength", "Width"]
+    (match,) = results.matchups.values()
+    assert (match.id, match.players) == ("verify1", ("duel:tuned", "duel:start"))
+    assert (match.total, match.number_of_games, match.alternated) == (20, 20, True)
+    assert f"wins {match['duel:tuned'].wins}, draws {match.draws}, losses" in (
+        run_ringmaster(control, "show").stdout
+    )
+    assert str(match.elo) in run_ringmaster(control, "show").stdout
+    for game in results.games:
+        assert game.record_path is not None
+        assert set(game.sides[0].parameters) == {"Strength", "Width"}
+        assert game.sides[0].name == "Instant"
+        assert game.opening.startswith("book.epd:")

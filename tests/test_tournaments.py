@@ -1,0 +1,84 @@
+"""Tournaments through the whole program: run, edited, gone on with."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.events import ENGINE, book, ringmaster, shown
+
+HEAD = f"""
+game = "chess"
+def duel(strength):
+    return Player([{sys.executable!r}, "-I", "-S", {str(ENGINE)!r}, "--outcome", "by-option"],
+                  options={{"Strength": strength}}, nodes=1)
+players = {{"a": duel(600), "b": duel(500), "c": duel(450), "d": duel(400)}}
+openings = Openings("book.epd")
+"""
+
+
+def write(folder: Path, type_name: str, tail: str) -> Path:
+    (folder / "book.epd").write_text(book())
+    control = folder / "event.ctl"
+    control.write_text(f'competition_type = "{type_name}"\n{HEAD}{tail}\n')
+    return control
+
+
+def test_competitor_is_added_to_a_tournament_that_was_played(tmp_path: Path) -> None:
+    control = write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 4')
+    done = ringmaster(control, "-j", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    before = shown(control)
+    assert before["games"]["completed"] == 12
+    write(tmp_path, "allplayall", 'competitors = ["a", "b", "c", "d"]\nrounds = 4')
+    assert ringmaster(control, "-j", "2").returncode == 0
+    after = shown(control)
+    assert after["games"]["completed"] == after["games"]["total"] == 24
+    assert [row[:3] for row in after["grid"]["points"][:3]] == before["grid"]["points"]
+    records = {path.stem for path in control.with_suffix(".games").iterdir()}
+    assert records == {
+        f"{pairing}_{number}"
+        for pairing in ("AvB", "AvC", "AvD", "BvC", "BvD", "CvD")
+        for number in range(4)
+    }
+    for line in ("D d", "± 95%", "a v d (4/4 games)"):
+        assert line in control.with_suffix(".report").read_text()
+
+
+def test_competitor_that_played_cannot_be_removed(tmp_path: Path) -> None:
+    control = write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 2')
+    assert ringmaster(control, "-g", "3").returncode == 0
+    write(tmp_path, "allplayall", 'competitors = ["a", "c"]\nrounds = 2')
+    for action in ("run", "show"):
+        done = ringmaster(control, action)
+        assert done.returncode == 1
+        assert "b took part before and must stay in the list" in done.stderr
+    write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 2')
+    assert ringmaster(control).returncode == 0
+    assert shown(control)["games"]["completed"] == 6
+
+
+def test_players_of_a_matchup_cannot_be_changed(tmp_path: Path) -> None:
+    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=2)]')
+    assert ringmaster(control).returncode == 0
+    write(tmp_path, "playoff", 'matchups = [Matchup("a", "c", number_of_games=4)]')
+    done = ringmaster(control)
+    assert done.returncode == 1
+    assert "matchup 0 was" in done.stderr
+    assert shown(write(tmp_path, "playoff", 'matchups = [Matchup("b", "a")]'))["games"] == {
+        "completed": 2,
+        "void": 0,
+        "in_progress": 0,
+        "total": None,
+    }
+
+
+def test_player_meets_itself(tmp_path: Path) -> None:
+    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "a", number_of_games=4)]')
+    done = ringmaster(control)
+    assert (done.returncode, done.stderr) == (0, "")
+    (matchup,) = shown(control)["matchups"]
+    assert (matchup["name"], matchup["games"]) == ("a v a#2", 4)
+    record = (control.with_suffix(".games") / "0_1.pgn").read_text()
+    assert '[White "a#2"]' in record
+    assert '[Black "a"]' in record

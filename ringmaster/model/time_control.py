@@ -91,10 +91,6 @@ class TimeControl(msgspec.Struct, frozen=True):
         """Return it as it is written, for the comparison of two runs."""
         return str(self)
 
-    def canonical(self) -> str:
-        """Return it as it is written, for the comparison of two runs."""
-        return str(self)
-
     def __str__(self) -> str:
         moves = f"{self.moves}/" if self.moves else ""
         return f"{moves}{number(self.base)}{self._tail()}"

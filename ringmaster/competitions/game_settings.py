@@ -13,6 +13,7 @@ from ringmaster.games.openings import OpeningOrder, Order, load_openings
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
+    Boolean,
     CallOf,
     FileName,
     Float,
@@ -72,10 +73,32 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "players",
     ),
     Setting(
+        "scoring",
+        OneOf("area", "territory"),
+        "How the ringmaster scores; it takes all stones on the board to be alive.",
+        "area",
+    ),
+    Setting(
         "internal_scorer_handicap_compensation",
-        OneOf("no", "full", "short"),
-        "Points for White for each handicap stone (short: but the first).",
-        "full",
+        Maybe(OneOf("no", "full", "short")),
+        "Points for White for each handicap stone (short: but the first); by default "
+        "full for area scoring and no for territory scoring.",
+        None,
+    ),
+    Setting(
+        "ko_rule",
+        OneOf("simple", "positional", "situational"),
+        "Whether the referee forbids only to retake a ko at once, or to bring back any "
+        "earlier position (situational: with the same side to move).",
+        "simple",
+    ),
+    Setting("suicide", Boolean(), "Whether the referee allows self-capture.", True),
+    Setting(
+        "cleanup",
+        Boolean(),
+        "Whether play goes on after two passes, by kgs-genmove_cleanup, until both pass "
+        "again with dead stones taken off.",
+        False,
     ),
     Setting(
         "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
@@ -93,11 +116,17 @@ GAME_SETTINGS: tuple[Setting, ...] = (
 #: Names that make up a GameSettings beside the game itself.
 _GAME_FIELDS = tuple(field for field in GameSettings.__struct_fields__ if field != "game")
 
+#: Rules of Go, and what they are where nothing was said of them.
+_RULES_OF_GO = {"scoring": "area", "ko_rule": "simple", "suicide": True, "cleanup": False}
+
 
 def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSettings:
     """Return the settings of a game.  Raises SettingError for values that the
     game does not have, or that do not go together."""
     given = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
+    rule = "internal_scorer_handicap_compensation"
+    if game == "go" and rule not in given and given.get("scoring") == "territory":
+        given[rule] = "no"
     if game == "shogi":
         raise SettingError(("game",), "shogi cannot be played yet", "'go' or 'chess'")
     if game == "go":
@@ -107,11 +136,27 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
         if values.get("openings") is not None:
             raise SettingError(("openings",), "openings are for chess so far")
         _check_handicap(given)
+        _check_scoring(given)
     else:
-        for name in ("board_size", "komi", "handicap"):
-            if name in given:
+        for name in ("board_size", "komi", "handicap", rule, *_RULES_OF_GO):
+            if name in given and given[name] != _RULES_OF_GO.get(name):
                 raise SettingError((name,), f"{name!r} has no meaning in {game}")
     return GameSettings(game=game, **given)
+
+
+def _check_scoring(given: Mapping[str, Any]) -> None:
+    if given.get("scoring") != "territory":
+        return
+    if given.get("scorer") != "internal":
+        raise SettingError(
+            ("scoring",), "the players score as they like", "scorer = 'internal' beside it"
+        )
+    if given.get("cleanup"):
+        raise SettingError(
+            ("cleanup",),
+            "under territory scoring, every stone it takes to clear the board costs a point",
+            "scoring = 'area'",
+        )
 
 
 def _check_handicap(given: Mapping[str, Any]) -> None:

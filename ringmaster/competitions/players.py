@@ -27,7 +27,7 @@ from ringmaster.model.settings import (
     nearest,
     shown,
 )
-from ringmaster.model.time_control import LONGEST, TimeControl
+from ringmaster.model.time_control import LONGEST, TimeControl, number
 
 
 class GtpCommand(Words):
@@ -43,6 +43,19 @@ class GtpCommand(Words):
         ):
             return context.refuse(path, "a GTP command must be on one line", self.describe())
         return super().interpret(list(words) if isinstance(words, tuple) else words, path, context)
+
+
+class GtpCommandName(String):
+    """The name of a GTP command: one word."""
+
+    def describe(self) -> str:
+        return "the name of a GTP command, one word"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        name = super().interpret(value, path, context)
+        if isinstance(name, str) and (len(name.split()) != 1 or name != name.strip()):
+            return context.refuse(path, f"{shown(name)} is not one word", self.describe())
+        return name
 
 
 @dataclass(frozen=True)
@@ -68,22 +81,46 @@ class PlayerDefinition:
                 f"{game} is not played over {player.protocol}",
                 repr(PROTOCOL_OF_GAME[game]),
             )
-        limits = ("time_control", "nodes", "depth", "move_time")
-        given = [name for name in limits if values[name] is not None]
         if player.protocol == "gtp":
-            if given:
-                raise SettingError(
-                    (given[0],),
-                    f"{given[0]} has no meaning over GTP yet",
-                    "the engine's own command line or startup_gtp_commands to limit it",
-                )
-            if player.options:
-                raise SettingError(("options",), "GTP has no options", "startup_gtp_commands")
-        elif not given:
+            _check_gtp(player)
+            return player
+        _check_uci(player)
+        limits = ("time_control", "nodes", "depth", "move_time")
+        if all(values[name] is None for name in limits):
             raise SettingError(
                 (), f"nothing limits the moves of player {code!r}", "one of " + ", ".join(limits)
             )
         return player
+
+
+def _check_gtp(player: Player) -> None:
+    """Raise SettingError for what GTP does not have."""
+    for name in ("nodes", "depth"):
+        if getattr(player, name) is not None:
+            raise SettingError(
+                (name,),
+                f"{name} has no meaning over GTP",
+                "the engine's own command line or startup_gtp_commands to limit it",
+            )
+    if player.options:
+        raise SettingError(("options",), "GTP has no options", "startup_gtp_commands")
+    control = player.time_control
+    if control is not None and control.moves:
+        raise SettingError(
+            ("time_control",),
+            f"GTP has no time control such as {control}",
+            f"Canadian byo-yomi, '0+{control.moves}/{number(control.base)}'",
+        )
+
+
+def _check_uci(player: Player) -> None:
+    control = player.time_control
+    if control is not None and control.overtime:
+        raise SettingError(
+            ("time_control",),
+            f"{player.protocol.upper()} has no byo-yomi such as {control}",
+            "base+increment as '10+0.1', or moves/seconds as '40/60'",
+        )
 
 
 def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl:
@@ -92,7 +129,15 @@ def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl
 
 TIME_CONTROL = CallOf(
     "TimeControl",
-    (Setting("text", String(), 'Seconds: "10+0.1", "40/60", "40/1:00+0.6".'),),
+    (
+        Setting(
+            "text",
+            String(),
+            'Seconds: "10+0.1" (base+increment), "40/60" (moves/seconds), "600" (absolute); '
+            'in Go "600+5x30" (Japanese byo-yomi), "600+30byo" (one period), '
+            '"600+25/300" (Canadian).',
+        ),
+    ),
     _parse_time_control,
     positional=("text",),
     shorthand=True,
@@ -133,7 +178,7 @@ PLAYER = CallOf(
         ),
         Setting(
             "gtp_aliases",
-            Maybe(DictOf(String(), String())),
+            Maybe(DictOf(GtpCommandName(), GtpCommandName())),
             "GTP commands to send in the place of others.",
             None,
         ),
@@ -147,18 +192,19 @@ PLAYER = CallOf(
             True,
         ),
         Setting("time_control", Maybe(TIME_CONTROL), "Its clock.", None),
-        Setting("nodes", Maybe(Integer(minimum=1)), "Nodes it may search for a move.", None),
-        Setting("depth", Maybe(Integer(minimum=1)), "Depth it may search for a move.", None),
+        Setting("nodes", Maybe(Integer(minimum=1)), "Nodes it may search (not over GTP).", None),
+        Setting("depth", Maybe(Integer(minimum=1)), "Depth it may search (not over GTP).", None),
         Setting(
             "move_time",
             Maybe(Float(above=0, maximum=LONGEST)),
-            "Seconds it may take for a move.",
+            "Seconds it may take for a move; over GTP told as a period of one stone.",
             None,
         ),
         Setting(
             "restart",
             OneOf("auto", "on", "off"),
-            "Whether each game gets a new process (auto: over GTP only).",
+            "Whether each game gets a new process (auto: over GTP only); one that is kept has "
+            "the game id of its first game in its environment.",
             "auto",
         ),
     ),

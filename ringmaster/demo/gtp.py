@@ -2,8 +2,8 @@
 
 Besides the commands of GTP 2 it knows some of Gomill's extensions, and
 `ringmaster-param NAME VALUE` and `ringmaster-params`, which set and list the
-weights of its evaluation.  Seconds of thinking are not limited: a move takes a
-few milliseconds.
+weights of its evaluation.  Clocks are noted and not looked at: a move takes a few
+milliseconds.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ringmaster import __version__
 from ringmaster.demo.console import Console, serve
 from ringmaster.demo.go_board import BLACK, WHITE, Position, bits, geometry
 from ringmaster.demo.go_player import NOISE, WEIGHTS, choose
+from ringmaster.demo.go_status import cleanup_move, is_certain_win
 from ringmaster.demo.options import OptionError, Options
 from ringmaster.games.vertices import (
     check_size,
@@ -73,6 +74,9 @@ class GoEngine:
             "showboard": lambda _: self._diagram(),
             "final_score": lambda _: self._final_score(),
             "time_settings": lambda words: self._accept_numbers(words, 3),
+            "kgs-time_settings": self._kgs_time_settings,
+            "kgs-genmove_cleanup": self._genmove_cleanup,
+            "gomill-genmove_ex": self._genmove_ex,
             "time_left": self._time_left,
             "gomill-cpu_time": lambda _: f"{time.process_time():.6f}",
             "gomill-explain_last_move": lambda _: self._explanation,
@@ -210,6 +214,24 @@ class GoEngine:
         self._explanation = why
         return self._vertex(point)
 
+    def _genmove_ex(self, words: list[str]) -> str:
+        if not words:
+            return "claim"
+        state, colour = self._states[-1], _colour(words[0])
+        if "claim" in words[1:] and is_certain_win(self._board, state.position, colour, self._komi):
+            self._explanation = "claim: what it cannot lose any more is enough"
+            return "claim"
+        return self._genmove(words[:1])
+
+    def _genmove_cleanup(self, words: list[str]) -> str:
+        colour = _colour(_one(words, "a colour"))
+        point = None
+        if len(self._states) <= 4 * self._board.size**2:
+            point = cleanup_move(self._board, self._states[-1].position, colour)
+        self._advance(point, colour)
+        self._explanation = "takes dead stones" if point is not None else "pass: nothing to take"
+        return self._vertex(point)
+
     def _choose(self, state: _State, colour: int) -> tuple[int | None, str]:
         # Only the simple ko is forbidden, so a game could go on in a circle.
         if len(self._states) > 4 * self._board.size**2:
@@ -253,6 +275,12 @@ class GoEngine:
             raise _Failure("time_left needs a colour, a time and a number of stones")
         _colour(words[0])
         return self._accept_numbers(words[1:], 2)
+
+    def _kgs_time_settings(self, words: list[str]) -> str:
+        counts = {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}
+        if not words or words[0] not in counts:
+            raise _Failure("kgs-time_settings needs one of " + ", ".join(counts))
+        return self._accept_numbers(words[1:], counts[words[0]])
 
     def _accept_numbers(self, words: list[str], count: int) -> str:
         if len(words) != count or not all(word.isdecimal() for word in words):

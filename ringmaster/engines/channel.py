@@ -81,6 +81,8 @@ class Channel:
         self.process = process
         self.code = code
         self.transcript: Transcript | None = None
+        #: Whether an exchange has failed: what comes next may belong to it.
+        self.has_failed = False
         self._clock = clock
         self._stdout = process.stdout_fd
         self._stderr = process.stderr_fd
@@ -102,11 +104,11 @@ class Channel:
         the line that completes the answer.  Raises EngineTimeout after
         `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
         """
-        if exchange.request:
-            self.send(exchange.request, seconds)
-        start = self._clock()
-        deadline = start + int(seconds * 1e9)
         try:
+            if exchange.request:
+                self.send(exchange.request, seconds)
+            start = self._clock()
+            deadline = start + int(seconds * 1e9)
             while True:
                 exited = False
                 for fd, _ in self._poll.poll(self._patience(deadline)):
@@ -124,6 +126,7 @@ class Channel:
                         f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
                     )
         except EngineError as error:
+            self.has_failed = True
             # an exchange does not know whose it is
             error.code = error.code or self.code
             raise

@@ -44,6 +44,9 @@ class Limits:
     clock_ms, increment_ms  of both sides in move order, None without a clock
     moves_to_go             moves to the next time control, 0 without one
     seconds                 when to give up waiting, whatever the limit
+    time_left               of both sides, as GTP counts: seconds, and stones or
+                            periods left in overtime, else 0; None without a clock
+    cleanup                 whether dead stones are being taken off the board (Go)
     """
 
     seconds: float
@@ -53,6 +56,8 @@ class Limits:
     nodes: int | None = None
     depth: int | None = None
     move_time_ms: int | None = None
+    time_left: tuple[tuple[float, int] | None, tuple[float, int] | None] = (None, None)
+    cleanup: bool = False
 
 
 @dataclass(slots=True)
@@ -156,6 +161,11 @@ class Engine(ABC):
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         """Get ready for a game that this engine plays as `colour`."""
 
+    def tell_time(self, limits: Limits) -> None:
+        """Tell the engine what the clocks say before it is asked for a move,
+        where its protocol does not do both at once."""
+        return None
+
     @abstractmethod
     def think(self, colour: int, limits: Limits) -> Thought:
         """Ask for a move for `colour`."""
@@ -177,8 +187,13 @@ class Engine(ABC):
         forget_peak(self.channel.process.pid)
 
     def is_alive(self) -> bool:
-        """Whether the process can still be talked to."""
-        return self._channel is not None and not self._channel.process.has_exited()
+        """Whether the process can still be talked to: it is there, and has not
+        missed a deadline or broken the protocol."""
+        return (
+            self._channel is not None
+            and not self._channel.has_failed
+            and not self._channel.process.has_exited()
+        )
 
     def last_words(self) -> str:
         """Return the last lines of standard error, "" if there are none."""

@@ -5,15 +5,19 @@ from __future__ import annotations
 import re
 
 from ringmaster.engines.channel import Exchange
-from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut
+from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
+from ringmaster.engines.gtp_clock import ClockCommand, ClockNotTold, clock_command, read_kinds
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused
 from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.time_control import number
 
 #: A longer response than this (bytes) is refused.
 MAX_RESPONSE = 1 << 20
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _COLOURS = ("b", "w")
+_CLEANUP = "kgs-genmove_cleanup"
+_CLAIMING = "gomill-genmove_ex"
 
 
 class Command(Exchange):
@@ -65,6 +69,10 @@ class GtpEngine(Engine):
     """A Go engine over GTP."""
 
     protocol = "gtp"
+
+    #: How it was told of its clock in this game.
+    _told: ClockCommand | None = None
+    _claims = False
 
     def command(self, *words: str, seconds: float | None = None) -> str:
         """Send a command and return its response.
@@ -132,9 +140,18 @@ class GtpEngine(Engine):
     def check(self, settings: GameSettings) -> list[str]:
         problems = []
         needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
+        if settings.handicap is not None and settings.handicap_style == "fixed":
+            needed.append("fixed_handicap")
+        if settings.cleanup:
+            needed.append(_CLEANUP)
         missing = [name for name in needed if not self.knows(name)]
         if missing:
             problems.append("it has no command " + ", ".join(missing))
+        if settings.handicap is not None and settings.handicap_style == "free":
+            # one of them will do: which one depends on the colour it plays
+            either = "place_free_handicap", "set_free_handicap"
+            if not any(map(self.knows, either)):
+                problems.append("it has neither of the commands " + ", ".join(either))
         try:
             self._set_up(settings)
         except EngineError as error:
@@ -142,36 +159,84 @@ class GtpEngine(Engine):
         return problems
 
     def _set_up(self, settings: GameSettings) -> None:
-        self._timeout = settings.hang_timeout
-        commands = [
+        # startup commands may load networks
+        self._timeout = start_timeout(settings)
+        for words in (
             *self.player.startup_gtp_commands,
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", _komi(settings.komi)),
-        ]
-        for words in commands:
-            try:
-                self.command(*words)
-            except EngineRefused as refusal:
-                raise EngineRefused(
-                    f"it refused {' '.join(words)!r}: {refusal}", self.player.code
-                ) from None
+        ):
+            self.require(*words)
+        self._set_clock()
+        self._timeout = settings.hang_timeout
+
+    def require(self, *words: str) -> str:
+        """Send a command that a game cannot do without and return its response.
+        Raises EngineRefused that names the command."""
+        try:
+            return self.command(*words)
+        except EngineRefused as refusal:
+            raise EngineRefused(
+                f"it refused {' '.join(words)!r}: {refusal}", self.player.code
+            ) from None
+
+    def _set_clock(self) -> None:
+        try:
+            self._told = clock_command(self.player, self.knows, self._clock_kinds)
+        except ClockNotTold as error:
+            raise EngineRefused(str(error), self.player.code) from None
+        if self._told is not None:
+            self.require(*self._told.words)
+
+    def _clock_kinds(self) -> frozenset[str]:
+        """Return the clocks that kata-time_settings takes; an engine that has
+        the command without the list is taken to know them all."""
+        listed = self.optional("kata-list_time_settings")
+        return read_kinds("absolute byoyomi canadian fischer" if listed is None else listed)
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        if settings.cleanup and not self.knows(_CLEANUP):
+            raise EngineRefused(f"it has no command {_CLEANUP}", self.player.code)
         self._set_up(settings)
-        self._claims = self.player.allow_claim and self.knows("gomill-genmove_ex")
+        if self.player.startup_gtp_commands:
+            # they may have set what the description tells of
+            self.description = cut(self.optional("gomill-describe_engine") or "")
+        self._claims = self._may_claim()
         for i, move in enumerate(opening.moves):
             self.observe(i % 2, move, own=False)
 
+    def _may_claim(self) -> bool:
+        """Whether to ask for moves in the way that lets the engine claim a win."""
+        if not self.player.allow_claim or not self.knows(_CLAIMING):
+            return False
+        try:
+            # without arguments it lists the keywords that the engine knows
+            return "claim" in self.command(_CLAIMING).split()
+        except EngineRefused:
+            # Gomill does not ask: an engine must ignore a keyword it does not know
+            return True
+
+    def tell_time(self, limits: Limits) -> None:
+        if self._told is None:
+            return
+        for colour, left in zip(_COLOURS, limits.time_left, strict=True):
+            if left is not None:
+                seconds = number(left[0]) if self._told.fractions else str(int(left[0]))
+                self.optional("time_left", colour, seconds, str(left[1]))
+
     def think(self, colour: int, limits: Limits) -> Thought:
         name = _COLOURS[colour]
-        words = ("gomill-genmove_ex", name, "claim") if self._claims else ("genmove", name)
+        claims = self._claims and not limits.cleanup
+        words: tuple[str, ...] = (_CLEANUP if limits.cleanup else "genmove", name)
+        if claims:
+            words = (_CLAIMING, name, "claim")
         text, elapsed = self._timed(words, limits.seconds)
         answer = text.strip()
         folded = answer.lower()
         if folded == "resign":
             return Thought("resign", answer, elapsed)
-        if folded == "claim" and self._claims:
+        if folded == "claim" and claims:
             return Thought("claim", answer, elapsed)
         return Thought("move", answer, elapsed)
 

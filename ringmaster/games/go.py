@@ -1,9 +1,10 @@
 """The rules of Go as GTP engines play them, on a board fast enough for instant engines.
 
-Area counting with all stones alive, self-capture allowed (of a single stone
-too), only the simple ko forbidden, two passes in a row end the game: what
-Gomill's ringmaster does.  Who wins is left to the caller, who knows of komi and
-of the players' own scoring; vertices and handicaps are in `vertices`.
+Self-capture allowed (of a single stone too), only the simple ko forbidden, two
+passes in a row end the game: what Gomill's ringmaster does; other rules are in
+`go_rules`.  Counting takes all stones to be alive.  Who wins is left to the
+caller, who knows of komi and of the players' own scoring; vertices and
+handicaps are in `vertices`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from ringmaster.games.vertices import (
     max_free_handicap,
     parse_vertex,
 )
+from ringmaster.model.jobs import Scoring
 
 __all__ = [
     "GoGame",
@@ -36,7 +38,7 @@ _SCORE = Ending(None, "score")
 _NAMES = ("black", "white")
 
 
-class _Chain:
+class Chain:
     """Stones of one colour joined along lines; `liberties` is a set of points
     as the bits of a number, never 0 between moves."""
 
@@ -98,9 +100,7 @@ class GoGame(Game):
 
     colours = _NAMES
 
-    # Superko needs a history of whole positions: kept here when it comes, as a
-    # set of hashes updated where stones are put and taken.
-    __slots__ = ("_at", "_geometry", "_ko", "_passes", "_side")
+    __slots__ = ("_at", "_first", "_geometry", "_handicap", "_ko", "_passes", "_side")
 
     def __init__(self, size: int, setup: Sequence[str] = (), to_move: int = 0) -> None:
         """Start from the black stones of `setup` (vertices), `to_move` (0 Black,
@@ -112,10 +112,11 @@ class GoGame(Game):
         super().__init__()
         check_size(size)
         self._geometry = _geometry(size)
-        self._at: list[_Chain | None] = [None] * len(self._geometry.bits)
+        self._at: list[Chain | None] = [None] * len(self._geometry.bits)
         self._ko = -1
         self._passes = 0
-        self._side = 1 if to_move else 0
+        self._side = self._first = 1 if to_move else 0
+        self._handicap = len(setup)
         if len(setup) > max_free_handicap(size):
             raise ValueError(f"{len(setup)} handicap stones do not fit on a {size}x{size} board")
         for vertex in setup:
@@ -156,9 +157,37 @@ class GoGame(Game):
     def ending(self) -> Ending | None:
         return _SCORE if self._passes >= 2 else None
 
+    def resume(self) -> None:
+        """Let play go on after two passes, as it does to clear dead stones away."""
+        self._passes = 0
+
     def area_score(self) -> tuple[int, int]:
         """Return Black's and White's area, in points: stones, all taken to be
         alive, and the empty regions that border on one colour only."""
+        stones, regions = self._count()
+        return stones[0] + regions[0], stones[1] + regions[1]
+
+    def territory_score(self) -> tuple[int, int]:
+        """Return Black's and White's points by territory: the empty regions that
+        border on one colour only, and a point for each stone the other side has
+        lost; all stones on the board are taken to be alive."""
+        stones, regions = self._count()
+        played = self.stones_played()
+        lost = played[0] - stones[0], played[1] - stones[1]
+        return regions[0] + lost[1], regions[1] + lost[0]
+
+    def stones_played(self) -> tuple[int, int]:
+        """Return how many stones each side has put on the board, handicap
+        stones included."""
+        counts = [self._handicap, 0]
+        for number, move in enumerate(self.moves):
+            if move != "pass":
+                counts[(number + self._first) % 2] += 1
+        return counts[0], counts[1]
+
+    def _count(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the stones on the board, and the points of the regions that
+        border on one colour only."""
         geometry = self._geometry
         bits = geometry.bits
         stones = [0, 0]
@@ -170,14 +199,14 @@ class GoGame(Game):
         from_black = geometry.reach(black, empty)
         from_white = geometry.reach(white, empty)
         return (
-            (black | from_black & ~from_white).bit_count(),
-            (white | from_white & ~from_black).bit_count(),
+            (black.bit_count(), white.bit_count()),
+            ((from_black & ~from_white).bit_count(), (from_white & ~from_black).bit_count()),
         )
 
-    def margin(self, komi: float, compensation: float = 0.0) -> float:
-        """Return Black's area less White's, less `komi` and `compensation`
+    def margin(self, komi: float, compensation: float = 0.0, *, scoring: Scoring = "area") -> float:
+        """Return Black's points less White's, less `komi` and `compensation`
         (points for White for handicap stones); 0 is jigo."""
-        black, white = self.area_score()
+        black, white = self.area_score() if scoring == "area" else self.territory_score()
         return black - white - komi - compensation
 
     def stones(self) -> tuple[set[str], set[str]]:
@@ -219,8 +248,8 @@ class GoGame(Game):
         bit = bits[p]
         others = self._geometry.others[p]
         liberties = 0
-        chain: _Chain | None = None
-        captured: list[_Chain] = []
+        chain: Chain | None = None
+        captured: list[Chain] = []
         for q in neighbours[p]:
             near = at[q]
             if near is None:
@@ -240,7 +269,7 @@ class GoGame(Game):
                 for r in near.points:
                     at[r] = chain
         if chain is None:
-            chain = _Chain(colour, liberties, [p])
+            chain = Chain(colour, liberties, [p])
         else:
             chain.liberties = (chain.liberties | liberties) & others
             chain.points.append(p)
@@ -256,7 +285,7 @@ class GoGame(Game):
                 return points[0]
         return -1
 
-    def _take(self, chain: _Chain) -> None:
+    def _take(self, chain: Chain) -> None:
         """Take a chain off the board."""
         at = self._at
         neighbours = self._geometry.neighbours
@@ -269,9 +298,12 @@ class GoGame(Game):
                 if near is not None:
                     near.liberties |= bit
 
-    def _refusal(self, move: str) -> IllegalMove:
+    def _refusal(self, move: str, reason: str = "") -> IllegalMove:
+        """Make the error for a move; without a reason it is found."""
         p = self._geometry.numbers.get(move)
-        if p is None:
+        if reason:
+            pass
+        elif p is None:
             try:
                 parse_vertex(move, self.size)
                 reason = "not a vertex"

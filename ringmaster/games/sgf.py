@@ -18,6 +18,7 @@ from ringmaster.games.annotations import (
 from ringmaster.games.text import lines, one_line
 from ringmaster.games.vertices import parse_vertex
 from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.time_control import TimeControl, number
 
 _LETTERS = "abcdefghijklmnopqrstuvwxy"
 _COLOURS = ("B", "W")
@@ -29,8 +30,10 @@ def write_sgf(record: GameRecord) -> str:
     """Return `record` as SGF, ending in a newline.
 
     The root comment holds what is known of the players, the result and the
-    notes; a move's comment the engine's own words and the time it took.  A move
-    that is no vertex ends the record with a comment that shows it.
+    notes; a move's comment the engine's own words and the time it took.  Clocks
+    are in the properties that SGF has for them: TM and OT when both players have
+    the same one, BL, WL, OB and OW with each move.  A move that is no vertex
+    ends the record with a comment that shows it.
 
     Raises ValueError for a record of another game than Go.
     """
@@ -50,6 +53,7 @@ def _root(record: GameRecord) -> str:
     if record.setup:
         head.append("AB" + "".join(f"[{_point(vertex, size)}]" for vertex in record.setup))
     simple = (
+        *_clock(record.clocks),
         ("PB", player_name(record, 0)),
         ("PW", player_name(record, 1)),
         ("EV", one_line(record.event)),
@@ -59,6 +63,21 @@ def _root(record: GameRecord) -> str:
     )
     head += [f"{name}[{_quoted(text)}]" for name, text in simple if text]
     return "\n".join([*head, f"C[{_quoted(_root_comment(record))}]"])
+
+
+def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[str, str]]:
+    """Return TM (seconds) and OT (in words), which tell of both players at once."""
+    control = clocks[0]
+    if control is None or clocks[1] != control or control.moves:
+        return []
+    period = number(control.period)
+    if control.overtime == "japanese":
+        overtime = f"{control.periods}x{period} byo-yomi"
+    elif control.overtime == "canadian":
+        overtime = f"{control.stones}/{period} Canadian"
+    else:
+        overtime = f"{number(control.increment)} fischer" if control.increment else ""
+    return [("TM", number(control.base)), ("OT", overtime)]
 
 
 def _root_comment(record: GameRecord) -> str:
@@ -82,12 +101,12 @@ def _moves(record: GameRecord) -> str:
     size = record.settings.board_size
     text: list[str] = []
     column = 0
-    for number, move in enumerate(record.moves, 1):
+    for count, move in enumerate(record.moves, 1):
         try:
-            node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]"
+            node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]{_time_left(move)}"
             comment = _move_comment(move)
         except ValueError as error:
-            comment = f"Move {number} cannot be shown: {error}"
+            comment = f"Move {count} cannot be shown: {error}"
             text.append(f"\n;C[{_quoted(comment)}]")
             break
         if column and column + len(node) > _WIDTH:
@@ -99,6 +118,14 @@ def _moves(record: GameRecord) -> str:
             text.append(f"C[{_quoted(comment)}]\n")
             column = 0
     return "".join(text)
+
+
+def _time_left(move: MoveRecord) -> str:
+    if move.left is None:
+        return ""
+    side = _COLOURS[move.player]
+    overtime = "" if move.overtime is None else f"O{side}[{move.overtime}]"
+    return f"{side}L[{move.left:.3f}]{overtime}"
 
 
 def _move_comment(move: MoveRecord) -> str:

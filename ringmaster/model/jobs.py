@@ -12,6 +12,8 @@ from ringmaster.model.players import GameName, Player
 Handicap = Literal["fixed", "free"]
 Scorer = Literal["players", "internal"]
 Compensation = Literal["no", "full", "short"]
+KoRule = Literal["simple", "positional", "situational"]
+Scoring = Literal["area", "territory"]
 
 #: What a competition remembers of a job it issued: small JSON, stored with the
 #: issue, enough (with the settings) to make the same job again.
@@ -37,6 +39,9 @@ class GameSettings(msgspec.Struct, frozen=True):
     margin        seconds an engine may overstep its clock or move time
     hang_timeout  seconds an engine may take for a move under any other limit,
                   and for any command that is not a move
+    scoring       how the internal scorer counts
+    ko_rule, suicide  what the referee of Go forbids beside the simple ko
+    cleanup       whether play goes on after two passes, until dead stones are off
     """
 
     game: GameName
@@ -49,6 +54,10 @@ class GameSettings(msgspec.Struct, frozen=True):
     move_limit: int = 1000
     margin: float = 0.05
     hang_timeout: float = 60.0
+    scoring: Scoring = "area"
+    ko_rule: KoRule = "simple"
+    suicide: bool = True
+    cleanup: bool = False
 
 
 class GameJob(msgspec.Struct, frozen=True, tag="game"):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.time_control import TimeControl
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +18,9 @@ class MoveRecord:
     score    centipawns from the mover's side, or None
     mate     moves to mate (negative: being mated), or None
     comment  the engine's own words, UTF-8, possibly several lines
+    left     seconds on the mover's clock after the move, of the base time or of
+             the period; None where no clock ran
+    overtime stones or periods left, None in the base time
     """
 
     move: str
@@ -27,6 +31,8 @@ class MoveRecord:
     depth: int | None = None
     nodes: int | None = None
     comment: str = ""
+    left: float | None = None
+    overtime: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,7 @@ class GameRecord:
     descriptions  per player, what the engine says of its configuration
     notes     further lines (final_score answers, void reasons)
     parameters    per player, the values it was given by a tuner
+    time_controls per player, all its limits in words; clocks the clock among them
     """
 
     game_id: str
@@ -58,4 +65,5 @@ class GameRecord:
     notes: tuple[str, ...] = ()
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     time_controls: tuple[str, str] = ("", "")
+    clocks: tuple[TimeControl | None, TimeControl | None] = (None, None)
     cpu_times: tuple[float | None, float | None] = (None, None)

@@ -7,50 +7,85 @@ milliseconds where a protocol wants milliseconds.
 from __future__ import annotations
 
 import re
+from decimal import Decimal
+from typing import Literal
 
 import msgspec
 
-_PERIOD = re.compile(
-    r"""(?:(?P<moves>\d+)/)?
-        (?:(?P<minutes>\d+):)?(?P<seconds>\d+(?:\.\d+)?)
-        (?:\+(?P<increment>\d+(?:\.\d+)?))?$""",
-    re.VERBOSE,
+_TIME = r"(?:(?P<{0}_minutes>\d+):)?(?P<{0}_seconds>\d+(?:\.\d+)?)"
+_CONTROL = re.compile(
+    rf"""(?:(?P<moves>\d+)/)?
+         {_TIME.format("base")}
+         (?:\+(?:(?P<periods>\d+)x|(?P<stones>\d+)/)?
+             {_TIME.format("tail")}(?P<byo>byo)?)?""",
+    re.VERBOSE | re.ASCII,
 )
 
 #: Seconds; more than any game takes.
 LONGEST = 1e6
+#: Moves to a time control, stones in an overtime period, periods.
+MOST = 10_000
+
+Overtime = Literal["", "japanese", "canadian"]
 
 
 class TimeControl(msgspec.Struct, frozen=True):
-    """A chess clock: `base` seconds, for every `moves` moves (0: the whole
-    game), plus `increment` seconds after each move."""
+    """A clock: `base` seconds, for every `moves` moves (0: the whole game), plus
+    `increment` seconds after each move; or overtime when `base` is used up.
+
+    period   seconds of an overtime period, 0 without overtime
+    periods  Japanese byo-yomi: so many periods; one that a move is made in is
+             renewed, one that is overstepped is lost
+    stones   Canadian byo-yomi: so many moves must be made in a period, which
+             then is renewed
+    """
 
     base: float
     increment: float = 0.0
     moves: int = 0
+    period: float = 0.0
+    periods: int = 0
+    stones: int = 0
 
     @classmethod
     def parse(cls, text: str) -> TimeControl:
-        """Return the time control written as "10+0.1", "40/60", "40/1:00+0.6".
+        """Return the time control written as "10+0.1", "40/60", "40/1:00+0.6",
+        "600+5x30" or "600+30byo" (Japanese), "600+25/300" (Canadian).
 
         Raises ValueError with a message that says what would be right.
         """
-        match = _PERIOD.match(text.strip())
-        if match is None:
+        match = _CONTROL.fullmatch(text.strip())
+        if match is None or (match["byo"] and (match["periods"] or match["stones"])):
+            shown = text if len(text) <= 40 else text[:39] + "…"
             raise ValueError(
-                f"{text!r} is not a time control; write seconds as '10+0.1' "
-                "(base+increment), '40/60' (moves/seconds) or '40/1:00+0.6'"
+                f"{shown!r} is not a time control; write seconds as '10+0.1' "
+                "(base+increment), '40/60' (moves/seconds), '600+5x30' (byo-yomi: base, "
+                "periods of 30 s), '600+30byo' (one period) or '600+25/300' (Canadian: "
+                "base, moves/seconds)"
             )
-        base = float(match["seconds"]) + 60.0 * int(match["minutes"] or 0)
-        moves = int(match["moves"] or 0)
-        increment = float(match["increment"] or 0)
-        if match["moves"] is not None and moves == 0:
-            raise ValueError(f"{text!r}: the number of moves must be at least 1")
-        if max(base, increment) > LONGEST or moves > 10_000:
+        base, tail = _seconds(match, "base"), _seconds(match, "tail")
+        moves, stones = _count(match["moves"]), _count(match["stones"])
+        periods = 1 if match["byo"] else _count(match["periods"])
+        if max(base, tail) > LONGEST or max(moves, stones, periods) > MOST:
             raise ValueError(f"a time control of {text[:40]!r} is too long")
+        if _is_zero(match["moves"], match["stones"]):
+            raise ValueError(f"{text!r}: the number of moves must be at least 1")
+        if _is_zero(match["periods"]):
+            raise ValueError(f"{text!r}: the number of periods must be at least 1")
+        if periods or stones:
+            if moves:
+                raise ValueError(f"{text!r}: a time control has either moves/seconds or byo-yomi")
+            if tail <= 0:
+                raise ValueError(f"{text!r}: a period must be more than 0 seconds")
+            return cls(base=base, period=tail, periods=periods, stones=stones)
         if base <= 0:
             raise ValueError(f"{text!r}: the base time must be more than 0 seconds")
-        return cls(base=base, increment=increment, moves=moves)
+        return cls(base=base, increment=tail, moves=moves)
+
+    @property
+    def overtime(self) -> Overtime:
+        """The kind of overtime, "" for none."""
+        return "japanese" if self.periods else "canadian" if self.stones else ""
 
     def canonical(self) -> str:
         """Return it as it is written, for the comparison of two runs."""
@@ -58,5 +93,33 @@ class TimeControl(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         moves = f"{self.moves}/" if self.moves else ""
-        increment = f"+{self.increment:g}" if self.increment else ""
-        return f"{moves}{self.base:g}{increment}"
+        return f"{moves}{number(self.base)}{self._tail()}"
+
+    def _tail(self) -> str:
+        if self.stones:
+            return f"+{self.stones}/{number(self.period)}"
+        if self.periods == 1:
+            return f"+{number(self.period)}byo"
+        if self.periods:
+            return f"+{self.periods}x{number(self.period)}"
+        return f"+{number(self.increment)}" if self.increment else ""
+
+
+def number(value: float) -> str:
+    """Return a number exactly, without an exponent or a needless ".0"."""
+    text = f"{Decimal(repr(value)):f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _seconds(match: re.Match[str], part: str) -> float:
+    minutes = float(match[f"{part}_minutes"] or 0)
+    return 60.0 * minutes + float(match[f"{part}_seconds"] or 0)
+
+
+def _count(digits: str | None) -> int:
+    # int() refuses thousands of digits with a message of its own
+    return MOST + 1 if digits is not None and len(digits) > 9 else int(digits or 0)
+
+
+def _is_zero(*counts: str | None) -> bool:
+    return any(digits is not None and _count(digits) == 0 for digits in counts)

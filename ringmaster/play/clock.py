@@ -1,10 +1,12 @@
 """A mover's clock: what is left, what the engine is told, whether it overstepped.
 
-All arithmetic is in whole nanoseconds; protocols are told milliseconds,
-rounded down so that an engine never believes it has more than it has.
+All arithmetic is in whole nanoseconds; protocols are told milliseconds or
+seconds, rounded down so that an engine never believes it has more than it has.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from ringmaster.engines.engine import Limits
 from ringmaster.model.players import Player
@@ -14,11 +16,26 @@ _NS = 1_000_000_000
 _MS = 1_000_000
 
 
+class _Reading(NamedTuple):
+    """A clock at one moment, in ns.
+
+    left   of the base time, or of the present period
+    stage  0 in the base time; else the stones to be played in the period
+           (Canadian) or the periods left, the present one included (Japanese)
+    """
+
+    left: int
+    stage: int
+
+
 class Clock:
     """The clock of one player in one game.
 
     A player without a time control has a clock that only holds it to its move
     time, if it has one, and to `hang_timeout`.
+
+    Overtime begins within the move that uses up the base time.  A period is
+    lost when it is overstepped, not when it is used to the last nanosecond.
     """
 
     def __init__(self, player: Player, *, margin: float, hang_timeout: float) -> None:
@@ -29,14 +46,45 @@ class Clock:
         self._margin = round(margin * _NS)
         self._hang = round(hang_timeout * _NS)
         self._move_time = None if player.move_time is None else round(player.move_time * _NS)
-        self.remaining = 0 if control is None else round(control.base * _NS)
-        self._increment = 0 if control is None else round(control.increment * _NS)
-        self._to_go = 0 if control is None else control.moves
+        self._now = _Reading(0, 0)
+        self._increment = self._to_go = self._period = 0
+        self._canadian = False
+        #: Overtime as it begins.
+        self._fresh = self._now
+        if control is not None:
+            self._increment = round(control.increment * _NS)
+            self._to_go = control.moves
+            self._period = round(control.period * _NS)
+            self._canadian = control.overtime == "canadian"
+            self._fresh = _Reading(self._period, control.periods or control.stones)
+            base = round(control.base * _NS)
+            self._now = _Reading(base, 0) if base or not self._period else self._fresh
 
     @property
     def has_time(self) -> bool:
         """Whether a clock runs."""
         return self._control is not None
+
+    @property
+    def remaining(self) -> int:
+        """Nanoseconds left of the base time, or of the present period."""
+        return self._now.left
+
+    @property
+    def reading(self) -> tuple[int, int | None] | None:
+        """What is left, in ns, and the stones (Canadian) or periods (Japanese)
+        left, None in the base time; None without a clock."""
+        return None if self._control is None else (self._now.left, self._now.stage or None)
+
+    @property
+    def total(self) -> int:
+        """Nanoseconds that the next move may take in all: periods included."""
+        left, count = self._now
+        if not self._period:
+            return left
+        if self._canadian:
+            return left if count else left + self._period
+        return left + (count - 1 if count else self._fresh.stage) * self._period
 
     @property
     def remaining_ms(self) -> int:
@@ -53,12 +101,28 @@ class Clock:
         """Moves to the next time control, 0 when there is none."""
         return self._to_go
 
+    @property
+    def time_left(self) -> tuple[float, int] | None:
+        """What GTP's time_left says: (seconds, stones or periods), None without
+        a limit.  Seconds are in whole milliseconds.
+
+        A base time of less than a second is as good as used up, and GTP has no
+        word for it: overtime is told instead, which is less than there is.
+        """
+        if self._control is None:
+            # a move time is a period of one stone, over and over
+            return None if self._move_time is None else (self._move_time // _MS / 1000, 1)
+        left, count = self._now
+        if count == 0 and self._period and left < _NS:
+            left, count = self._fresh
+        return left // _MS / 1000, count
+
     def allowance(self) -> int | None:
         """Return the nanoseconds the next move may take, the margin included;
         None when only hanging is limited."""
         bounds = []
         if self._control is not None:
-            bounds.append(self.remaining)
+            bounds.append(self.total)
         if self._move_time is not None:
             bounds.append(self._move_time)
         return min(bounds) + self._margin if bounds else None
@@ -73,15 +137,35 @@ class Clock:
         allowance = self.allowance()
         if allowance is not None and elapsed > allowance:
             return False
-        if self._control is not None:
-            # within the margin an overstepped clock stands at zero, not below
-            self.remaining = max(0, self.remaining - elapsed) + self._increment
-            if self._to_go:
-                self._to_go -= 1
-                if self._to_go == 0:
-                    self._to_go = self._control.moves
-                    self.remaining += round(self._control.base * _NS)
+        if self._control is None:
+            return True
+        if self._period:
+            self._now = self._after_period_move(elapsed)
+            return True
+        # within the margin an overstepped clock stands at zero, not below
+        left = max(0, self._now.left - elapsed) + self._increment
+        if self._to_go:
+            self._to_go -= 1
+            if self._to_go == 0:
+                self._to_go = self._control.moves
+                left += round(self._control.base * _NS)
+        self._now = _Reading(left, 0)
         return True
+
+    def _after_period_move(self, elapsed: int) -> _Reading:
+        """Return the clock after a move in the time that was left."""
+        left, count = self._now
+        if count == 0:
+            if elapsed <= left:
+                return _Reading(left - elapsed, 0)
+            elapsed -= left
+            left, count = self._fresh
+        if self._canadian:
+            count -= 1
+            return _Reading(max(0, left - elapsed), count) if count else self._fresh
+        # the margin may carry a move beyond the last period
+        lost = max(0, -(-(elapsed - left) // self._period))
+        return _Reading(self._period, max(1, count - lost))
 
     def limits(self) -> Limits:
         """Return the limits of this player that do not change from move to move."""

@@ -33,12 +33,23 @@ def make_engine(
 
 def _launch_key(player: Player) -> Any:
     """Return what two players must share to be served by one process."""
-    return (
+    key: tuple[Any, ...] = (
         player.protocol,
         player.command,
         player.cwd,
         sorted(player.environ.items()),
         player.discard_stderr,
+    )
+    if player.protocol != "gtp":
+        return key
+    # GTP has no way back to the state at the start: a process may serve another
+    # player only if the same commands are sent again, but for their last words,
+    # which are taken for values; and only if that one has a clock, too.
+    return (
+        *key,
+        sorted(player.gtp_aliases.items()),
+        [words[:-1] or words for words in player.startup_gtp_commands],
+        player.time_control is None and player.move_time is None,
     )
 
 

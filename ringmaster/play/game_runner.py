@@ -7,13 +7,13 @@ leave here as exceptions.
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
 
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
-from ringmaster.engines.usage import Usage
 from ringmaster.errors import (
     EngineCrashed,
     EngineError,
@@ -28,8 +28,12 @@ from ringmaster.model.jobs import GameJob
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.play.clock import Clock, describe_limits
-from ringmaster.play.referee import REFEREES, Settlement
+from ringmaster.play.go_referee import GoReferee
+from ringmaster.play.meter import Meter
+from ringmaster.play.referee import ChessReferee, Referee, Settlement
 from ringmaster.play.transcript import FileTranscript
+
+REFEREES: dict[str, type[Referee]] = {"chess": ChessReferee, "go": GoReferee}
 
 _REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
     (EngineNotStarted, "start"),
@@ -37,6 +41,20 @@ _REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
     (EngineTimeout, "hang"),
     (EngineProtocolError, "protocol"),
 )
+
+#: What the record says where play goes on to clear the board.
+CLEANUP_BEGINS = "cleanup begins"
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A move that stands; `clock` is what is left after it, in ns and in stones
+    or periods, None without a clock."""
+
+    mover: int
+    thought: Thought
+    comment: str
+    clock: tuple[int, int | None] | None
 
 
 class GameRunner:
@@ -58,11 +76,13 @@ class GameRunner:
             Clock(player, margin=settings.margin, hang_timeout=settings.hang_timeout)
             for player in job.players
         )
-        self._timed = any(clock.has_time for clock in self._clocks)
-        self._thoughts: list[tuple[int, Thought, str]] = []
+        self._meters = tuple(map(Meter, engines))
+        self._timed = any(clock.time_left is not None for clock in self._clocks)
+        self._turns: list[_Turn] = []
         self._thinking = [0, 0]
         self._slowest = [0, 0]
         self._game: Game | None = None
+        self._explained: tuple[bool, ...] = (False, False)
 
     def play(self) -> GameResult:
         """Play the game.  Raises JobAbandoned."""
@@ -72,35 +92,34 @@ class GameRunner:
         if self.job.transcript is not None:
             transcript = FileTranscript(self.job.transcript)
         try:
-            before = self._launch(transcript)
-            settlement = self._play()
-        except EngineError as error:
-            settlement = self._void(error)
-            before = (None, None)
+            try:
+                self._launch(transcript)
+                settlement = self._play()
+            except EngineError as error:
+                settlement = self._void(error)
+            # An engine that hangs must not be asked anything more.
+            sound = settlement.outcome != "void" and settlement.reason != "time"
+            usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
         finally:
             if transcript is not None:
                 self._detach(transcript)
-        # An engine that hangs must not be asked anything more.
-        sound = settlement.outcome != "void" and settlement.reason != "time"
-        usage = tuple(self._measure(i, before[i], ask=sound) for i in (0, 1))
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
-    def _launch(self, transcript: FileTranscript | None) -> tuple[float | None, float | None]:
-        """Make both engines ready; returns the CPU seconds each has used before
-        this game."""
-        before: list[float | None] = []
-        for engine in self.engines:
-            if engine.is_alive():
+    def _launch(self, transcript: FileTranscript | None) -> None:
+        """Make both engines ready."""
+        kept = [engine.is_alive() for engine in self.engines]
+        for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
+            if is_kept:
                 engine.channel.transcript = transcript
                 engine.forget_peak()
-                before.append(self._used(engine, ask=True).cpu_time)
             else:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings))
-                before.append(0.0)
+                meter.begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
-        return before[0], before[1]
+            if kept[colour]:
+                self._meters[colour].begin_kept()
 
     def _detach(self, transcript: FileTranscript) -> None:
         for engine in self.engines:
@@ -113,7 +132,7 @@ class GameRunner:
         ending = game.ending()
         limit = self.job.settings.move_limit
         limits = tuple(clock.limits() for clock in self._clocks)
-        explained = tuple(
+        explained = self._explained = tuple(
             isinstance(e, GtpEngine) and self.job.record and e.knows("gomill-explain_last_move")
             for e in self.engines
         )
@@ -124,28 +143,37 @@ class GameRunner:
             mover = game.to_move
             outcome = self._ask(mover, limits[mover])
             if isinstance(outcome, Settlement):
-                return outcome
+                return self._with_final_message(mover, outcome)
             try:
                 game.play(outcome.move)
             except IllegalMove as error:
-                return self._referee.loss(mover, "illegal move", _describe_illegal(error))
+                settlement = self._referee.loss(mover, "illegal move", _describe_illegal(error))
+                return self._with_final_message(mover, settlement)
             plies += 1
             ending = game.ending()
             comment = ""
+            if ending is not None and self._referee.resume(game, self.engines):
+                ending = None
+                comment = CLEANUP_BEGINS
+                for each in limits:
+                    each.cleanup = True
+            # from here on the result stands, whatever an engine does
+            over = ending is not None or plies == limit
             if explained[mover]:
-                comment = self._comment(self.engines[mover])
-            self._thoughts.append((mover, outcome, comment))
-            settlement = self._announce(mover, game.moves[-1], over=ending is not None)
-            if settlement is not None:
-                return settlement
+                comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
+            self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
+            said = self._announce(mover, game.moves[-1], over=over)
+            if said is not None:
+                return said
         return self._referee.settle(game, ending, self.engines)
 
     def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
         """Return the mover's move, or how the game ended instead."""
         clock = self._clocks[mover]
+        engine = self.engines[mover]
         if self._timed:
             self._set_clock(mover, limits)
-        engine = self.engines[mover]
+            engine.tell_time(limits)
         try:
             thought = engine.think(mover, limits)
         except EngineTimeout as error:
@@ -157,7 +185,7 @@ class GameRunner:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
         self._charge(mover, thought.elapsed_ns)
-        left = clock.remaining if clock.has_time else None
+        left = clock.total if clock.has_time else None
         if not clock.charge(thought.elapsed_ns):
             spent = thought.elapsed_ns / 1e9
             had = "" if left is None else f" with {left / 1e9:.3f} s left"
@@ -181,6 +209,7 @@ class GameRunner:
             limits.clock_ms = (pair[0].remaining_ms, pair[1].remaining_ms)
             limits.increment_ms = (pair[0].increment_ms, pair[1].increment_ms)
             limits.moves_to_go = clock.moves_to_go
+        limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
 
     def _charge(self, mover: int, elapsed: int) -> None:
         self._thinking[mover] += elapsed
@@ -209,9 +238,26 @@ class GameRunner:
                 raise
         return None
 
-    def _comment(self, engine: Engine) -> str:
+    def _comment(self, mover: int, *, over: bool) -> str:
+        """Return what the mover says of its move, "" when it says nothing."""
+        engine = self.engines[mover]
         assert isinstance(engine, GtpEngine)
-        return engine.explain_last_move()
+        try:
+            return engine.explain_last_move()
+        except EngineError:
+            if not over:
+                raise
+            return ""
+
+    def _with_final_message(self, mover: int, settlement: Settlement) -> Settlement:
+        """Add what an engine says of the answer that ended the game."""
+        if settlement.reason == "time" or not self._explained[mover]:
+            return settlement
+        message = self._comment(mover, over=True)
+        if not message:
+            return settlement
+        note = f"final message from {self.job.players[mover].code}: {message}"
+        return dataclasses.replace(settlement, notes=(*settlement.notes, note))
 
     def _void(self, error: EngineError) -> Settlement:
         reason = next((r for kind, r in _REASON_OF_ERROR if isinstance(error, kind)), "setup")
@@ -226,38 +272,24 @@ class GameRunner:
             "void", None, reason, self._referee.score_of_void, detail=detail, faulty=faulty
         )
 
-    def _used(self, engine: Engine, *, ask: bool) -> Usage:
-        """Return what the engine has used since its start; the CPU time by its
-        own word where it gives one and may be asked, else as the system counts."""
-        if not engine.is_launched:
-            return Usage(None, None)
-        used = engine.measure()
-        if ask and isinstance(engine, GtpEngine) and engine.is_alive():
-            try:
-                own = engine.cpu_time()
-            except EngineError:
-                own = None
-            if own is not None:
-                return Usage(own, used.peak_memory)
-        return used
-
-    def _measure(self, index: int, before: float | None, *, ask: bool) -> EngineUsage:
+    def _measure(self, index: int, *, ask: bool) -> EngineUsage:
         engine = self.engines[index]
-        used = self._used(engine, ask=ask)
-        now = used.cpu_time
+        used = self._meters[index].read(ask=ask)
+        # a description that changes with the parameters would fill the store
+        tuned = self.job.parameters[index] and self.job.players[index].startup_gtp_commands
         return EngineUsage(
             name=engine.name,
-            cpu_time=None if now is None or before is None else max(0.0, now - before),
+            cpu_time=used.cpu_time,
             peak_memory=used.peak_memory,
             thinking=self._thinking[index] / 1e9,
             slowest=self._slowest[index] / 1e9,
-            description=engine.description,
+            description="" if tuned else engine.description,
         )
 
     def _result(
         self,
         settlement: Settlement,
-        usage: tuple[EngineUsage, ...],
+        usage: tuple[EngineUsage, EngineUsage],
         started: float,
         seconds: float,
         notes: list[str],
@@ -290,43 +322,28 @@ class GameRunner:
             faulty=settlement.faulty,
             plies=plies,
             seconds=seconds,
-            usage=(usage[0], usage[1]),
+            usage=usage,
             record=record,
             record_suffix=self._referee.record_suffix,
             stderr=tuple(stderr),
         )
 
     def _game_record(
-        self, settlement: Settlement, usage: tuple[EngineUsage, ...], started: float
+        self, settlement: Settlement, usage: tuple[EngineUsage, EngineUsage], started: float
     ) -> GameRecord:
         job = self.job
-        names: list[str] = []
-        for player, used in zip(job.players, usage, strict=True):
-            wants_own = player.protocol == "gtp" and player.sgf_player_name_from_gtp and used.name
-            names.append(used.name if wants_own else player.code)
-        moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
+        first, second = job.players
+        one, other = self.engines
         assert self._game is not None
+        moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         played = self._game.moves[len(job.opening.moves) :]
-        for move, (mover, thought, comment) in zip(played, self._thoughts, strict=False):
-            moves.append(
-                MoveRecord(
-                    move,
-                    mover,
-                    seconds=thought.elapsed_ns / 1e9,
-                    score=thought.score,
-                    mate=thought.mate,
-                    depth=thought.depth,
-                    nodes=thought.nodes,
-                    comment=comment,
-                )
-            )
-        limits: list[str] = [describe_limits(player) for player in job.players]
+        moves += map(_move_record, played, self._turns)
         return GameRecord(
             game_id=job.id,
             event=job.event,
             date=time.strftime("%Y-%m-%d", time.localtime(started)),
-            codes=_two([player.code for player in job.players]),
-            names=_two(names),
+            codes=(first.code, second.code),
+            names=(_name(one), _name(other)),
             settings=job.settings,
             opening=job.opening,
             moves=tuple(moves),
@@ -334,19 +351,39 @@ class GameRunner:
             reason=settlement.reason,
             detail=settlement.detail,
             setup=self._referee.setup,
-            descriptions=_two([used.description or used.name for used in usage]),
+            descriptions=(one.description or one.name, other.description or other.name),
             notes=settlement.notes,
             parameters=job.parameters,
-            time_controls=_two(limits),
-            cpu_times=_two([used.cpu_time for used in usage]),
+            time_controls=(describe_limits(first), describe_limits(second)),
+            clocks=(first.time_control, second.time_control),
+            cpu_times=(usage[0].cpu_time, usage[1].cpu_time),
         )
+
+
+def _name(engine: Engine) -> str:
+    """Return how a record calls an engine's player."""
+    player = engine.player
+    wants_own = player.protocol == "gtp" and player.sgf_player_name_from_gtp and engine.name
+    return engine.name if wants_own else player.code
+
+
+def _move_record(move: str, turn: _Turn) -> MoveRecord:
+    thought = turn.thought
+    left, overtime = (None, None) if turn.clock is None else turn.clock
+    return MoveRecord(
+        move,
+        turn.mover,
+        seconds=thought.elapsed_ns / 1e9,
+        score=thought.score,
+        mate=thought.mate,
+        depth=thought.depth,
+        nodes=thought.nodes,
+        comment=turn.comment,
+        left=None if left is None else left / 1e9,
+        overtime=overtime,
+    )
 
 
 def _describe_illegal(error: IllegalMove) -> str:
     """Return the move on the first line, for results; why and where after it."""
     return f"illegal move {error.move!r}\n{error.reason} in {error.position}"
-
-
-def _two(items: list[Any]) -> tuple[Any, Any]:
-    first, second = items
-    return first, second

@@ -84,9 +84,9 @@ class Worker:
         healthy = False
         try:
             result = GameRunner(job, engines).play()
-            # After a forfeit on time, or a void game, nobody knows what an
-            # engine is doing; a new process costs less than a guess.
-            healthy = result.outcome != "void" and result.reason != "time"
+            # After a forfeit on time, a refusal to go on, or a void game, nobody
+            # knows what an engine is doing; a new process costs less than a guess.
+            healthy = result.outcome != "void" and result.reason not in ("time", "refused")
             return result
         finally:
             self._pool.give_back(engines, healthy)

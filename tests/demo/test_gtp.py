@@ -91,6 +91,11 @@ def test_a_short_dialogue() -> None:
         ("place_free_handicap 81", "invalid number of stones"),
         ("time_settings 1 2", "needs 3 whole numbers"),
         ("time_left b x 0", "needs 2 whole numbers"),
+        ("kgs-time_settings", "needs one of none, absolute, byoyomi, canadian"),
+        ("kgs-time_settings fischer 1 2", "needs one of none, absolute, byoyomi, canadian"),
+        ("kgs-time_settings byoyomi 1 2", "needs 3 whole numbers"),
+        ("kgs-genmove_cleanup", "expected a colour"),
+        ("gomill-genmove_ex green", "invalid color"),
         ("ringmaster-param Capture 900", "Capture must lie in -100 to 200, not 900"),
         ("ringmaster-param Luck 1", "unknown option 'Luck'"),
     ],
@@ -156,6 +161,68 @@ def test_description_names_changed_weights() -> None:
     ask(made, "ringmaster-param capture 55")
     assert "Capture=55" in ask(made, "gomill-describe_engine")
     assert "Capture 55 -100 200" in ask(made, "ringmaster-params").split("\n")
+
+
+@pytest.mark.parametrize("line", ["none", "absolute 60", "byoyomi 60 30 5", "canadian 60 300 25"])
+def test_kgs_clocks_are_accepted(line: str) -> None:
+    assert ask(engine(), f"kgs-time_settings {line}") == ""
+
+
+#: Black's wall of two columns on 7x7, with two eyes; White has a few stones on
+#: either side.
+WALL = [f"C{row}" for row in range(1, 8)] + ["B2", "A2", "B6", "A6"]
+
+
+def walled(*white: str) -> GoEngine:
+    made = engine(7)
+    for vertex in WALL:
+        ask(made, f"play b {vertex}")
+    for vertex in white:
+        ask(made, f"play w {vertex}")
+    return made
+
+
+def test_a_win_is_claimed_once_it_is_certain() -> None:
+    made = walled("F3")
+    assert ask(made, "gomill-genmove_ex") == "claim"
+    # 11 stones and the eyes at either end, 15 points, are safe whatever happens:
+    # 19 fewer than the 34 that White could still get
+    ask(made, "komi -18.5")
+    assert ask(made, "gomill-genmove_ex b claim") != "claim"
+    ask(made, "undo")
+    ask(made, "komi -19.5")
+    assert ask(made, "gomill-genmove_ex b claim") == "claim"
+    assert "cannot lose" in ask(made, "gomill-explain_last_move")
+    assert ask(made, "gomill-genmove_ex b") != "claim"
+    ask(made, "undo")
+    assert ask(made, "gomill-genmove_ex w claim") != "claim"
+
+
+def test_an_eye_that_can_be_taken_is_not_safe() -> None:
+    made = engine(5)
+    for vertex in ("A2", "B2", "B1"):
+        ask(made, f"play b {vertex}")
+    ask(made, "komi -24.5")
+    assert ask(made, "gomill-genmove_ex b claim") != "claim"
+
+
+def test_cleanup_takes_dead_stones_and_then_passes() -> None:
+    made = walled("A4", "B4")
+    moves = []
+    while (move := ask(made, "kgs-genmove_cleanup b")) != "pass":
+        moves.append(move)
+        assert len(moves) < 10
+    assert "O" not in ask(made, "showboard")
+    assert "nothing to take" in ask(made, "gomill-explain_last_move")
+
+
+def test_cleanup_leaves_living_stones_and_own_ground_alone() -> None:
+    made = engine(7)
+    for row in range(1, 8):
+        ask(made, f"play b C{row}")
+        ask(made, f"play w E{row}")
+    assert ask(made, "kgs-genmove_cleanup b") == "pass"
+    assert ask(made, "kgs-genmove_cleanup w") == "pass"
 
 
 def test_time_commands_are_accepted_and_cpu_time_is_a_number() -> None:

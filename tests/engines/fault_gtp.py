@@ -26,6 +26,11 @@ def _failure(text: str) -> tuple[str, str]:
     return command, message or "cannot do that"
 
 
+def _extra(text: str) -> tuple[str, str]:
+    command, _, answer = text.partition(":")
+    return command, answer
+
+
 FLAGS: Table = {
     **faults.FLAGS,
     "fail": ("CMD[:MESSAGE]", _failure, [], "always answer CMD with a failure response"),
@@ -37,6 +42,7 @@ FLAGS: Table = {
     "extra-output": ("", str, False, "a line of chatter before each response"),
     "id-mismatch": ("", str, False, "each response has an id that was not asked for"),
     "tabs": ("", str, False, "tabs and other control characters in responses"),
+    "also": ("CMD[:ANSWER]", _extra, [], "know CMD too, and answer it so"),
     "cpu-time": ("SECONDS", float, None, "what gomill-cpu_time says; unknown unless given"),
 }
 GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nD4\n"
@@ -80,10 +86,14 @@ class GtpEngine:
             "final_status_list": lambda words: "",
             "time_settings": lambda words: "",
             "time_left": self._note_time_left,
+            "kgs-genmove_cleanup": self._genmove,
+            "kgs-time_settings": lambda words: "",
             "gomill-genmove_ex": self._genmove_ex,
             "gomill-explain_last_move": lambda words: f"move {self._moves} of a fixed order",
             "gomill-describe_engine": lambda words: "Filler\nfills its half of the board",
         }
+        for name, answer in flags["also"]:
+            self._commands[name] = lambda words, answer=answer: answer  # type: ignore[misc]
         if flags["cpu-time"] is not None:
             self._commands["gomill-cpu_time"] = lambda words: str(flags["cpu-time"])
         for name in flags["no-command"]:
@@ -133,7 +143,8 @@ class GtpEngine:
         data = os.fsencode(response)
         if self._flags["bad-utf8"] and name == "name":
             data = data.replace(b"Filler", faults.BAD_UTF8)
-        is_move = name in ("genmove", "gomill-genmove_ex") and sign == "="
+        makers = ("genmove", "gomill-genmove_ex", "kgs-genmove_cleanup")
+        is_move = name in makers and sign == "="
         if is_move and self._flags["long-line"]:
             data += b"x" * self._flags["long-line"] + b"\n"
         if is_move and self._flags["bad-utf8"]:

@@ -218,3 +218,18 @@ def test_quit_is_answered_before_it_ends() -> None:
         assert ask(engine, "name") == "= Filler"
         engine.process.terminate()
         assert engine.status() == -signal.SIGTERM
+
+
+def test_further_commands_are_known_and_answered() -> None:
+    with Driver(PROGRAM, "--also", "level", "--also", "mood:fine: thanks") as engine:
+        assert ask(engine, "known_command level") == "= true"
+        assert ask(engine, "level 3") == "= "
+        assert ask(engine, "mood") == "= fine: thanks"
+
+
+def test_clearing_the_board_is_moving_on_in_the_same_order() -> None:
+    with Driver(PROGRAM) as engine:
+        begin(engine, 5)
+        assert ask(engine, "genmove b") == "= B1"
+        assert ask(engine, "kgs-genmove_cleanup b") == "= C1"
+        assert ask(engine, "kgs-time_settings byoyomi 60 30 5") == "= "

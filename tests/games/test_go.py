@@ -202,6 +202,66 @@ def test_margin_takes_komi_and_compensation_from_black() -> None:
     assert GoGame(9, setup=("C3", "G7"), to_move=1).margin(0.5, 2) == 78.5
 
 
+def test_territory_counts_surrounded_points_and_prisoners() -> None:
+    # Black takes the stone at A1 and has lost none
+    game = play_all(GoGame(5), "A2 A1 B1 pass C3 pass")
+    assert game.stones() == ({"A2", "B1", "C3"}, set())
+    assert game.stones_played() == (3, 1)
+    assert game.area_score() == (25, 0)
+    assert game.territory_score() == (23, 0)
+    assert game.margin(6.5, scoring="territory") == 16.5
+    # self-capture gives prisoners to the other side
+    game = play_all(GoGame(5, setup=("A2", "B1"), to_move=1), "A1 C3 A1")
+    assert game.stones_played() == (3, 2)
+    assert game.territory_score() == (24, 0)
+
+
+@given(st.integers(2, 9), st.booleans(), st.lists(st.integers(0, 80), max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_area_is_territory_and_the_difference_of_stones_played(
+    size: int, handicap: bool, choices: list[int]
+) -> None:
+    points = vertices(size)
+    setup = tuple(dict.fromkeys(points[i] for i in (0, len(points) - 1))) if handicap else ()
+    game, board = GoGame(size, setup=setup, to_move=int(handicap)), Board(size)
+    if handicap:
+        board.apply_setup([(0, 0), (size - 1, size - 1)], [], [])
+    lost = [0, 0]
+    for choice in choices:
+        side, before = game.to_move, game.stones()
+        move = points[choice % len(points)] if choice % 11 else "pass"
+        try:
+            game.play(move)
+        except IllegalMove:
+            continue
+        if move != "pass":
+            column, row = COLUMNS.index(move[0]), int(move[1:]) - 1
+            board.play(row, column, "bw"[side])
+            after = game.stones()
+            lost[1 - side] += len(before[1 - side] - after[1 - side])
+            lost[side] += len((before[side] | {move}) - after[side])
+    assert game.margin(0) == board.area_score()
+    played = game.stones_played()
+    assert game.margin(0) == game.margin(0, scoring="territory") + played[0] - played[1]
+    stones = game.stones()
+    area, territory = game.area_score(), game.territory_score()
+    for side in (0, 1):
+        # what is not a stone is surrounded; the rest are prisoners
+        assert territory[side] == area[side] - len(stones[side]) + lost[1 - side]
+
+
+def test_play_goes_on_when_a_game_is_resumed() -> None:
+    game = play_all(GoGame(5), "C3 pass pass")
+    assert game.ending() is not None
+    game.resume()
+    assert game.ending() is None
+    play_all(game, "D4 pass")
+    assert game.ending() is None
+    game.play("pass")
+    assert game.ending() == Ending(None, "score")
+    assert game.moves == ["C3", "pass", "pass", "D4", "pass", "pass"]
+
+
 def test_handicap_stones_are_on_the_board_and_white_moves_first() -> None:
     game = GoGame(19, setup=fixed_handicap(19, 4), to_move=1)
     assert game.stones() == ({"D4", "Q16", "D16", "Q4"}, set())

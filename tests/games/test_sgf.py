@@ -12,6 +12,7 @@ from ringmaster.games.sgf import write_sgf
 from ringmaster.games.text import lines, one_line
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.time_control import TimeControl
 
 KNOWN = {"FF", "GM", "CA", "AP", "SZ", "KM", "PB", "PW", "EV", "GN", "DT", "RE", "C"}
 
@@ -139,6 +140,52 @@ def test_corners_of_every_board_are_where_they_should_be(size: int) -> None:
         (size - 1, size - 1),
         (size - 1, 0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "base", "overtime"),
+    [
+        ("600+5x30", 600, "5x30 byo-yomi"),
+        ("600+30byo", 600, "1x30 byo-yomi"),
+        ("0+25/300", 0, "25/300 Canadian"),
+        ("10.5", 10.5, None),
+        ("10+0.5", 10, "0.5 fischer"),
+    ],
+)
+def test_a_clock_that_both_players_have_is_in_the_record(
+    text: str, base: float, overtime: str | None
+) -> None:
+    control = TimeControl.parse(text)
+    root = parse(write_sgf(record(clocks=(control, control)))).get_root()
+    assert root.get("TM") == base
+    assert (root.get("OT") if root.has_property("OT") else None) == overtime
+
+
+@pytest.mark.parametrize(
+    "texts", [("600", "601"), ("600", None), (None, "600"), ("40/60", "40/60")]
+)
+def test_clocks_that_tm_and_ot_cannot_tell_of_are_left_to_the_comment(
+    texts: tuple[str | None, str | None],
+) -> None:
+    clocks = tuple(text and TimeControl.parse(text) for text in texts)
+    root = parse(write_sgf(record(clocks=clocks))).get_root()
+    assert not root.has_property("TM")
+    assert not root.has_property("OT")
+
+
+def test_time_left_is_told_with_each_move() -> None:
+    timed = (
+        MoveRecord("E5", 0, seconds=0.5, left=9.5, comment="hm"),
+        MoveRecord("E6", 1, left=30.0, overtime=5),
+        MoveRecord("E7", 0, left=0.0004),
+        MoveRecord("pass", 1),
+    )
+    nodes = parse(write_sgf(record(moves=timed))).get_main_sequence()[1:]
+    assert [node.get("BL") for node in nodes[::2]] == [9.5, 0]
+    assert (nodes[1].get("WL"), nodes[1].get("OW")) == (30, 5)
+    assert not nodes[0].has_property("OB")
+    assert not nodes[3].has_property("WL")
+    assert nodes[0].get("C") == "hm\n0.50s"
 
 
 def test_a_game_without_moves_is_a_record_too() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ringmaster.engines.engine import Engine, Limits, Thought
@@ -68,9 +69,7 @@ class Scripted(Engine):
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None: ...
 
     def think(self, colour: int, limits: Limits) -> Thought:
-        self.asked.append(
-            Limits(limits.seconds, limits.clock_ms, limits.increment_ms, limits.moves_to_go)
-        )
+        self.asked.append(dataclasses.replace(limits))
         act = next(self.script)
         if isinstance(act, Exception):
             raise act
@@ -106,11 +105,16 @@ class ScriptedGo(Scripted, GtpEngine):
     protocol = "gtp"
 
     def __init__(
-        self, player: Player, script: Iterable[Act], answers: dict[str, str] | None = None
+        self,
+        player: Player,
+        script: Iterable[Act],
+        answers: Mapping[str, str | Exception] | None = None,
     ) -> None:
         super().__init__(player, script)
-        self.answers = answers or {}
+        self.answers: dict[str, str | Exception] = {**(answers or {})}
         self.commands: list[tuple[str, ...]] = []
+        self.told: list[Limits] = []
+        self.cpu_times: list[float] = []
 
     def knows(self, name: str) -> bool:
         return name in self.answers
@@ -119,13 +123,19 @@ class ScriptedGo(Scripted, GtpEngine):
         self.commands.append(words)
         if words[0] not in self.answers:
             raise EngineRefused("unknown command", self.player.code)
-        return self.answers[words[0]]
+        answer = self.answers[words[0]]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def optional(self, *words: str) -> str | None:
         return self.command(*words) if words[0] in self.answers else None
 
+    def tell_time(self, limits: Limits) -> None:
+        self.told.append(dataclasses.replace(limits))
+
     def cpu_time(self) -> float | None:
-        return None
+        return self.cpu_times.pop(0) if self.cpu_times else None
 
 
 def chess_player(code: str, **settings: Any) -> Player:

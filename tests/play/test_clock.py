@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
@@ -101,3 +103,143 @@ def test_what_is_no_time_control_is_refused(text: str) -> None:
 def test_limits_are_described_for_records() -> None:
     player = Player("p", ("x",), time_control=TimeControl(10, 0.1), nodes=5, move_time=0.5)
     assert describe_limits(player) == "10+0.1, 0.5 s a move, nodes 5"
+
+
+def reading(c: Clock) -> tuple[float, int | None]:
+    assert c.reading is not None
+    left, overtime = c.reading
+    return left / S, overtime
+
+
+def test_overtime_begins_within_the_move_that_uses_up_the_base_time() -> None:
+    japanese, canadian = clock("10+5x30"), clock("10+25/300")
+    for c in (japanese, canadian):
+        assert c.charge(10 * S)
+        assert reading(c) == (0, None)
+        assert c.charge(S)
+    assert reading(japanese) == (30, 5)
+    assert reading(canadian) == (299, 24)
+    late = clock("10+25/300")
+    assert late.charge(12 * S)
+    assert reading(late) == (298, 24)
+
+
+def test_a_period_that_is_overstepped_is_lost_and_one_used_to_the_end_is_not() -> None:
+    c = clock("0+3x30")
+    assert reading(c) == (30, 3)
+    assert c.charge(30 * S)
+    assert reading(c) == (30, 3)
+    assert c.charge(30 * S + 1)
+    assert reading(c) == (30, 2)
+    assert c.charge(60 * S)
+    assert reading(c) == (30, 1)
+    assert not c.charge(30 * S + 1)
+
+
+def test_all_periods_may_be_used_for_one_move() -> None:
+    c = clock("10+5x30", margin=0.05)
+    assert c.total == 160 * S
+    assert c.deadline() == 160.05
+    assert c.charge(160 * S + 50 * MS)
+    assert reading(c) == (30, 1)
+    assert not clock("10+5x30", margin=0.05).charge(160 * S + 50 * MS + 1)
+
+
+def test_a_canadian_period_is_renewed_after_its_last_stone() -> None:
+    c = clock("0+2/10")
+    assert c.charge(9 * S)
+    assert reading(c) == (1, 1)
+    assert c.total == S
+    assert c.charge(S)
+    assert reading(c) == (10, 2)
+    assert not c.charge(10 * S + 1)
+
+
+def test_a_canadian_period_that_the_margin_has_saved_stands_at_zero() -> None:
+    c = clock("0+2/10", margin=0.5)
+    assert c.charge(10 * S + 400 * MS)
+    assert reading(c) == (0, 1)
+    assert c.charge(500 * MS)
+    assert reading(c) == (10, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "spent", "told"),
+    [
+        ("600", 0.5, (599.5, 0)),
+        ("600+5x30", 0, (600, 0)),
+        ("600+5x30", 599.5, (30, 5)),
+        ("600+5x30", 631, (30, 4)),
+        ("600+25/300", 599.5, (300, 25)),
+        ("600+25/300", 610, (290, 24)),
+        ("0+5x30", 0, (30, 5)),
+        ("1", 0.9, (0.1, 0)),
+    ],
+)
+def test_time_left_is_what_gtp_wants(text: str, spent: float, told: tuple[float, int]) -> None:
+    c = clock(text)
+    if spent:
+        assert c.charge(round(spent * S))
+    assert c.time_left == told
+
+
+def test_a_move_time_is_told_as_a_period_of_one_stone() -> None:
+    assert clock(move_time=5.0).time_left == (5, 1)
+    assert clock(nodes=1).time_left is None
+    assert clock(move_time=5.0).reading is None
+
+
+def by_the_second(text: str, moves: list[int]) -> list[tuple[int, int] | None]:
+    """Restate byo-yomi second by second: what is left after each move, None for
+    a loss on time."""
+    control = TimeControl.parse(text)
+    count = control.periods or control.stones
+    base, period, left = int(control.base), int(control.period), 0
+    overtime = base == 0
+    if overtime:
+        left = period
+    after: list[tuple[int, int] | None] = []
+    for move in moves:
+        for _ in range(move):
+            if not overtime and base == 0:
+                overtime, left = True, period
+            if not overtime:
+                base -= 1
+            else:
+                if left == 0:
+                    if control.stones or count == 1:
+                        return [*after, None]
+                    count, left = count - 1, period
+                left -= 1
+        if not overtime:
+            after.append((base, 0))
+            continue
+        if control.periods:
+            left = period
+        else:
+            count -= 1
+            if count == 0:
+                count, left = control.stones, period
+        after.append((left, count))
+    return after
+
+
+@given(
+    st.integers(0, 12),
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.booleans(),
+    st.lists(st.integers(0, 14), max_size=30),
+)
+def test_byo_yomi_agrees_with_a_clock_that_ticks(
+    base: int, period: int, count: int, japanese: bool, moves: list[int]
+) -> None:
+    text = f"{base}+{count}x{period}" if japanese else f"{base}+{count}/{period}"
+    c = clock(text)
+    for move, expected in zip(moves, by_the_second(text, moves), strict=False):
+        total = c.total
+        assert c.charge(move * S) == (expected is not None) == (move * S <= total)
+        if expected is None:
+            return
+        left, overtime = reading(c)
+        assert (left, overtime or 0) == expected

@@ -95,3 +95,31 @@ def test_close_ends_all() -> None:
     pool.game(uci("a"), uci("b"))
     pool.pool.close()
     assert not any(engine.is_alive() for engine in pool.made)
+
+
+def gtp(code: str, *commands: str, **settings: Any) -> Player:
+    words = tuple(tuple(command.split()) for command in commands)
+    return Player(code, ("x",), restart="off", startup_gtp_commands=words, **settings)
+
+
+def test_gtp_engine_serves_another_player_that_sends_it_the_same_commands() -> None:
+    pool = Pool()
+    b = gtp("b", "set B 1")
+    first = pool.game(gtp("a1", "set A 1"), b)
+    assert pool.game(gtp("a2", "set A 2"), b)[0] is first[0]
+
+
+def test_gtp_engine_does_not_carry_the_commands_of_one_player_to_another() -> None:
+    pool = Pool()
+    b = gtp("b", "set B 1")
+    first = pool.game(gtp("a1", "set A 1"), b)
+    assert pool.game(gtp("a2"), b)[0] is not first[0]
+    assert pool.game(gtp("a3", "quiet"), b)[0] is not pool.game(gtp("a4", "loud"), b)[0]
+
+
+def test_gtp_engine_does_not_carry_a_clock_to_a_player_without_one() -> None:
+    pool = Pool()
+    b = gtp("b", "set B 1")
+    first = pool.game(gtp("a", move_time=5.0), b)
+    assert pool.game(gtp("a", move_time=6.0), b)[0] is first[0]
+    assert pool.game(gtp("a"), b)[0] is not first[0]

@@ -1,0 +1,135 @@
+"""Rules of Go beyond those of `go`: superko, and self-capture forbidden.
+
+The hash of a position (Zobrist 1970) is kept from move to move, and what a move
+would lead to is known before it is played, so that a refusal leaves no trace.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from functools import cache
+from typing import Final, NamedTuple
+
+from ringmaster.games.go import Chain, GoGame
+from ringmaster.games.vertices import MAX_SIZE
+from ringmaster.model.jobs import KoRule
+
+#: Collisions would forfeit games: with 128 bits there are none.
+_HASH_BITS: Final = 128
+
+
+class _Words(NamedTuple):
+    """stones         a word for each point with a black stone, and with a white one
+    white_to_move  a word for the side to move
+    """
+
+    stones: tuple[tuple[int, ...], tuple[int, ...]]
+    white_to_move: int
+
+
+@cache
+def _words() -> _Words:
+    """Return the words, the same in every process."""
+    rng = random.Random(1970)
+    points = (MAX_SIZE + 1) * MAX_SIZE
+    black, white = ([rng.getrandbits(_HASH_BITS) for _ in range(points)] for _ in range(2))
+    return _Words((tuple(black), tuple(white)), rng.getrandbits(_HASH_BITS))
+
+
+def new_go_game(
+    size: int,
+    setup: Sequence[str] = (),
+    to_move: int = 0,
+    *,
+    ko_rule: KoRule = "simple",
+    suicide: bool = True,
+) -> GoGame:
+    """Return a game with these rules; arguments and errors as for GoGame.
+
+    ko_rule  "positional": no stone may bring back an earlier position;
+             "situational": none with the same side to move.  Passing is always
+             allowed
+    suicide  whether a stone may be played that takes its own chain off
+    """
+    if ko_rule == "simple" and suicide:
+        return GoGame(size, setup, to_move)
+    return StrictGoGame(size, setup, to_move, ko_rule=ko_rule, suicide=suicide)
+
+
+class StrictGoGame(GoGame):
+    """Go with a superko rule, or without self-capture, or both."""
+
+    __slots__ = ("_hash", "_ko_rule", "_seen", "_suicide")
+
+    def __init__(
+        self,
+        size: int,
+        setup: Sequence[str] = (),
+        to_move: int = 0,
+        *,
+        ko_rule: KoRule,
+        suicide: bool,
+    ) -> None:
+        super().__init__(size, setup, to_move)
+        self._ko_rule = ko_rule
+        self._suicide = suicide
+        black = _words().stones[0]
+        self._hash = 0
+        for p, chain in enumerate(self._at):
+            if chain is not None:
+                self._hash ^= black[p]
+        self._seen = {self._key(self._hash, self._side)}
+
+    def play(self, move: str) -> None:
+        p = self._geometry.numbers.get(move)
+        after = self._hash
+        if p is not None and self._at[p] is None and p != self._ko:
+            after = self._after(p, move)
+            if self._ko_rule != "simple" and self._key(after, 1 - self._side) in self._seen:
+                raise self._refusal(
+                    move, f"it brings back an earlier position ({self._ko_rule} superko)"
+                )
+        super().play(move)
+        self._hash = after
+        self._seen.add(self._key(after, self._side))
+
+    def _key(self, position: int, side: int) -> int:
+        """Return what must not come back; `side` is to move."""
+        if self._ko_rule == "situational" and side:
+            return position ^ _words().white_to_move
+        return position
+
+    def _after(self, p: int, move: str) -> int:
+        """Return the hash of the position after a stone on the empty point `p`.
+        Raises IllegalMove for a self-capture that is not allowed."""
+        side = self._side
+        words = _words().stones
+        own_words, other_words = words[side], words[1 - side]
+        bit = self._geometry.bits[p]
+        joined: list[Chain] = []
+        taken: list[Chain] = []
+        lives = False
+        for q in self._geometry.neighbours[p]:
+            near = self._at[q]
+            if near is None:
+                lives = True
+            elif near.colour == side:
+                lives = lives or near.liberties != bit
+                if near not in joined:
+                    joined.append(near)
+            elif near.liberties == bit and near not in taken:
+                taken.append(near)
+        after = self._hash
+        if taken or lives:
+            after ^= own_words[p]
+            for chain in taken:
+                for q in chain.points:
+                    after ^= other_words[q]
+            return after
+        if not self._suicide:
+            raise self._refusal(move, "self-capture is not allowed")
+        for chain in joined:
+            for q in chain.points:
+                after ^= own_words[q]
+        return after

@@ -1,0 +1,217 @@
+"""The referee of Go: handicap before the game; clearing the board, and scoring,
+after two passes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ringmaster.engines.engine import Engine
+from ringmaster.engines.gtp import GtpEngine
+from ringmaster.errors import EngineError, EngineProtocolError
+from ringmaster.games.game import Ending, Game
+from ringmaster.games.go import GoGame
+from ringmaster.games.go_rules import new_go_game
+from ringmaster.games.vertices import fixed_handicap, parse_vertex
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.record import GameRecord
+from ringmaster.play.referee import Referee, Settlement
+
+_LETTERS = "BW"
+_SUFFIX_OF_REASON = {"resignation": "R", "time": "T", "claim": "", "score": ""}
+_FINAL_SCORE = re.compile(r"([BW])\+(\S*)", re.ASCII)
+_MARGIN = re.compile(r"\d{1,9}(?:\.\d{0,9})?", re.ASCII)
+
+
+class GoReferee(Referee):
+    """Go over GTP."""
+
+    record_suffix = "sgf"
+    score_of_void = "Void"
+
+    def __init__(self, job: GameJob) -> None:
+        super().__init__(job)
+        self._is_clearing = False
+
+    def begin(self, engines: Sequence[Engine]) -> Game:
+        settings = self.job.settings
+        if settings.handicap is not None:
+            fixed = settings.handicap_style == "fixed"
+            self.setup = self._fixed(engines) if fixed else self._free(engines)
+        game = new_go_game(
+            settings.board_size,
+            self.setup,
+            1 if self.setup else 0,
+            ko_rule=settings.ko_rule,
+            suicide=settings.suicide,
+        )
+        for move in self.job.opening.moves:
+            game.play(move)
+        return game
+
+    def _fixed(self, engines: Sequence[Engine]) -> tuple[str, ...]:
+        settings = self.job.settings
+        assert settings.handicap is not None
+        expected = fixed_handicap(settings.board_size, settings.handicap)
+        for engine in engines:
+            assert isinstance(engine, GtpEngine)
+            text = engine.require("fixed_handicap", str(settings.handicap))
+            if self._vertices(text, engine) != sorted(expected):
+                raise EngineProtocolError(
+                    f"it placed the handicap on {text!r}, not on {' '.join(expected)}",
+                    engine.player.code,
+                )
+        return expected
+
+    def _free(self, engines: Sequence[Engine]) -> tuple[str, ...]:
+        settings = self.job.settings
+        black, white = engines
+        assert isinstance(black, GtpEngine)
+        assert isinstance(white, GtpEngine)
+        text = black.require("place_free_handicap", str(settings.handicap))
+        stones = tuple(self._vertices(text, black))
+        # an engine may place fewer stones than asked for, but at least two
+        if not 2 <= len(stones) <= (settings.handicap or 0) or len(set(stones)) < len(stones):
+            raise EngineProtocolError(
+                f"asked for {settings.handicap} handicap stones, it placed {text!r}",
+                black.player.code,
+            )
+        white.require("set_free_handicap", *stones)
+        return stones
+
+    def _vertices(self, text: str, engine: Engine) -> list[str]:
+        size = self.job.settings.board_size
+        points = text.upper().split()
+        try:
+            if any(parse_vertex(point, size) is None for point in points):
+                raise ValueError("pass")
+        except ValueError:
+            raise EngineProtocolError(
+                f"its handicap stones {text[:80]!r} are no points", engine.player.code
+            ) from None
+        return sorted(points)
+
+    def resume(self, game: Game, engines: Sequence[Engine]) -> bool:
+        if self._is_clearing or not self.job.settings.cleanup:
+            return False
+        assert isinstance(game, GoGame)
+        game.resume()
+        self._is_clearing = True
+        return True
+
+    def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
+        assert isinstance(game, GoGame)
+        settings = self.job.settings
+        if settings.scorer == "internal":
+            margin = game.margin(settings.komi, self._compensation(), scoring=settings.scoring)
+            return self._from_margin(margin)
+        return self._ask(engines)
+
+    def _compensation(self) -> float:
+        stones = len(self.setup)
+        rule = self.job.settings.internal_scorer_handicap_compensation
+        if stones == 0 or rule == "no":
+            return 0.0
+        return float(stones if rule == "full" else stones - 1)
+
+    def _from_margin(self, margin: float) -> Settlement:
+        if margin == 0:
+            return Settlement("draw", None, "score", "0", detail="jigo")
+        winner = 0 if margin > 0 else 1
+        return Settlement("win", winner, "score", _score(winner, abs(margin)))
+
+    def _ask(self, engines: Sequence[Engine]) -> Settlement:
+        """Ask the players, as Gomill does: one answer is enough, two must name
+        the same winner, and a margin is kept only when both give it."""
+        answers: list[_FinalScore] = []
+        notes: list[str] = []
+        for engine in engines:
+            assert isinstance(engine, GtpEngine)
+            code = engine.player.code
+            if not engine.player.is_reliable_scorer:
+                continue
+            try:
+                text = self._final_score(engine)
+            except EngineError as error:
+                notes.append(f"{code} could not score: {error}")
+                continue
+            if text is None:
+                continue
+            answer = _FinalScore.read(text)
+            if answer is not None:
+                answers.append(answer)
+            notes.append(f"{code} final_score: {text[:200]}")
+        settlement = _agree(answers)
+        if settlement.detail in ("", "jigo") and len(notes) == len(answers):
+            # the answers say what the result says
+            return settlement
+        return Settlement(
+            settlement.outcome,
+            settlement.winner,
+            settlement.reason,
+            settlement.score,
+            settlement.detail,
+            notes=tuple(notes),
+        )
+
+    def _final_score(self, engine: GtpEngine) -> str | None:
+        if not engine.is_alive():
+            raise EngineError("it is not there any more", engine.player.code)
+        return engine.optional("final_score")
+
+    def at_move_limit(self, game: Game) -> Settlement:
+        return Settlement("unknown", None, "move limit", "Void", "hit move limit")
+
+    def score_of_win(self, winner: int, reason: str) -> str:
+        return f"{_LETTERS[winner]}+{_SUFFIX_OF_REASON.get(reason, 'F')}"
+
+    def write(self, record: GameRecord) -> str:
+        from ringmaster.games.sgf import write_sgf
+
+        return write_sgf(record)
+
+
+def _score(winner: int, margin: float) -> str:
+    return f"{_LETTERS[winner]}+{margin:.10g}"
+
+
+@dataclass(frozen=True)
+class _FinalScore:
+    """An engine's answer to final_score; `winner` is None for jigo, `margin`
+    None where it is not told."""
+
+    winner: int | None
+    margin: float | None
+
+    @classmethod
+    def read(cls, text: str) -> _FinalScore | None:
+        """Read "B+3.5", "W+", "W+Resign", "0", …; None when it says nothing."""
+        word, *_ = [*text.upper().split(), ""]
+        if word in ("0", "JIGO", "DRAW"):
+            return cls(None, 0.0)
+        match = _FINAL_SCORE.fullmatch(word)
+        if match is None:
+            return None
+        margin = float(match[2]) if _MARGIN.fullmatch(match[2]) else None
+        if margin == 0:
+            return cls(None, 0.0)
+        return cls("BW".index(match[1]), margin)
+
+
+def _agree(answers: list[_FinalScore]) -> Settlement:
+    """Settle a game by what the engines say of its score."""
+    if not answers:
+        return Settlement("unknown", None, "score", "?", "no score reported")
+    winners = {answer.winner for answer in answers}
+    if len(winners) > 1:
+        return Settlement("unknown", None, "score", "?", "players disagreed")
+    (winner,) = winners
+    if winner is None:
+        return Settlement("draw", None, "score", "0", detail="jigo")
+    margins = {answer.margin for answer in answers}
+    (margin,) = margins if len(margins) == 1 else (None,)
+    if margin is None:
+        detail = "players disagreed on the margin" if len(margins) > 1 else "unknown margin"
+        return Settlement("win", winner, "score", f"{_LETTERS[winner]}+", detail)
+    return Settlement("win", winner, "score", _score(winner, margin))

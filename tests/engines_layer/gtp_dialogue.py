@@ -1,0 +1,70 @@
+"""A GTP engine without a process: what it is told is kept, what it answers is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ringmaster.engines.channel import Exchange
+from ringmaster.engines.gtp import GtpEngine
+from ringmaster.engines.process import Surroundings
+from ringmaster.errors import EngineError
+from ringmaster.model.players import Player
+
+#: The answer to a command: a text, a failure ("? …"), an error, or what makes one.
+Answer = str | EngineError | Callable[[list[str]], str]
+
+STANDARD: dict[str, Answer] = {
+    "protocol_version": "2",
+    "name": "Talker",
+    "version": "1.0",
+    "boardsize": "",
+    "clear_board": "",
+    "komi": "",
+    "play": "",
+    "genmove": "D4",
+}
+
+
+class DialogueChannel:
+    """In the place of a Channel: an exchange is answered at once."""
+
+    def __init__(self, answers: dict[str, Answer]) -> None:
+        self.answers = answers
+        self.said: list[str] = []
+        self.process: Any = None
+        self.has_failed = False
+
+    def converse(self, exchange: Exchange, seconds: float) -> int:
+        line = exchange.request.decode().rstrip("\n")
+        self.said.append(line)
+        words = line.split()
+        answer = self.answers.get(words[0], "? unknown command")
+        if words[0] == "list_commands" and "list_commands" not in self.answers:
+            answer = "\n".join([*self.answers, "list_commands"])
+        if callable(answer):
+            answer = answer(words[1:])
+        if isinstance(answer, Exception):
+            raise answer
+        text = answer if answer.startswith("?") else f"= {answer}"
+        for part in [*text.split("\n"), ""]:
+            exchange.feed(part.encode())
+        return 1
+
+
+def talker(
+    player: Player | None = None, *lacking: str, **more: Answer
+) -> tuple[GtpEngine, DialogueChannel]:
+    """Return an engine after its handshake, and what it talks over.
+
+    more     answers by command, "__" for "-"; lacking commands are taken away
+    """
+    answers = {**STANDARD, **{name.replace("__", "-"): text for name, text in more.items()}}
+    for name in lacking:
+        answers.pop(name, None)
+    engine = GtpEngine(player or Player("x", ("x",)), Surroundings({}))
+    channel = DialogueChannel(answers)
+    engine._channel = channel  # type: ignore[assignment]
+    engine._shake_hands()
+    channel.said.clear()
+    return engine, channel

@@ -1,0 +1,261 @@
+"""What a GTP engine is told before and during a game, as dialogues."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ringmaster.engines.engine import Limits
+from ringmaster.errors import EngineProtocolError, EngineRefused, EngineTimeout
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import Player
+from ringmaster.model.time_control import TimeControl
+from tests.engines_layer.gtp_dialogue import talker
+
+
+def player(**settings: Any) -> Player:
+    control = settings.pop("time_control", None)
+    return Player("x", ("x",), time_control=control and TimeControl.parse(control), **settings)
+
+
+def go(**settings: Any) -> GameSettings:
+    return GameSettings("go", **{"board_size": 9, "komi": 6.5, **settings})
+
+
+def test_game_begins_with_startup_commands_size_board_and_komi() -> None:
+    engine, channel = talker(
+        player(startup_gtp_commands=(("level", "3"), ("loud",))), level="ok", loud="!"
+    )
+    engine.start_game(go(komi=6.0), Opening(), 0)
+    assert channel.said == ["level 3", "loud", "boardsize 9", "clear_board", "komi 6"]
+
+
+@pytest.mark.parametrize("command", ["level", "boardsize", "clear_board", "komi", "time_settings"])
+def test_refused_setup_is_told_with_the_command_and_the_engines_words(command: str) -> None:
+    engine, _ = talker(
+        player(startup_gtp_commands=(("level", "3"),), time_control="600"),
+        **{"level": "", "time_settings": "", command: "? cannot do that"},
+    )
+    with pytest.raises(EngineRefused, match=rf"it refused '{command}.*cannot do that"):
+        engine.start_game(go(), Opening(), 0)
+
+
+def test_clock_is_set_after_the_board_and_told_before_each_move() -> None:
+    engine, channel = talker(player(time_control="600+25/300"), time_settings="", time_left="")
+    engine.start_game(go(), Opening(), 0)
+    assert channel.said[-2:] == ["komi 6.5", "time_settings 600 300 25"]
+    channel.said.clear()
+    engine.tell_time(Limits(60, time_left=((599.9, 0), (31.25, 3))))
+    assert channel.said == ["time_left b 599 0", "time_left w 31 3"]
+
+
+def test_side_without_a_clock_is_not_told_of() -> None:
+    engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
+    engine.start_game(go(), Opening(), 1)
+    channel.said.clear()
+    engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
+    assert channel.said == ["time_left w 12 0"]
+
+
+def test_fractions_are_told_to_engines_that_were_told_of_them() -> None:
+    engine, channel = talker(player(time_control="10+0.5"), kata__time_settings="", time_left="")
+    engine.start_game(go(), Opening(), 0)
+    engine.tell_time(Limits(60, time_left=((9.125, 0), (10.0, 0))))
+    assert channel.said[-3:] == [
+        "kata-time_settings fischer 10 0.5",
+        "time_left b 9.125 0",
+        "time_left w 10 0",
+    ]
+
+
+def test_list_of_clocks_is_believed() -> None:
+    engine, _ = talker(
+        player(time_control="10+0.5"),
+        kata__time_settings="",
+        kata__list_time_settings="none absolute",
+    )
+    with pytest.raises(EngineRefused, match="has an increment"):
+        engine.start_game(go(), Opening(), 0)
+
+
+@pytest.mark.parametrize("time_left", [None, "? what?"])
+def test_engine_without_time_left_plays_on(time_left: str | None) -> None:
+    more = {} if time_left is None else {"time_left": time_left}
+    engine, channel = talker(player(time_control="600"), time_settings="", **more)
+    engine.start_game(go(), Opening(), 0)
+    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    assert ("time_left b 600 0" in channel.said) == (time_left is not None)
+
+
+def test_engine_that_hangs_over_time_left_is_no_loss_on_time() -> None:
+    engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
+    engine.start_game(go(), Opening(), 0)
+    channel.answers["time_left"] = EngineTimeout("no answer")
+    with pytest.raises(EngineTimeout):
+        engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+
+
+def test_engine_without_a_clock_hears_nothing_of_time() -> None:
+    engine, channel = talker(None, time_settings="", time_left="")
+    engine.start_game(go(), Opening(), 0)
+    engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
+    assert not any("time" in line for line in channel.said)
+
+
+def test_aliases_hold_for_clock_and_cleanup_too() -> None:
+    engine, channel = talker(
+        player(
+            time_control="600",
+            gtp_aliases={
+                "time_settings": "my-clock",
+                "time_left": "my-left",
+                "kgs-genmove_cleanup": "tidy",
+            },
+        ),
+        my__clock="",
+        my__left="",
+        tidy="pass",
+    )
+    engine.start_game(go(cleanup=True), Opening(), 0)
+    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    assert engine.think(0, Limits(60, cleanup=True)).move == "pass"
+    assert channel.said[-3:] == ["my-clock 600 0 0", "my-left b 600 0", "tidy b"]
+
+
+def test_cleanup_moves_are_asked_for_with_the_cleanup_command() -> None:
+    engine, channel = talker(
+        player(allow_claim=True), gomill__genmove_ex="claim", kgs__genmove_cleanup="E5"
+    )
+    engine.start_game(go(cleanup=True), Opening(), 1)
+    engine.think(1, Limits(60))
+    thought = engine.think(1, Limits(60, cleanup=True))
+    assert channel.said[-2:] == ["gomill-genmove_ex w claim", "kgs-genmove_cleanup w"]
+    assert (thought.kind, thought.move) == ("move", "E5")
+
+
+def test_game_with_cleanup_does_not_begin_without_the_command() -> None:
+    engine, _ = talker()
+    with pytest.raises(EngineRefused, match="no command kgs-genmove_cleanup"):
+        engine.start_game(go(cleanup=True), Opening(), 0)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "asked"),
+    [
+        ("claim", "gomill-genmove_ex b claim"),
+        ("other\nclaim", "gomill-genmove_ex b claim"),
+        # as Gomill does: an engine has to ignore what it does not know
+        ("? no colour", "gomill-genmove_ex b claim"),
+        ("other", "genmove b"),
+        ("", "genmove b"),
+    ],
+)
+def test_claims_are_allowed_where_the_engine_knows_the_word(keywords: str, asked: str) -> None:
+    engine, channel = talker(
+        player(allow_claim=True),
+        gomill__genmove_ex=lambda words: "claim" if words else keywords,
+    )
+    engine.start_game(go(), Opening(), 0)
+    engine.think(0, Limits(60))
+    assert channel.said[-1] == asked
+
+
+def test_claim_of_an_engine_that_may_not_is_a_move_like_any_other() -> None:
+    engine, _ = talker(None, gomill__genmove_ex="claim", genmove="claim")
+    engine.start_game(go(), Opening(), 0)
+    assert engine.think(0, Limits(60)).kind == "move"
+
+
+def test_description_is_asked_for_again_after_startup_commands() -> None:
+    engine, _ = talker(
+        player(startup_gtp_commands=(("level", "3"),)),
+        level="",
+        gomill__describe_engine="Talker für 9×9",
+    )
+    engine.description = "old"
+    engine.start_game(go(), Opening(), 0)
+    assert engine.description == "Talker für 9×9"
+
+
+def test_name_and_version_make_the_name() -> None:
+    assert talker()[0].name == "Talker:1.0"
+    assert talker(None, "version")[0].name == "Talker"
+    assert talker(None, name="? busy")[0].name == ""
+    assert talker(None, version="Talker 2.1")[0].name == "Talker:2.1"
+
+
+def test_engine_of_another_protocol_version_is_refused() -> None:
+    with pytest.raises(EngineProtocolError, match="it speaks GTP version '1', not 2"):
+        talker(None, protocol_version="1")
+
+
+def test_engine_without_protocol_version_is_taken_to_speak_version_2() -> None:
+    assert talker(None, "protocol_version")[0].name == "Talker:1.0"
+
+
+def test_engine_without_a_list_is_asked_for_each_command_once() -> None:
+    engine, channel = talker(
+        None, list_commands="? no", known_command=lambda words: str(words[0] == "undo").lower()
+    )
+    channel.said.clear()
+    assert engine.knows("undo")
+    assert engine.knows("undo")
+    assert not engine.knows("time_left")
+    assert channel.said == ["known_command undo", "known_command time_left"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "lacking", "problem"),
+    [
+        ({}, ["genmove", "play"], "it has no command play, genmove"),
+        ({"handicap": 2}, [], "it has no command fixed_handicap"),
+        ({"cleanup": True}, [], "it has no command kgs-genmove_cleanup"),
+        (
+            {"handicap": 2, "handicap_style": "free"},
+            [],
+            "it has neither of the commands place_free_handicap, set_free_handicap",
+        ),
+    ],
+)
+def test_check_names_the_commands_that_games_will_need(
+    settings: dict[str, Any], lacking: list[str], problem: str
+) -> None:
+    engine, _ = talker(None, *lacking)
+    assert engine.check(go(**settings)) == [problem]
+
+
+def test_check_sets_up_a_game_with_its_clock() -> None:
+    engine, channel = talker(
+        player(startup_gtp_commands=(("level", "3"),), time_control="600+30byo"),
+        level="",
+        time_settings="",
+        set_free_handicap="",
+    )
+    assert engine.check(go(handicap=2, handicap_style="free")) == []
+    assert channel.said == [
+        "level 3",
+        "boardsize 9",
+        "clear_board",
+        "komi 6.5",
+        "time_settings 600 30 1",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"boardsize": "? unacceptable size"}, "it refused 'boardsize 9': unacceptable size"),
+        ({"komi": "? too much"}, "it refused 'komi 6.5': too much"),
+        ({"clear_board": "? never"}, "it refused 'clear_board': never"),
+        ({"level": "? no"}, "it refused 'level 3': no"),
+    ],
+)
+def test_check_tells_what_was_refused(more: dict[str, Any], problem: str) -> None:
+    engine, _ = talker(player(startup_gtp_commands=(("level", "3"),)), **{"level": "", **more})
+    assert engine.check(go()) == [problem]
+
+
+def test_check_tells_of_a_clock_that_the_engine_cannot_be_told_of() -> None:
+    engine, _ = talker(player(time_control="600+5x30"), time_settings="")
+    assert engine.check(go()) == ["its time control 600+5x30 needs the command kgs-time_settings"]

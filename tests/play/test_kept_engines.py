@@ -1,0 +1,197 @@
+"""Go engines as processes: kept from game to game, replaced when they fail, told
+of their clocks and their surroundings."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, GameResult
+from ringmaster.model.time_control import TimeControl
+from ringmaster.play.worker import Worker, make_worker
+from tests.play.test_faults import command
+
+
+def make(**setup: Any) -> Iterator[Worker]:
+    read_fd, write_fd = os.pipe()
+    made = make_worker(SimpleNamespace(slot=3, control_fd=read_fd, watcher_fd=None, setup=setup))
+    yield made
+    made.close()
+    os.close(read_fd)
+    os.close(write_fd)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    yield from make()
+
+
+@pytest.fixture
+def parallel_worker() -> Iterator[Worker]:
+    yield from make(parallel=True)
+
+
+def filler(code: str, *flags: str, **settings: Any) -> Player:
+    control = settings.pop("time_control", None)
+    return Player(
+        code,
+        command("fault_gtp", *flags),
+        time_control=control and TimeControl.parse(control),
+        **settings,
+    )
+
+
+def play(worker: Worker, *players: Player, id: str = "g", **settings: Any) -> GameResult:
+    log = settings.pop("log", None)
+    rules = {"board_size": 5, "komi": 0.5, "scorer": "internal", "hang_timeout": 0.5, **settings}
+    job = GameJob(
+        id,
+        (players[0], players[1]),
+        GameSettings("go", **rules),
+        transcript=None if log is None else str(log),
+    )
+    result = worker.run(job)
+    assert isinstance(result, GameResult)
+    return result
+
+
+def told(log: Path, code: str) -> list[str]:
+    """Return the commands of a transcript that went to a player."""
+    found = []
+    for line in log.read_text().splitlines():
+        _, who, direction, *words = line.split()
+        if (who, direction) == (code, ">"):
+            found.append(" ".join(words))
+    return found
+
+
+@pytest.mark.parametrize("size", [2, 25])
+@pytest.mark.parametrize("scorer", ["internal", "players"])
+def test_smallest_and_largest_board_are_played_to_the_end(
+    worker: Worker, size: int, scorer: str
+) -> None:
+    result = play(worker, filler("a"), filler("b"), board_size=size, scorer=scorer, komi=0.5)
+    assert result.score == ("W+0.5" if size == 2 else "B+24.5")
+    assert result.reason == "score"
+
+
+def test_kept_engine_is_set_up_anew_for_each_game(worker: Worker, tmp_path: Path) -> None:
+    pids, log = tmp_path / "pids", tmp_path / "log"
+    kept = filler(
+        "kept",
+        *("--pid-file", str(pids), "--also", "level", "--cpu-time", "5"),
+        restart="off",
+        startup_gtp_commands=(("level", "7"),),
+        time_control="100+30byo",
+    )
+    first = play(worker, kept, filler("new"), log=log)
+    before = told(log, "kept")
+    second = play(worker, filler("new"), kept, id="h", log=log)
+    assert [first.score, second.score] == ["B+4.5", "B+4.5"]
+    assert len(pids.read_text().split()) == 1
+    again = told(log, "kept")
+    setup = ["level 7", "boardsize 5", "clear_board", "komi 0.5"]
+    clock = ["kgs-time_settings byoyomi 100 30 1"]
+    assert [line for line in before if line in (*setup, *clock)] == setup + clock
+    assert again[:5] == setup + clock
+    # its own CPU time is a running total, which does not move here
+    assert first.usage[0].cpu_time == 5
+    assert second.usage[1].cpu_time == 0
+
+
+def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> None:
+    script = 'echo "$GOMILL_GAME_ID $GOMILL_SLOT $RINGMASTER_GAME_ID" >&2; exec '
+    shell = ("/bin/sh", "-c", script + shlex.join(command("fault_gtp")))
+    kept, new = Player("kept", shell, restart="off"), Player("new", shell)
+    first = play(parallel_worker, kept, new, id="0_1")
+    second = play(parallel_worker, kept, new, id="0_2")
+    assert first.stderr == (("kept", "0_1 3 0_1"), ("new", "0_1 3 0_1"))
+    # a kept engine has the environment that it was started in
+    assert second.stderr == (("new", "0_2 3 0_2"),)
+    settings = GameSettings("go", board_size=5)
+    check = parallel_worker.run(CheckJob("c", new, settings, show_stderr=True))
+    assert isinstance(check, CheckResult)
+    assert check.problems == ()
+    assert check.stderr == ("startup-check  startup-check",)
+
+
+@pytest.mark.parametrize(
+    ("flags", "outcome", "reason"),
+    [
+        (["--crash-on", "genmove:3"], "void", "crash"),
+        (["--hang-on", "genmove:3"], "void", "hang"),
+        (["--garbage-on", "play:2"], "void", "protocol"),
+        (["--fail", "genmove:out of memory"], "win", "refused"),
+        # the game is over, but what the engine says next cannot be trusted
+        (["--hang-on", "final_score"], "win", "score"),
+        (["--garbage-on", "final_score"], "win", "score"),
+        (["--cpu-time", "1", "--hang-on", "gomill-cpu_time"], "win", "score"),
+        (["--crash-on", "final_score"], "win", "score"),
+    ],
+)
+def test_kept_engine_that_failed_is_replaced(
+    worker: Worker, tmp_path: Path, flags: list[str], outcome: str, reason: str
+) -> None:
+    pids = tmp_path / "pids"
+    kept = filler("kept", *flags, "--pid-file", str(pids), restart="off")
+    result = play(worker, kept, filler("new"), scorer="players")
+    assert (result.outcome, result.reason) == (outcome, reason)
+    play(worker, kept, filler("new"), id="h", scorer="players")
+    assert len(pids.read_text().split()) == 2
+
+
+def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
+    slow = filler("slow", "--overstep", "300", time_control="0+25/1")
+    result = play(worker, slow, filler("b"), hang_timeout=60)
+    assert (result.score, result.reason, result.faulty) == ("W+T", "time", 0)
+
+
+def test_clocks_go_through_a_whole_game(worker: Worker, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    clocked = filler("clocked", time_control="100+25/20")
+    result = play(worker, clocked, filler("b", time_control="90+5x30"), log=log)
+    assert result.score == "B+4.5"
+    lines = told(log, "clocked")
+    assert lines.index("time_settings 100 20 25") < lines.index("time_left b 100 0")
+    assert lines[lines.index("genmove b") - 2 :][:2] == ["time_left b 100 0", "time_left w 90 0"]
+    assert "kgs-time_settings byoyomi 90 30 5" in told(log, "b")
+
+
+def test_startup_check_tells_of_all_that_is_missing(worker: Worker) -> None:
+    player = filler(
+        "x",
+        *("--no-command", "kgs-genmove_cleanup", "--no-command", "fixed_handicap"),
+        *("--no-command", "time_settings"),
+        time_control="600",
+    )
+    settings = GameSettings("go", board_size=9, handicap=2, cleanup=True)
+    result = worker.run(CheckJob("c", player, settings))
+    assert isinstance(result, CheckResult)
+    assert result.problems == (
+        "it has no command fixed_handicap, kgs-genmove_cleanup",
+        "its time control 600 needs the command time_settings",
+    )
+
+
+def test_game_against_an_engine_without_cleanup_is_void(worker: Worker) -> None:
+    result = play(
+        worker, filler("a"), filler("b", "--no-command", "kgs-genmove_cleanup"), cleanup=True
+    )
+    assert (result.outcome, result.reason, result.faulty) == ("void", "setup", 1)
+    assert "it has no command kgs-genmove_cleanup" in result.detail
+
+
+def test_cleanup_ends_with_two_more_passes(worker: Worker, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    result = play(worker, filler("a"), filler("b"), cleanup=True, log=log)
+    assert result.score == "B+4.5"
+    lines = told(log, "a") + told(log, "b")
+    assert sum(line.startswith("kgs-genmove_cleanup") for line in lines) == 2

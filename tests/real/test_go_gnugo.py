@@ -1,0 +1,147 @@
+"""GNU Go with what goes beyond Gomill: clocks, superko, cleanup, a process that
+lives from game to game."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from sgfmill import sgf
+
+from tests.events import shown
+from tests.real.engines import engine
+from tests.real.test_matches import GNUGO, play, records
+
+pytestmark = pytest.mark.real
+
+
+def event(tmp_path: Path, players: str, matchups: str, *, board_size: int = 9) -> Path:
+    return play(
+        tmp_path,
+        f"""
+competition_type = "playoff"
+gnugo = "{engine("gnugo")} {GNUGO} --level=1"
+players = {{{players}}}
+board_size = {board_size}
+komi = 6.5
+scorer = "internal"
+matchups = [{matchups}]
+""",
+        "-j",
+        "2",
+        "--log-gtp",
+    )
+
+
+def games(control: Path) -> list[sgf.Sgf_game]:
+    return [sgf.Sgf_game.from_string(text) for text in records(control)]
+
+
+def sent(control: Path, game: str, player: str) -> list[str]:
+    """Return what a player was told in a game."""
+    log = (control.with_suffix(".gtplogs") / f"{game}.log").read_text()
+    return re.findall(rf"^ *[\d.]+ {player} > (.*)$", log, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("clock", "settings", "overtime"),
+    [
+        ("30+25/20", "time_settings 30 20 25", "25/20 Canadian"),
+        ("2+5byo", "time_settings 2 5 1", "1x5 byo-yomi"),
+        ("60", "time_settings 60 0 0", None),
+    ],
+)
+def test_gnugo_plays_on_a_clock(
+    tmp_path: Path, clock: str, settings: str, overtime: str | None
+) -> None:
+    control = event(
+        tmp_path,
+        f'"a": Player(gnugo, time_control="{clock}"), "b": Player(gnugo, time_control="{clock}")',
+        'Matchup("a", "b", number_of_games=2, alternating=True)',
+    )
+    (matchup,) = shown(control)["matchups"]
+    assert matchup["forfeits"] == [0, 0]
+    for game in games(control):
+        root = game.get_root()
+        assert (root.get("OT") if root.has_property("OT") else None) == overtime
+        first, *_ = game.get_main_sequence()[1:]
+        assert 0 <= first.get("BL") <= root.get("TM")
+    lines = sent(control, "0_0", "a")
+    assert settings in lines
+    assert lines[lines.index("genmove b") - 2].startswith("time_left b ")
+
+
+def test_byo_yomi_that_gnugo_does_not_know_is_named_by_the_check(tmp_path: Path) -> None:
+    from tests.events import ringmaster
+
+    control = tmp_path / "event.ctl"
+    control.write_text(f"""
+competition_type = "playoff"
+gnugo = "{engine("gnugo")} {GNUGO}"
+players = {{"a": Player(gnugo, time_control="600+5x30"), "b": Player(gnugo, time_control="9+1")}}
+board_size, komi = 9, 6.5
+matchups = [Matchup("a", "b")]
+""")
+    done = ringmaster(control)
+    assert done.returncode == 1
+    assert "its time control 600+5x30 needs the command kgs-time_settings" in done.stderr
+    assert "its time control 9+1 has an increment" in done.stderr
+
+
+@pytest.mark.parametrize("ko_rule", ["positional", "situational"])
+def test_games_under_superko_are_cleared_and_scored(tmp_path: Path, ko_rule: str) -> None:
+    control = event(
+        tmp_path,
+        '"a": Player(gnugo, restart="off"), "b": Player(gnugo)',
+        f'Matchup("a", "b", number_of_games=4, alternating=True, cleanup=True, '
+        f'ko_rule="{ko_rule}")',
+    )
+    played = games(control)
+    assert len(played) == 4
+    for number, game in enumerate(played):
+        score = game.get_root().get("RE")
+        comments = [n.get("C") for n in game.get_main_sequence()[1:] if n.has_property("C")]
+        assert sum("cleanup begins" in text for text in comments) == (not score.endswith("R"))
+        lines = sent(control, f"0_{number}", "a")
+        assert ("kgs-genmove_cleanup" in "\n".join(lines)) == (not score.endswith("R"))
+
+
+def test_kept_gnugo_is_set_up_anew_and_its_cpu_time_is_the_games(tmp_path: Path) -> None:
+    control = event(
+        tmp_path,
+        '"a": Player(gnugo, restart="off", gtp_aliases={"gomill-cpu_time": "cputime"}), '
+        '"b": Player(gnugo)',
+        'Matchup("a", "b", number_of_games=6)',
+    )
+    told = [sent(control, f"0_{number}", "a") for number in range(6)]
+    # two workers have started one each
+    assert 1 <= sum("list_commands" in lines for lines in told) <= 2
+    for lines in told:
+        begin = lines.index("boardsize 9")
+        assert lines[begin : begin + 3] == ["boardsize 9", "clear_board", "komi 6.5"]
+        # before the game too, where the process is a kept one
+        assert lines.count("cputime") == (1 if "list_commands" in lines else 2)
+    cpu = [
+        float(found[1])
+        for text in records(control)
+        if (found := re.search(r"Black cpu time: ([\d.]+)s", text))
+    ]
+    assert len(cpu) == 6
+    # the last game's is not the sum of all
+    assert cpu[-1] < 0.7 * sum(cpu)
+
+
+def test_handicap_of_either_style_is_played_on_19x19(tmp_path: Path) -> None:
+    control = event(
+        tmp_path,
+        '"a": Player(gnugo), "b": Player(gnugo)',
+        'Matchup("a", "b", handicap=9, number_of_games=1, move_limit=40), '
+        'Matchup("a", "b", handicap=9, handicap_style="free", number_of_games=1, move_limit=40)',
+        board_size=19,
+    )
+    for game in games(control):
+        assert game.get_handicap() == 9
+        assert len(game.get_root().get_setup_stones()[0]) == 9
+        assert game.get_main_sequence()[1].get_move()[0] == "w"
+        assert game.get_root().get("RE") == "Void"

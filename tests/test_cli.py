@@ -99,11 +99,16 @@ def test_show_json_has_the_keys_of_its_type(
         "matchups": [
             {
                 "id": "0",
+                "name": "a v b",
                 "players": ["a", "b"],
+                "games": 0,
                 "wins": [0, 0],
                 "draws": 0,
                 "unknown": 0,
+                "unknown_by_kind": {},
                 "forfeits": [0, 0],
+                "forfeits_by_kind": [{}, {}],
+                "void": 0,
             }
         ],
         "runs": 0,

@@ -213,7 +213,7 @@ def test_competition_that_was_not_run_exports_nothing_but_a_header(
         (["export", "-o", "other.ctl"], "would be taken for a .ctl file"),
         (["show", "--format", "csv"], "--format goes with export"),
         (["run", "--void"], "--void goes with export"),
-        (["export", "--json"], "--json goes with show and check"),
+        (["export", "--json"], "--json goes with show, "),
     ],
 )
 def test_what_cannot_be_exported_is_refused_and_nothing_is_written(

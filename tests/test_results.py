@@ -464,3 +464,22 @@ def test_results_of_a_tune_that_was_really_played(tmp_path: Path) -> None:
         assert set(game.sides[0].parameters) == {"Strength", "Width"}
         assert game.sides[0].name == "Instant"
         assert game.opening.startswith("book.epd:")
+
+
+def test_candidates_of_a_tune_are_there_with_their_parameters(tmp_path: Path) -> None:
+    source = """competition_type = "mc_tuner"
+board_size = 9
+komi = 7.5
+players = {"o": Player("engine")}
+opponent = "o"
+candidate_colour = "w"
+parameters = [Parameter("x", scale=LINEAR(0, 1), split=4)]
+def make_candidate(x):
+    return Player(["engine", str(x)])
+exploration_coefficient = 0.45
+initial_visits = 10
+initial_wins = 5
+"""
+    results = ringmaster.load(write(tmp_path, source))
+    assert [c["parameters"]["x"] for c in results.candidates] == [0.125, 0.375, 0.625, 0.875]
+    assert results.matchups == {}

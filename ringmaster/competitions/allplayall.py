@@ -61,6 +61,7 @@ class AllPlayAll(Tournament):
             ListOf(COMPETITOR, minimum=2),
             "Codes of the players that take part; more can be added at the end between runs.",
             rule=only_appended,
+            limits="New ones may be added at the end; none may be removed or change places.",
         ),
         Setting(
             "rounds",

@@ -86,7 +86,6 @@ PARAMETER = CallOf(
 
 
 def _only_more(before: Any, now: Any) -> str:
-    """It may be raised, not lowered."""
     if isinstance(before, int) and isinstance(now, int) and now < before:
         return "candidates may have played more games than that; it can only be raised"
     return ""
@@ -138,6 +137,7 @@ class CeTuner(CandidateTuner):
             Integer(minimum=1, maximum=10**9),
             "Games of each candidate; may be raised between runs.",
             rule=_only_more,
+            limits="It may be raised, not lowered.",
         ),
         Setting(
             "elite_proportion",

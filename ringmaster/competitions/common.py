@@ -31,7 +31,13 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("description", Maybe(String()), "Text for the report.", None, change="report"),
     Setting("record_games", Boolean(), "Write a record of each game.", True),
-    Setting("skip_player_checks", Boolean(), "Do not check the players before a run.", False),
+    Setting(
+        "skip_player_checks",
+        Boolean(),
+        "Do not check the players before a run.",
+        False,
+        change="report",
+    ),
     Setting("stderr_to_log", Boolean(), "Copy the engines' standard error to the log.", True),
     Setting(
         "players",

@@ -72,7 +72,7 @@ MATCHUP = CallOf(
         Setting("p1", Identifier(), "Code of the first player: Black unless colours alternate."),
         Setting("p2", Identifier(), "Code of the second player."),
         Setting("id", Maybe(Identifier()), "Short name, used in game ids.", None),
-        Setting("name", Maybe(String()), "Text for reports.", None),
+        Setting("name", Maybe(String()), "Text for reports.", None, change="report"),
         *(Setting(s.name, s.type, s.help, INHERITED, s.change) for s in MATCHUP_SETTINGS),
     ),
     _build_matchup,
@@ -105,7 +105,13 @@ class Playoff(Tournament):
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *MATCHUP_SETTINGS,
-        Setting("matchups", ListOf(MATCHUP, minimum=1), "The pairings to play.", rule=same_players),
+        Setting(
+            "matchups",
+            ListOf(MATCHUP, minimum=1),
+            "The pairings to play.",
+            rule=same_players,
+            limits="Matchups may be added, changed and removed, but have no other players.",
+        ),
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:

@@ -68,13 +68,7 @@ def _changing(setting: Setting) -> str:
             text = "May be changed between runs; only reports are affected."
         case _:
             text = "May be changed between runs."
-    return f"{text} {_rule(setting)}".rstrip()
-
-
-def _rule(setting: Setting) -> str:
-    """Return what a setting's rule says of itself."""
-    doc = setting.rule.__doc__ if setting.rule is not None else None
-    return " ".join((doc or "").split())
+    return f"{text} {setting.limits}".rstrip()
 
 
 def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
@@ -87,7 +81,7 @@ def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
         for name, setting in _with_arguments(table):
             kind = setting.change or "free"
             if setting.rule is not None:
-                ruled.append((name, _rule(setting) or "Within limits."))
+                ruled.append((name, setting.limits))
             else:
                 rows[kind].append(name)
         cells = [(_names(names), _MEANING[kind]) for kind, names in rows.items() if names]

@@ -114,8 +114,8 @@ class Setting:
             (at the top level: "free")
     rule    a finer judgement of a change that `change` allows: given the value
             before and now (as `canonical` makes them, None for what was not given),
-            why it is refused, "" if it is not; its docstring is for the reference
-            documentation
+            why it is refused, "" if it is not
+    limits  what `rule` lets pass, one sentence for the reference documentation
     """
 
     name: str
@@ -124,6 +124,7 @@ class Setting:
     default: Any = REQUIRED
     change: Change | None = None
     rule: Callable[[Any, Any], str] | None = None
+    limits: str = ""
 
 
 def shown(value: Any, limit: int = 60) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from ringmaster.competitions import competition_class, type_names
 from ringmaster.control.reference import changes_rst, reference_rst
+from ringmaster.control.tables import calls_in
 from ringmaster.model.settings import CallOf, Integer, ListOf, Maybe, OneOf, Setting, String
 from tests.control.samples import MC_TUNER, PLAYOFF, as_dict
 
@@ -55,18 +58,17 @@ def test_markup_characters_of_types_are_escaped() -> None:
 
 
 def at_most_doubled(before: Any, now: Any) -> str:
-    """It may be doubled
-    at most."""
     return ""
 
 
 def test_changes_are_listed_by_what_they_mean() -> None:
+    doubled = Setting("x", Integer(), ".", 1, rule=at_most_doubled, limits="It may be doubled.")
     call = CallOf(
         "Part",
         (
             Setting("code", String(), "."),
             Setting("format", String(), ".", change="report"),
-            Setting("size", Integer(), ".", rule=at_most_doubled),
+            replace(doubled, name="size"),
         ),
         as_dict,
     )
@@ -83,7 +85,19 @@ def test_changes_are_listed_by_what_they_mean() -> None:
         "   * - ``parts[…].format``\n     - Applies at once, to what is reported.\n"
         "   * - ``seed``, ``parts``\n"
         "     - Refused: the results so far would lose their meaning.\n"
-        "   * - ``parts[…].size``\n     - It may be doubled at most.\n"
+        "   * - ``parts[…].size``\n     - It may be doubled.\n"
     )
-    text = reference_rst("my_type", [Setting("x", Integer(), ".", 1, rule=at_most_doubled)])
-    assert "    May be changed between runs. It may be doubled at most.\n" in text
+    text = reference_rst(
+        "my_type",
+        [doubled],
+    )
+    assert "    May be changed between runs. It may be doubled.\n" in text
+
+
+def test_every_rule_of_a_competition_type_says_what_it_lets_pass() -> None:
+    for name in type_names():
+        found = competition_class(name)
+        assert found is not None
+        settings = [*found.table, *(s for c in calls_in(found.table).values() for s in c.settings)]
+        for setting in settings:
+            assert bool(setting.rule) == bool(setting.limits), f"{name}: {setting.name}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 from pathlib import Path
@@ -34,11 +35,13 @@ def records(control: Path) -> list[str]:
 
 def alive(*names: str) -> list[str]:
     """Return the names of living processes whose program is one of these and
-    whose environment bears a run's marker."""
+    that a run of these tests has started: other runs may go on beside them."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.name() in names and "RINGMASTER_RUN" in process.environ():
+            environ = process.environ()
+            ours = environ.get("PYTEST_CURRENT_TEST") == os.environ["PYTEST_CURRENT_TEST"]
+            if process.name() in names and "RINGMASTER_RUN" in environ and ours:
                 found.append(process.name())
         except psutil.Error:
             continue

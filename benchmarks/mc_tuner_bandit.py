@@ -26,7 +26,7 @@ def rate(x: float, y: float) -> float:
     return 0.65 - 0.15 * ((x - 0.3) ** 2 + (y + 0.2) ** 2)
 
 
-def simulate(seed: int, in_flight: int, virtual: bool, games: int) -> tuple[float, float]:
+def simulate(seed: int, in_flight: int, virtual: bool, games: int = 10_000) -> tuple[float, float]:
     """Return by how much the chosen candidate is worse than the best, and the
     wins given away."""
     tree = Ucb(

@@ -45,6 +45,29 @@ def make(type_name: str, directory: Path = Path("/nowhere"), **settings: Any) ->
         raise Refused(problem(error)) from error
 
 
+def candidate(*values: Any) -> Call:
+    """A make_candidate function."""
+    return call("Player", ["engine", *map(str, values)])
+
+
+#: What a tune of candidates against an opponent needs beside its own settings.
+AGAINST_OPPONENT: dict[str, Any] = {
+    "players": {"opp": call("Player", "opponent")},
+    "opponent": "opp",
+    "make_candidate": candidate,
+    "board_size": 9,
+    "komi": 7.5,
+    "candidate_colour": "w",
+}
+
+
+def candidate_result(job: GameJob, candidate_won: bool) -> GameResult:
+    """The result of a candidate's game, on points."""
+    seat = job.ticket["s"]
+    winner = seat if candidate_won else 1 - seat
+    return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+3.5")
+
+
 def won(job: GameJob, code: str) -> GameResult:
     """The result of a game that the player with this code won."""
     codes = [player.code for player in job.players]

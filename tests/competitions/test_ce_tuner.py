@@ -15,26 +15,28 @@ from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.interruptions import Play
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import (
+    AGAINST_OPPONENT,
+    Refused,
+    again,
+    call,
+    drawn,
+    make,
+    uci,
+    void,
+    won,
+)
+from tests.competitions.settings_of import candidate_result as result
 
 
 def parameter(code: str = "x", **settings: Any) -> Any:
     return call("Parameter", code, **{"initial_mean": 1.0, "initial_variance": 4.0, **settings})
 
 
-def candidate(*values: Any) -> Any:
-    return call("Player", ["engine", *map(str, values)])
-
-
 def tuner(**changed: Any) -> Any:
     usual = {
-        "players": {"opp": call("Player", "opponent")},
-        "opponent": "opp",
-        "make_candidate": candidate,
+        **AGAINST_OPPONENT,
         "parameters": [parameter()],
-        "board_size": 9,
-        "komi": 7,
-        "candidate_colour": "w",
         "number_of_generations": 2,
         "samples_per_generation": 4,
         "batch_size": 2,
@@ -42,12 +44,6 @@ def tuner(**changed: Any) -> Any:
         "step_size": 0.75,
     }
     return make("ce_tuner", **{**usual, **changed})
-
-
-def result(job: GameJob, candidate_won: bool) -> GameResult:
-    seat = job.ticket["s"]
-    winner = seat if candidate_won else 1 - seat
-    return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+3.5")
 
 
 def value(job: GameJob) -> float:

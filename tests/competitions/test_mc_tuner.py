@@ -15,7 +15,19 @@ from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.interruptions import Play
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import (
+    AGAINST_OPPONENT,
+    Refused,
+    again,
+    call,
+    candidate,
+    drawn,
+    make,
+    uci,
+    void,
+    won,
+)
+from tests.competitions.settings_of import candidate_result as result
 
 
 def parameter(code: str = "x", **settings: Any) -> Any:
@@ -23,19 +35,10 @@ def parameter(code: str = "x", **settings: Any) -> Any:
     return call("Parameter", code, **given)
 
 
-def candidate(*values: Any) -> Any:
-    return call("Player", ["engine", *map(str, values)])
-
-
 def tuner(**changed: Any) -> Any:
     usual = {
-        "players": {"opp": call("Player", "opponent")},
-        "opponent": "opp",
-        "make_candidate": candidate,
+        **AGAINST_OPPONENT,
         "parameters": [parameter("x"), parameter("y", split=3)],
-        "board_size": 9,
-        "komi": 7.5,
-        "candidate_colour": "w",
         "exploration_coefficient": 0.45,
         "initial_visits": 10,
         "initial_wins": 5,
@@ -54,12 +57,6 @@ def chess(**changed: Any) -> Any:
         "parameters": [parameter("Contempt", scale=call("LINEAR", -10, 10, integer=True))],
     }
     return tuner(**{**usual, **changed})
-
-
-def result(job: GameJob, candidate_won: bool) -> GameResult:
-    seat = job.ticket["s"]
-    winner = seat if candidate_won else 1 - seat
-    return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+3.5")
 
 
 def unknown(job: GameJob) -> GameResult:

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.mc_tuner_bandit import simulate
 from ringmaster.tuners.ucb import Path, Ucb
 
 
@@ -240,29 +241,6 @@ def test_tree_of_another_size_is_refused() -> None:
 
 
 # the bandit of 8x8 candidates with known win rates
-
-
-def rate(x: float, y: float) -> float:
-    return 0.65 - 0.15 * ((x - 0.3) ** 2 + (y + 0.2) ** 2)
-
-
-def simulate(seed: int, in_flight: int, virtual: bool, games: int = 10_000) -> tuple[float, float]:
-    """Return how much the chosen candidate is worse than the best, and the wins
-    given away by playing others than the best."""
-    tree = bandit([8, 8], virtual=virtual, seed=seed)
-    rates = [rate(*(2 * u - 1 for u in tree.centre((i,)))) for i in range(64)]
-    best = max(rates)
-    rng = random.Random(seed)
-    flying: list[Path] = []
-    given_away = 0.0
-    for number in range(games):
-        path, _ = tree.choose(number)
-        flying.append(path)
-        given_away += best - rates[path[0]]
-        if len(flying) == in_flight:
-            done = flying.pop(0)
-            tree.tell(done, float(rng.random() < rates[done[0]]))
-    return best - rates[tree.best()[0]], given_away
 
 
 def test_chosen_candidate_is_within_two_percent_of_the_best_nine_times_in_ten() -> None:

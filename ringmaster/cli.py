@@ -256,8 +256,8 @@ def _report(arguments: argparse.Namespace) -> int:
 def _diff(arguments: argparse.Namespace) -> int:
     import time
 
-    with _compared(arguments) as (event, _, comparison):
-        failure = event.changes_failure(comparison)
+    with _compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison) or event.state_failure(store)
     status = DONE if failure is None else REPORTED
     if arguments.json:
         _say_data(
@@ -317,8 +317,8 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     from ringmaster.reporting.text import sanitise
     from ringmaster.ringmaster import check_players
 
-    with _compared(arguments) as (event, _, comparison):
-        refused = event.changes_failure(comparison)
+    with _compared(arguments) as (event, store, comparison):
+        refused = event.changes_failure(comparison) or event.state_failure(store)
     event.prepare()
     warnings = event.warnings()
     executor = _executor(arguments.parallel)

@@ -101,6 +101,17 @@ class StoreTooNew(StoreError):
     """The status file was written by a newer version of ringmaster."""
 
 
+class StateRefused(StoreError):
+    """The results so far do not fit the settings.
+
+    path  the setting that is to blame
+    """
+
+    def __init__(self, message: str, path: tuple[str | int, ...]) -> None:
+        super().__init__(message)
+        self.path = path
+
+
 class StoreUnwritable(StoreError):
     """Disk full, read-only folder, no permission."""
 

@@ -21,7 +21,13 @@ from ringmaster.control.changes import (
 )
 from ringmaster.control.function_changes import without_source
 from ringmaster.control.loader import Loaded, load
-from ringmaster.errors import ControlFileError, SettingError, SettingErrors, StoreUnwritable
+from ringmaster.errors import (
+    ControlFileError,
+    SettingError,
+    SettingErrors,
+    StateRefused,
+    StoreUnwritable,
+)
 from ringmaster.model.results import CheckResult
 from ringmaster.model.settings import Setting
 from ringmaster.reporting.tables import render_report
@@ -150,6 +156,20 @@ class Event:
         refused = comparison.refused
         return self.loaded.error(change.error() for change in refused) if refused else None
 
+    def state_failure(self, store: Store | None) -> ControlFileError | None:
+        """Return why the results so far do not fit the settings, if they do not:
+        what no comparison with the last run alone can see."""
+        snapshot = None if store is None or not any(store.counts()) else store.snapshot()
+        if snapshot is not None:
+            try:
+                self._make_competition().restore(snapshot[1])
+            except StateRefused as refused:
+                return self._refused(refused)
+        return None
+
+    def _refused(self, refused: StateRefused) -> ControlFileError:
+        return self.loaded.error([SettingError(refused.path, str(refused))])
+
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
         """Return what startup checks found as errors of the control file, each
         problem once; None when all players passed."""
@@ -191,7 +211,10 @@ class Event:
         after = 0
         if snapshot is not None:
             after, state = snapshot
-            self.competition.restore(state)
+            try:
+                self.competition.restore(state)
+            except StateRefused as refused:
+                raise self._refused(refused) from None
         for recorded in store.results(after):
             self.competition.take(recorded.ticket, recorded.result)
         return [issue for issue in store.issues() if self.competition.resume(issue.ticket)]

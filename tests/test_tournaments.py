@@ -82,3 +82,19 @@ def test_player_meets_itself(tmp_path: Path) -> None:
     record = (control.with_suffix(".games") / "0_1.pgn").read_text()
     assert '[White "a#2"]' in record
     assert '[Black "a"]' in record
+
+
+def test_diff_and_check_know_what_an_earlier_run_has_played(tmp_path: Path) -> None:
+    one, both = 'Matchup("a", "b", id="m")', 'Matchup("a", "b", id="x")'
+    control = write(tmp_path, "playoff", f"number_of_games = 2\nmatchups = [{one}, {both}]")
+    assert ringmaster(control).returncode == 0
+    write(tmp_path, "playoff", f"number_of_games = 2\nmatchups = [{one}]")
+    assert ringmaster(control).returncode == 0
+    other = 'Matchup("c", "d", id="x")'
+    write(tmp_path, "playoff", f"number_of_games = 2\nmatchups = [\n    {one},\n    {other}]")
+    for action in ("diff", "check", "run", "show"):
+        done = ringmaster(control, action)
+        assert done.returncode == 1, action
+        told = done.stdout + done.stderr
+        assert "matchup x was played between a and b, the control file has c and d" in told
+        assert f"    {other}]" in told, "the line is shown"

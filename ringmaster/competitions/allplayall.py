@@ -10,7 +10,7 @@ from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import SettingError, SettingErrors, StoreError
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.players import Player
 from ringmaster.model.report import Report, Table
 from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
@@ -105,7 +105,7 @@ class AllPlayAll(Tournament):
     def restore(self, state: Mapping[str, Any]) -> None:
         refused = only_appended(state["competitors"], list(self.competitors))
         if refused:
-            raise StoreError(f"competitors: {refused}; put them back, or use reset")
+            raise StateRefused(f"{refused}; put them back, or use reset", ("competitors",))
         super().restore(state)
 
     def _standings(self) -> Standings:

@@ -130,7 +130,6 @@ class CandidateTuner(Competition):
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
-        with noting(errors):
             self._check_komi()
         with noting(errors):
             self.opponent = self._find(values["opponent"], "opponent")

@@ -17,7 +17,7 @@ from ringmaster.competitions.candidates import (
 )
 from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
-from ringmaster.errors import StoreError
+from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
@@ -319,14 +319,16 @@ class CeTuner(CandidateTuner):
         restored = msgspec.convert(state, State)
         present = self._state
         if restored.codes != present.codes:
-            raise StoreError(
+            raise StateRefused(
                 f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(present.codes)} now; put the parameters back, or use reset"
+                f"{', '.join(present.codes)} now; put the parameters back, or use reset",
+                ("parameters",),
             )
         if restored.samples != present.samples:
-            raise StoreError(
+            raise StateRefused(
                 f"generations have {restored.samples} candidates, not {present.samples}; "
-                "put samples_per_generation back, or use reset"
+                "put samples_per_generation back, or use reset",
+                ("samples_per_generation",),
             )
         self._state = restored
         self._heard = 0

@@ -189,7 +189,8 @@ class Competition(ABC):
 
     @abstractmethod
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state; raises StoreError when it does not fit the settings."""
+        """Take over a state.  Raises StateRefused when it does not fit the
+        settings, StoreError when it cannot be read."""
 
     @abstractmethod
     def progress(self) -> Progress:

@@ -19,7 +19,7 @@ from ringmaster.competitions.candidates import (
 from ringmaster.competitions.common import result_line, void_rule
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.scales import SCALE
-from ringmaster.errors import SettingError, StoreError
+from ringmaster.errors import SettingError, StateRefused, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
@@ -349,15 +349,17 @@ class McTuner(CandidateTuner):
         if restored.codes != present.codes or restored.splits != present.splits:
             was = [f"{c}/{s}" for c, s in zip(restored.codes, restored.splits, strict=True)]
             now = [f"{c}/{s}" for c, s in zip(present.codes, present.splits, strict=True)]
-            raise StoreError(
+            raise StateRefused(
                 f"the tune is of {', '.join(was)} (parameter/split), the control file has "
-                f"{', '.join(now)} now; put the parameters back, or use reset"
+                f"{', '.join(now)} now; put the parameters back, or use reset",
+                ("parameters",),
             )
-        for code, old, new in zip(present.codes, restored.samples, present.samples, strict=True):
-            if old != new:
-                raise StoreError(
+        for i, code in enumerate(present.codes):
+            if restored.samples[i] != present.samples[i]:
+                raise StateRefused(
                     f"the scale of parameter {code!r} gives other values than those that were "
-                    "played; put it back, or use reset"
+                    "played; put it back, or use reset",
+                    ("parameters", i, "scale"),
                 )
         self._state = restored
         self._flying.clear()

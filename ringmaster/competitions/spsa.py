@@ -23,7 +23,7 @@ from ringmaster.competitions.common import (
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
-from ringmaster.errors import SettingError, SettingErrors, StoreError
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import SpsaParameter
 from ringmaster.model.players import GameName, OptionValue, Player
@@ -486,9 +486,10 @@ class SpsaCompetition(Competition):
     def restore(self, state: Mapping[str, Any]) -> None:
         restored = msgspec.convert(state, State)
         if restored.codes != self._state.codes:
-            raise StoreError(
+            raise StateRefused(
                 f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(self._state.codes)} now; put the parameters back, or use reset"
+                f"{', '.join(self._state.codes)} now; put the parameters back, or use reset",
+                ("parameters",),
             )
         self._planned_before = restored.iterations
         self._state = restored

@@ -18,7 +18,7 @@ from ringmaster.competitions.game_settings import (
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table
 from ringmaster.competitions.players import find_player
 from ringmaster.competitions.tally import Tally
-from ringmaster.errors import SettingError, StoreError
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
@@ -184,12 +184,14 @@ class Tournament(Competition):
         tally = self.tallies[matchup.id]
         number = tally.next
         tally.next += 1
-        first = number % 2 if matchup.alternating else 0
+        # by the tally's order, so that a pair has both colours also when its
+        # players have changed places in the control file
+        black = number % 2 if matchup.alternating else tally.players.index(matchup.codes[0])
         # the pair too: `alternating` may be another when the result comes
         ticket: Ticket = {
             "m": matchup.id,
             "i": number,
-            "b": tally.players.index(matchup.codes[first]),
+            "b": black,
             "p": matchup.pair(number),
         }
         return self.make_job(matchup.game_id(number), 0, ticket)
@@ -275,12 +277,17 @@ class Tournament(Competition):
             matchup = self.matchups.get(id)
             # players that have changed places are the same players
             if matchup is not None and set(matchup.codes) != set(tally.players):
-                raise StoreError(
+                raise StateRefused(
                     f"matchup {id} was played between {' and '.join(tally.players)}, the control "
                     f"file has {' and '.join(matchup.codes)} now; put it back, give the new "
-                    "matchup another id, or use reset"
+                    "matchup another id, or use reset",
+                    self._place_of_matchup(id),
                 )
             self.tallies[id] = tally
+
+    def _place_of_matchup(self, id: str) -> SettingPath:
+        """Return the setting that a matchup is part of."""
+        return ("matchups", list(self.matchups).index(id))
 
     def progress(self) -> Progress:
         """Return how far the tournament is.  Games above a limit that has been

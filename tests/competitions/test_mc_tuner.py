@@ -258,6 +258,8 @@ def test_report_names_the_opponent_as_it_names_itself() -> None:
     ("changed", "message"),
     [
         ({"komi": 7}, "komi: 7 is a whole number, with which games can be jigo"),
+        ({"komi": None}, "komi: 'komi' is missing"),
+        ({"handicap": 9, "board_size": 5}, "handicap: fixed handicap 9 is too large for size 5"),
         ({"opponent": "who"}, "opponent: there is no player 'who'"),
         ({"make_candidate": None}, "make_candidate: 'make_candidate' is missing"),
         ({"parameters": []}, "parameters: the list has 0 items"),

@@ -551,6 +551,16 @@ def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     assert table.rows[1][3:7] == ("3", "100.00%", "0", "0.00%")
 
 
+def test_pair_has_both_colours_also_when_players_change_places_within_it() -> None:
+    playoff = go(call("Matchup", "a", "b", alternating=True, number_of_games=3))
+    jobs = jobs_of(playoff)
+    for job in jobs:
+        playoff.take(job.ticket, won(job, "a"))
+    later = again(playoff, go(call("Matchup", "b", "a", alternating=True, number_of_games=6)))
+    jobs += jobs_of(later)
+    assert [codes(job)[0] for job in jobs] == ["a", "b", "a", "b", "a", "b"]
+
+
 @given(st.lists(st.tuples(st.sampled_from("wdlu"), st.booleans()), max_size=40))
 def test_results_turned_round_twice_are_the_same(games: list[tuple[str, bool]]) -> None:
     playoff = go(call("Matchup", "a", "b", alternating=True))

@@ -164,7 +164,10 @@ _TEXT = "text: files opened without 'b', strings without b'', or data.decode('ut
 #: Messages of TypeErrors and others that Python 2 did not give, in order.
 _MESSAGES: Final[tuple[tuple[str, str], ...]] = (
     (r"for >>: 'builtin_function_or_method'", "print(…, file=…): print is a function in Python 3"),
-    (r"'cmp' is an invalid keyword", "key=functools.cmp_to_key(…), after `import functools`"),
+    (
+        r"'cmp' is an invalid keyword|sort\(\) got an unexpected keyword argument 'cmp'",
+        "key=functools.cmp_to_key(…), after `import functools`",
+    ),
     (
         r"sort\(\) takes no positional|sorted expected 1 argument, got [2-4]",
         "key=functools.cmp_to_key(…), after `import functools`, for a function that compares",

@@ -136,7 +136,7 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     """
     with translated(path, "read"):
         if path.is_dir():
-            raise StoreError(f"cannot read {path}: it is a folder")
+            raise StoreError(f"there is no status file {path}: it is a folder")
         if not path.is_file():
             raise StoreError(f"there is no status file {path}")
         check_header(path)

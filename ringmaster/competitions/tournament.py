@@ -311,11 +311,16 @@ class Tournament(Competition):
                 yield matchup_table(
                     tally if tally.players == matchup.codes else tally.turned(),
                     self._game,
-                    name=matchup.name,
+                    name=self._heading(matchup),
                     limit=matchup.number_of_games,
                     details=describe_settings(matchup.settings),
                     even=matchup.even,
                 )
+
+    def _heading(self, matchup: Matchup) -> str:
+        """Return a matchup's name, with its id where others have the same name."""
+        same = [m for m in self.matchups.values() if m.name == matchup.name]
+        return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
 
     def _deleted_tables(self) -> Iterator[Table]:
         """Yield the results of matchups that are not in the control file any more."""

@@ -551,6 +551,19 @@ def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     assert table.rows[1][3:7] == ("3", "100.00%", "0", "0.00%")
 
 
+def test_matchups_of_the_same_name_are_told_apart_by_their_ids() -> None:
+    playoff = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", handicap=2))
+    assert [t.title.splitlines()[0] for t in playoff.report().blocks] == [
+        "a v b [0] (0 games)",
+        "a v b [h2] (0 games)",
+    ]
+    named = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", name="two stones"))
+    assert [t.title.splitlines()[0] for t in named.report().blocks] == [
+        "a v b (0 games)",
+        "two stones (0 games)",
+    ]
+
+
 def test_pair_has_both_colours_also_when_players_change_places_within_it() -> None:
     playoff = go(call("Matchup", "a", "b", alternating=True, number_of_games=3))
     jobs = jobs_of(playoff)

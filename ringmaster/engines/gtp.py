@@ -77,6 +77,9 @@ class GtpEngine(Engine):
     #: How it was told of its clock in this game.
     _told: ClockCommand | None = None
     _claims = False
+    _has_list: bool = False
+    #: Whether it answers to known_command, as far as is known.
+    _can_be_asked: bool = True
 
     def command(self, *words: str, seconds: float | None = None) -> str:
         """Send a command and return its response.

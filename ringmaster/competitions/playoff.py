@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.standings import Standings
-from ringmaster.competitions.tournament import Matchup, Tournament
+from ringmaster.competitions.tournament import SECOND_SELF, Matchup, Tournament
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.report import Report
 from ringmaster.model.settings import (
@@ -173,7 +173,9 @@ class Playoff(Tournament):
     def _standings(self) -> Standings | None:
         """Return a cross table where one says something: for three players or
         more, all of whose games were meant to be played on the same terms."""
-        matchups = [m for m in self.matchups.values() if self.tallies[m.id].known]
+        # a player's games against itself say nothing of the others
+        others = [m for m in self.matchups.values() if not m.codes[1].endswith(SECOND_SELF)]
+        matchups = [m for m in others if self.tallies[m.id].known]
         codes = dict.fromkeys(code for m in matchups for code in m.codes)
         if len(codes) < 3 or not all(_alike(m, matchups[0]) for m in matchups):
             return None

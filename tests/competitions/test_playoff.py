@@ -551,6 +551,38 @@ def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     assert table.rows[1][3:7] == ("3", "100.00%", "0", "0.00%")
 
 
+def test_game_keeps_the_opening_of_its_pair_when_colours_stop_alternating(tmp_path: Any) -> None:
+    book = tmp_path / "book.epd"
+    book.write_text(
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n"
+        "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq -\n"
+    )
+    openings = call("Openings", str(book))
+    playoff = chess(call("Matchup", "a", "b"), openings=openings)
+    playoff.prepare()
+    jobs = [playoff.next_job() for _ in range(4)]
+    later = again(playoff, chess(call("Matchup", "a", "b", alternating=False), openings=openings))
+    later.prepare()
+    for job in jobs:
+        assert later.resume(job.ticket)
+        assert later.make_job(job.id, 0, job.ticket).opening == job.opening
+
+
+def test_tournament_is_not_over_while_a_game_below_its_limit_is_out() -> None:
+    playoff = go(call("Matchup", "a", "b", number_of_games=10))
+    jobs = jobs_of(playoff)
+    for job in (*jobs[:5], *jobs[7:]):
+        playoff.take(job.ticket, won(job, "a"))
+    later = again(playoff, go(call("Matchup", "a", "b", number_of_games=7)))
+    assert [later.resume(job.ticket) for job in jobs[5:7]] == [True, True]
+    assert not later.finished()
+    assert (later.progress().completed, later.progress().total) == (8, 10)
+    for job in jobs[5:7]:
+        later.take(job.ticket, won(job, "a"))
+    assert later.finished()
+    assert (later.progress().completed, later.progress().total) == (10, 10)
+
+
 def test_matchups_of_the_same_name_are_told_apart_by_their_ids() -> None:
     playoff = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", handicap=2))
     assert [t.title.splitlines()[0] for t in playoff.report().blocks] == [

@@ -19,7 +19,7 @@ from ringmaster.control.changes import (
     find_changes,
     other_type,
 )
-from ringmaster.control.function_changes import without_source
+from ringmaster.control.function_changes import not_compared
 from ringmaster.control.loader import Loaded, load
 from ringmaster.errors import (
     ControlFileError,
@@ -80,7 +80,9 @@ class Event:
         #: it uses.
         self.settings: dict[str, Any] = {
             "competition_type": self.loaded.competition_type,
-            **canonical_settings(self.loaded.table, self.loaded.values),
+            **canonical_settings(
+                self.loaded.table, self.loaded.values, self.loaded.origin.filename
+            ),
         }
         self.paths = OutputPaths(path)
         self.competition: Competition = self._make_competition()
@@ -128,10 +130,7 @@ class Event:
             )
         notes = []
         if last.source_hash != self.loaded.source_hash:
-            notes = [
-                f"function {name} cannot be compared with the last run: it has no source"
-                for name in dict.fromkeys(without_source(self.settings))
-            ]
+            notes = [*dict.fromkeys(not_compared(self.settings))]
         return Comparison(
             run=last.number,
             started=last.started,

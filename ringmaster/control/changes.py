@@ -4,13 +4,15 @@ results so far keep their meaning."""
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ringmaster.control.function_changes import function_changes, is_function
-from ringmaster.control.values import ABSENT, from_to, has_parts, same, written
+from ringmaster.control.function_changes import function_changes
+from ringmaster.control.values import ABSENT, from_to, has_parts, is_function, same, written
 from ringmaster.errors import SettingError
+from ringmaster.model.canonical import TYPES_COUNT, unescaped
 from ringmaster.model.settings import (
     INHERITED,
     REQUIRED,
@@ -25,6 +27,8 @@ from ringmaster.model.settings import (
     canonical,
 )
 
+#: What is said of values that are too long to be shown.
+CHANGED = "has been changed"
 #: Changes that a run lists; `diff` lists them all.
 MOST = 12
 
@@ -70,9 +74,10 @@ class SettingChange:
         """Return why it is refused, with what to do."""
         reason = self.reason or "the results so far would lose their meaning"
         old = self.old or "what was there before"
+        said = self.reason and self.what == CHANGED
         return SettingError(
             self.path,
-            f"{self.what} since the last run: {reason}",
+            reason if said else f"{self.what} since the last run: {reason}",
             f"{old}, or `reset` to begin anew",
             self.lines,
         )
@@ -132,9 +137,20 @@ class Comparison:
         ]
 
 
-def canonical_settings(table: Sequence[Setting], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return interpreted settings as the JSON data that is stored with a run."""
-    return {setting.name: canonical(values[setting.name]) for setting in table}
+def canonical_settings(
+    table: Sequence[Setting], values: Mapping[str, Any], file: str = ""
+) -> dict[str, Any]:
+    """Return interpreted settings as the JSON data that is stored with a run.
+
+    file  the control file, absolute: what lies beside it is stored relative to
+          its directory, which may be moved
+    """
+    directory = os.path.dirname(file)
+    found = {}
+    for setting in table:
+        data = canonical(values[setting.name], file)
+        found[setting.name] = setting.type.portable(data, directory) if directory else data
+    return found
 
 
 def find_changes(
@@ -195,26 +211,34 @@ class _Tables:
         self._value(setting.type, path, old, new, setting.change or outer)
         if setting.rule is None or len(self.found) == known:
             return
-        reason = _judged(setting.rule, old, new)
+        place, reason = _judged(setting.rule, old, new)
         if reason:
             del self.found[known:]
-            self._add(path, from_to(old, new), old, new, "refused", reason)
+            old, new = _at(old, place), _at(new, place)
+            what = CHANGED if _has_dict(old) or _has_dict(new) else from_to(old, new)
+            self._add((*path, *place), what, old, new, "refused", reason)
 
     def _add(
         self, path: SettingPath, what: str, old: Any, new: Any, change: Change, reason: str = ""
     ) -> None:
-        text = written(old)
+        text = "…" if what == CHANGED else written(old)
         back = "" if text.endswith("…") or old is ABSENT else text
         self.found.append(
             SettingChange(path, self._where(path), what, old, new, change, reason, back)
         )
 
     def _value(
-        self, type_: SettingType | None, path: SettingPath, old: Any, new: Any, change: Change
+        self,
+        type_: SettingType | None,
+        path: SettingPath,
+        old: Any,
+        new: Any,
+        change: Change,
+        types_count: bool = False,
     ) -> None:
         while isinstance(type_, Maybe):
             type_ = type_.inner
-        if same(old, new):
+        if same(old, new, types_count):
             return
         if is_function(old) and is_function(new):
             for part in function_changes(old, new):
@@ -233,20 +257,43 @@ class _Tables:
             if isinstance(type_, CallOf):
                 self._call(type_, path, old, new, change)
             else:
-                inner = type_.inner if isinstance(type_, DictOf) else None
-                for key in [*old, *(k for k in new if k not in old)]:
-                    self._item(
-                        inner, (*path, key), old.get(key, ABSENT), new.get(key, ABSENT), change
-                    )
+                self._mapping(type_, path, old, new, change, types_count)
         elif isinstance(old, list) and isinstance(new, list):
-            self._list(type_.inner if isinstance(type_, ListOf) else None, path, old, new, change)
+            inner = type_.inner if isinstance(type_, ListOf) else None
+            self._list(inner, path, old, new, change, types_count)
         elif any(isinstance(v, str) and "\n" in v for v in (old, new)):
-            self._add(path, "has been changed", old, new, change)
+            self._add(path, CHANGED, old, new, change)
         else:
             self._add(path, from_to(old, new), old, new, change)
 
+    def _mapping(
+        self,
+        type_: SettingType | None,
+        path: SettingPath,
+        old: dict[str, Any],
+        new: dict[str, Any],
+        change: Change,
+        types_count: bool,
+    ) -> None:
+        """Compare two dictionaries, or two objects of one kind."""
+        known = len(self.found)
+        inner = type_.inner if isinstance(type_, DictOf) else None
+        types_count = types_count or old.get("$") in TYPES_COUNT
+        for key in [*old, *(k for k in new if k not in old)]:
+            place = path if key == "$items" else (*path, unescaped(key))
+            values = old.get(key, ABSENT), new.get(key, ABSENT)
+            self._item(inner, place, *values, change, types_count)
+        if types_count and len(self.found) == known:  # they are in another order
+            self._add(path, from_to(old, new), old, new, change)
+
     def _item(
-        self, type_: SettingType | None, path: SettingPath, old: Any, new: Any, change: Change
+        self,
+        type_: SettingType | None,
+        path: SettingPath,
+        old: Any,
+        new: Any,
+        change: Change,
+        types_count: bool = False,
     ) -> None:
         """Compare a dictionary's item."""
         if old is ABSENT:
@@ -254,7 +301,7 @@ class _Tables:
         elif new is ABSENT:
             self._add(path, "is gone", old, new, change)
         else:
-            self._value(type_, path, old, new, change)
+            self._value(type_, path, old, new, change, types_count)
 
     def _call(
         self,
@@ -289,6 +336,7 @@ class _Tables:
         old: list[Any],
         new: list[Any],
         change: Change,
+        types_count: bool,
     ) -> None:
         olds, news = _by_code(old), _by_code(new)
         if olds is None or news is None:
@@ -298,7 +346,7 @@ class _Tables:
                 self._add(path, f"{_label(key, item)} is gone", item, ABSENT, change)
         for index, (key, item) in enumerate(news.items()):
             if key in olds:
-                self._value(inner, (*path, index), olds[key], item, change)
+                self._value(inner, (*path, index), olds[key], item, change, types_count)
             else:
                 what = f"({key!r}) is new" if isinstance(key, str) else f"is new: {written(item)}"
                 self._add((*path, index), what, ABSENT, item, change)
@@ -331,9 +379,28 @@ def _by_code(items: list[Any]) -> dict[str | int, Any] | None:
     return found
 
 
-def _judged(rule: Callable[[Any, Any], str], old: Any, new: Any) -> str:
+def _judged(
+    rule: Callable[[Any, Any], str | tuple[SettingPath, str]], old: Any, new: Any
+) -> tuple[SettingPath, str]:
+    """Return where a rule refuses a change, from the setting on, and why; "" if
+    it does not."""
     try:
-        return rule(None if old is ABSENT else old, None if new is ABSENT else new)
+        said = rule(None if old is ABSENT else old, None if new is ABSENT else new)
     except (LookupError, TypeError, ValueError, AttributeError):
         # it expects another form than an older version stored
-        return "the last run's value is of another form, and cannot be compared"
+        return (), "the last run's value is of another form, and cannot be compared"
+    return ((), said) if isinstance(said, str) else said
+
+
+def _at(value: Any, path: SettingPath) -> Any:
+    """Return a part of a stored value, ABSENT when it is not there."""
+    for key in path:
+        try:
+            value = value[key]
+        except (LookupError, TypeError):
+            return ABSENT
+    return value
+
+
+def _has_dict(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, list) and any(map(_has_dict, value)))

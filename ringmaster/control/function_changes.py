@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ringmaster.control.values import ABSENT, differences, from_to, same, same_source
+from ringmaster.control.values import ABSENT, differences, from_to, is_function, same, same_source
 from ringmaster.model.function_source import renormalised
+from ringmaster.model.function_uses import unseen_in
 
 #: Lines of a function that are shown to differ.
 MOST_LINES = 6
@@ -30,25 +31,26 @@ class FunctionChange:
     lines: tuple[str, ...] = ()
 
 
-def is_function(value: Any) -> bool:
-    """Whether a stored value is a function."""
-    return isinstance(value, dict) and value.get("$") == "function" and "is" in value
-
-
-def without_source(value: Any) -> Iterator[str]:
-    """Yield the names of functions, in stored values, that cannot be compared."""
-    if isinstance(value, dict):
-        if is_function(value):
-            parts = {value["name"]: value["is"], **value["uses"]}
-            for name, part in parts.items():
-                if _is_code(part) and part["source"] is None:
-                    yield name
-        else:
-            for item in value.values():
-                yield from without_source(item)
+def not_compared(value: Any) -> Iterator[str]:
+    """Yield a sentence for each thing in stored values that cannot be compared
+    with the last run."""
+    if is_function(value):
+        for name, part in {value["name"]: value["is"], **value["uses"]}.items():
+            for thing in unseen_in(part):
+                own = thing is part and part["what"].endswith(f" {name}")
+                yield _sentence("" if own else f"{name}: ", thing)
+    elif isinstance(value, dict):
+        if value.get("$") == "unseen":
+            yield _sentence("", value)
+        for item in value.values():
+            yield from not_compared(item)
     elif isinstance(value, list):
         for item in value:
-            yield from without_source(item)
+            yield from not_compared(item)
+
+
+def _sentence(where: str, unseen: Mapping[str, Any]) -> str:
+    return f"{where}{unseen['what']} cannot be compared with the last run: {unseen['why']}"
 
 
 def function_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[FunctionChange]:
@@ -83,7 +85,7 @@ def _is_code(value: Any) -> bool:
 
 def _changes(name: str, old: Any, new: Any) -> Iterator[FunctionChange]:
     """Yield the changes of the function itself (name "") or of what it uses."""
-    if same(old, new):
+    if same(old, new, True):
         return
     if not (_is_code(old) and _is_code(new)):
         for place, before, now in differences(old, new, name):
@@ -92,17 +94,19 @@ def _changes(name: str, old: Any, new: Any) -> Iterator[FunctionChange]:
                 f"{place.removeprefix('.')}{space}{from_to(before, now)}", before, now
             )
         return
-    if not same_source(old["source"], new["source"]):
+    source, other = old.get("source"), new.get("source")
+    if not same_source(source, other):
         whose = f"the code of {name}" if name else "its code"
-        lines = _lines(old["source"] or "", new["source"] or "")
-        yield FunctionChange(f"{whose} has been changed", old["source"], new["source"], lines)
+        lines = _lines(source or "", other or "")
+        yield FunctionChange(f"{whose} has been changed", source, other, lines)
     of = f" of {name}" if name else ""
-    defaults, others = old.get("defaults", {}), new.get("defaults", {})
-    for argument in [*defaults, *(a for a in others if a not in defaults)]:
-        pair = (defaults.get(argument, ABSENT), others.get(argument, ABSENT))
-        if ABSENT not in pair:  # else it shows in the code
-            for place, before, now in differences(*pair, f"default of {argument}{of}"):
-                yield FunctionChange(f"{place} {from_to(before, now)}", before, now)
+    for what, key in (("default of ", "defaults"), ("attribute ", "attributes")):
+        befores, nows = old.get(key, {}), new.get(key, {})
+        for argument in [*befores, *(a for a in nows if a not in befores)]:
+            pair = (befores.get(argument, ABSENT), nows.get(argument, ABSENT))
+            if ABSENT not in pair or key == "attributes":  # else it shows in the code
+                for place, before, now in differences(*pair, f"{what}{argument}{of}"):
+                    yield FunctionChange(f"{place} {from_to(before, now)}", before, now)
 
 
 def _lines(old: str, new: str) -> tuple[str, ...]:

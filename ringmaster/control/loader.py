@@ -29,6 +29,7 @@ from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
 from ringmaster.errors import ControlFileError, SettingError
 from ringmaster.model.settings import (
+    CallOf,
     Context,
     Setting,
     SettingPath,
@@ -166,7 +167,7 @@ def load(
             "competition_type",
         )
     with modules_beside(tree, source.file.parent):
-        namespace = _run(program, source, (*calls_in(table), *kinds))
+        namespace = _run(program, source, calls_in(table), kinds)
     names = [setting.name for setting in table]
     loaded = Loaded(
         path=source.path,
@@ -297,10 +298,13 @@ def _given_type(statement: ast.stmt) -> ast.expr | None:
     return None
 
 
-def _run(program: types.CodeType, source: Source, kinds: Iterable[str]) -> dict[str, Any]:
+def _run(
+    program: types.CodeType, source: Source, calls: Mapping[str, CallOf], kinds: Iterable[str]
+) -> dict[str, Any]:
     """Run the file and return its global names."""
     source.register()
     namespace: dict[str, Any] = {kind: Recorder(kind, source) for kind in kinds}
+    namespace |= {kind: Recorder(kind, source, c.positional) for kind, c in calls.items()}
     namespace["__name__"] = "control_file"
     namespace["__file__"] = source.filename
     try:

@@ -11,16 +11,20 @@ from ringmaster.model.settings import Call
 
 
 class Recorder:
-    """Records calls of one kind made from one control file."""
+    """Records calls of one kind made from one control file.
 
-    __slots__ = ("_kind", "_source")
+    positional  names of the arguments that may be given by position
+    """
 
-    def __init__(self, kind: str, source: Source) -> None:
+    __slots__ = ("_kind", "_positional", "_source")
+
+    def __init__(self, kind: str, source: Source, positional: tuple[str, ...] = ()) -> None:
         self._kind = kind
         self._source = source
+        self._positional = positional
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
-        return Call(self._kind, args, kwargs, self._position())
+        return Call(self._kind, args, kwargs, self._position(), self._positional)
 
     def __repr__(self) -> str:
         return self._kind

@@ -5,18 +5,25 @@ with the key "$":
 
     {"$": "float", "text": "nan"}        also ints beyond 64 bits, bytes, …
     {"$": "Linear", "lower": 0, …}       a struct, a dataclass, an object
+    {"$": "deque", "$items": […]}        a container that is no list or dictionary
     {"$": "name", "text": "math.sqrt"}   what is installed, by its name
+    {"$": "path", "text": "./x.epd"}     a path in the competition directory
+    {"$": "unseen", "what": …, "why": …} what cannot be compared
     {"$": "code", "source": …}           a function or class of the control file
     {"$": "function", "name": …, "is": …, "uses": {…}}
 
-The last is a function as a whole: what it is, and everything of the control
-file that it uses, however indirectly, by name.  Inside it a function is
-{"$": "function", "ref": its name in "uses"}.
+The last is a function (or an object with a class of the control file) as a
+whole: what it is, and everything of the control file that it uses, however
+indirectly, by name.  Inside it a function is {"$": "function", "ref": its name
+in "uses"}, and types count: a tuple is no list there.
+
+A key of a dictionary or an attribute that begins with "$" has another before it.
 """
 
 from __future__ import annotations
 
-import ast
+import array
+import collections
 import datetime
 import decimal
 import enum
@@ -26,111 +33,256 @@ import hashlib
 import json
 import math
 import os
+import pathlib
 import re
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 import msgspec
 
 from ringmaster.model import function_source as source
+from ringmaster.model.function_uses import STANDS_FOR as STANDS_FOR
+from ringmaster.model.function_uses import Uses, name_of, tagged, unseen
+from ringmaster.model.inspection import (
+    CONTAINERS,
+    has_source,
+    is_own,
+    items_of,
+    keeps_more,
+    name_in_module,
+    pairs_of,
+    public_name,
+    scalar_of,
+    state_of,
+)
 
-#: A value that a function uses, longer than this as JSON, is kept as its hash.
-LONGEST_USE = 4000
+#: Levels of nesting that are looked into; a fixed number, so that it is the same
+#: for every run.
+DEEPEST = 64
+#: Values that are looked at; objects that hold one another may have any number.
+MOST_VALUES = 2_000_000
+
+#: Records of ringmaster whose values are anybody's, so that their types count.
+TYPES_COUNT: Final = frozenset({"Explicit"})
+#: What "$" says of other things than objects.
+_RESERVED: Final = frozenset(
+    {"array", "bytes", "code", "cycle", "deque", "float", "function", "int", "large", "method"}
+    | {"name", "partial", "path", "set", "str", "tuple", "unseen", "wrapped"}
+)
 
 #: Values that their repr tells apart.
 _TOLD_BY_REPR: Final = (
-    *(complex, range, slice, bytes, bytearray, type(Ellipsis), type(NotImplemented)),
-    *(fractions.Fraction, decimal.Decimal, re.Pattern),
+    *(complex, range, bytes, bytearray, type(Ellipsis), type(NotImplemented)),
+    *(fractions.Fraction, decimal.Decimal, types.GenericAlias, types.UnionType),
     *(datetime.date, datetime.time, datetime.timedelta, datetime.tzinfo),
 )
+_FUNCTIONS: Final = (
+    *(type, types.FunctionType, types.MethodType, types.BuiltinFunctionType),
+    functools.partial,
+)
 
-#: The attribute by which a function of ours names the one it stands for.
-STANDS_FOR = "ringmaster_stands_for"
 
-
-def canonical(value: Any) -> Any:
+def canonical(value: Any, file: str = "") -> Any:
     """Return `value` as JSON data, equal for equal values.
 
-    What cannot be told apart by value becomes its type's name.
+    What cannot be compared says so, and holds no more than its type's name.
+
+    file  the control file, absolute: what functions use may be in its directory
     """
-    try:
-        return _Canonical().of(value)
-    except RecursionError:
-        return tagged("too deep", text=type(value).__name__)
-
-
-def tagged(kind: str, **content: Any) -> dict[str, Any]:
-    """Return what is no plain data as JSON data."""
-    return {"$": kind, **content}
+    return _Canonical(file).of(value)
 
 
 class _Canonical:
     """One value with all that it reaches."""
 
-    def __init__(self) -> None:
-        #: What functions use, by name; None outside of functions.
-        self._uses: dict[str, Any] | None = None
-        self._keys: dict[int, str] = {}
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._directory = os.path.dirname(file)
+        #: What functions use; None outside of functions.
+        self._uses: Uses | None = None
+        self._types_count = False
         self._open: set[int] = set()
-        self._walked: set[tuple[int, tuple[str, ...]]] = set()
-        self._home: int = 0
         #: An id means something only while its object lives.
         self._alive: list[Any] = []
+        self._left = MOST_VALUES
 
     def of(self, value: Any) -> Any:
-        if value is None or isinstance(value, bool):
+        if value is None or value is True or value is False:
             return value
-        if isinstance(value, int | float | str) and not isinstance(value, enum.Enum):
-            return _scalar(value)
-        if id(value) in self._keys:
-            return tagged("function", ref=self._keys[id(value)])
+        cls = type(value)
+        if cls is int or cls is float or cls is str:
+            return self._scalar(value)
+        self._left -= 1
+        if self._left < 0:
+            return unseen(_what(value), "there is too much of it")
         if id(value) in self._open:
             return tagged("cycle")
+        if len(self._open) >= DEEPEST:
+            return unseen(_what(value), "it is nested too deeply")
         self._open.add(id(value))
         self._alive.append(value)
         try:
             return self._compound(value)
+        except Exception as error:
+            content = unseen(_what(value), f"looking into it raised {type(error).__name__}")
+            return {**content, **self._class_of(type(value))}
         finally:
             self._open.discard(id(value))
 
     def _compound(self, value: Any) -> Any:
-        own = None if isinstance(value, type) else getattr(type(value), "canonical", None)
-        if own is not None:
-            return self.of(value.canonical())
-        if isinstance(value, Mapping):
-            return self._mapping(value)
-        if isinstance(value, list | tuple):
-            return [self.of(item) for item in value]
-        if isinstance(value, set | frozenset):
-            items = sorted((self.of(item) for item in value), key=_text)
-            return tagged("set", items=items)
+        cls = type(value)
+        if is_own(cls):
+            return self._record(value)
+        of_file = has_source(cls)
+        if self._uses is None and (of_file or callable(value)):
+            return self._whole(value)
+        if isinstance(value, _FUNCTIONS):
+            return self._function(value)
         if isinstance(value, enum.Enum):
-            return tagged(type(value).__name__, name=value.name, value=self.of(value.value))
-        if isinstance(value, os.PathLike):
-            return _scalar(str(os.fspath(value)))
-        if isinstance(value, _TOLD_BY_REPR):
-            return tagged(type(value).__name__, text=_printable(repr(value)))
+            name = public_name(cls) if not of_file else cls.__name__
+            content = {"name": value._name_, "value": self.of(value._value_)}
+            return {"$": _kind(name), **content, **self._class_of(cls)}
+        if of_file:
+            return self._object(value)
         if isinstance(value, types.ModuleType):
-            tree = None if source.is_installed_module(value.__name__) else source.module_node(value)
-            if self._uses is None or tree is None:
-                return tagged("name", text=value.__name__)
-            return tagged("code", source=_printable(source.normalised(tree)))
-        if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
-            return self._array(value)
-        if callable(value) and not _is_record(value):
-            return self._callable(value)
-        return self._object(value)
+            return self._module(value)
+        return self._installed(value)
 
-    def _mapping(self, value: Mapping[Any, Any]) -> dict[str, Any]:
+    def _scalar(self, value: int | float | str) -> Any:
+        if isinstance(value, str):
+            inside = self._uses is not None and self._directory and os.path.isabs(value)
+            if inside and (text := relative(value, self._directory)) != value:
+                return tagged("path", text=_printable(text))
+        return _scalar(value)
+
+    def _record(self, value: Any) -> Any:
+        """Return an object of ringmaster by what it says of itself, or by its
+        fields."""
+        cls = type(value)
+        if hasattr(cls, "canonical"):
+            content = value.canonical()
+            if not isinstance(content, dict | types.MappingProxyType):
+                return self.of(content)
+            # its "$" is ours
+            return {k if k == "$" else escaped(k): self.of(v) for k, v in content.items()}
+        if isinstance(value, msgspec.Struct):
+            names: Iterable[str] = value.__struct_fields__
+        elif is_dataclass(value):
+            names = [field.name for field in fields(value)]
+        else:
+            return tagged(cls.__name__)
+        before, self._types_count = self._types_count, cls.__name__ in TYPES_COUNT
+        try:
+            return {"$": cls.__name__, **{name: self.of(getattr(value, name)) for name in names}}
+        finally:
+            self._types_count = before
+
+    def _installed(self, value: Any) -> Any:
+        """Return an object of Python or of an installed library: containers and
+        values are looked into, of all others the type is known."""
+        cls = type(value)
+        if cls is list:
+            return [self.of(item) for item in value]
+        if cls is tuple:
+            items = [self.of(item) for item in value]
+            typed = self._uses is not None or self._types_count
+            return tagged("tuple", **{"$items": items}) if typed else items
+        if cls is dict or cls is types.MappingProxyType:
+            return self._mapping(value.items())
+        if (plain := scalar_of(value)) is not None:
+            return self._scalar(plain)
+        if isinstance(value, pathlib.PurePath):
+            # not str(…): 3.11 to 3.13 have it in different modules
+            return tagged("path", text=_printable(relative(str(value), self._directory)))
+        if isinstance(value, re.Pattern):  # its repr is cut
+            return tagged("Pattern", pattern=self.of(value.pattern), flags=value.flags)
+        if isinstance(value, slice):
+            bounds = value.start, value.stop, value.step
+            return tagged("slice", **{"$items": [self.of(bound) for bound in bounds]})
+        if isinstance(value, _TOLD_BY_REPR) or cls.__module__ in ("typing", "operator"):
+            text = repr(value)
+            if " at 0x" not in text:
+                return tagged(cls.__name__, text=_printable(text))
+        if cls.__module__.partition(".")[0] == "numpy" and hasattr(value, "tolist"):
+            return self._array(value)
+        if isinstance(value, CONTAINERS):
+            return self._container(value)
+        if (named := name_in_module(value)) is not None:  # os.environ
+            return tagged("name", text=named)
+        held = state_of(value)
+        if "__wrapped__" in held:  # functools.cache and the like
+            by = tagged("name", text=public_name(cls))
+            return tagged("wrapped", by=by, function=self.of(held["__wrapped__"]))
+        if callable(value) and not held and isinstance(getattr(value, "__name__", None), str):
+            return tagged("name", text=public_name(value))  # a method of a type, a numpy ufunc
+        return self._foreign(value)
+
+    def _foreign(self, value: Any) -> dict[str, Any]:
+        """Return what only a library knows the inside of, with the functions and
+        objects of the control file that it holds."""
+        content = unseen(_what(value), "what it holds is not looked into")
+        holds = {
+            escaped(name): self.of(item)
+            for name, item in state_of(value).items()
+            if has_source(type(item))
+            or (isinstance(item, types.FunctionType | type) and has_source(item))
+        }
+        return {**content, "holds": holds} if holds else content
+
+    def _object(self, value: Any) -> dict[str, Any]:
+        """Return an object of a class of the control file."""
+        cls = type(value)
+        if keeps_more(cls):
+            return {**self._foreign(value), **self._class_of(cls)}
+        content = self._container(value)
+        if (plain := scalar_of(value)) is not None:
+            content["$items"] = self._scalar(plain)
+        return {**content, **self._class_of(cls)}
+
+    def _container(self, value: Any) -> dict[str, Any]:
+        """Return the attributes of an object, and its items if it has any."""
+        content: dict[str, Any] = {"$": _kind(type(value).__name__)}
+        if (pairs := pairs_of(value)) is not None:
+            content["$items"] = self._mapping(pairs)
+        elif isinstance(value, set | frozenset):
+            content["$items"] = sorted(map(self.of, items_of(value) or ()), key=_text)
+        elif (items := items_of(value)) is not None:
+            content["$items"] = [self.of(item) for item in items]
+        elif isinstance(value, bytes | bytearray):
+            content["$items"] = bytes(value).hex()
+        if isinstance(value, collections.defaultdict):
+            content["default_factory"] = self.of(value.default_factory)
+        if isinstance(value, collections.deque):
+            content["maxlen"] = value.maxlen
+        if isinstance(value, array.array):
+            content["typecode"] = value.typecode
+        for name, item in state_of(value).items():
+            content[escaped(name)] = self.of(item)
+        return content
+
+    def _class_of(self, cls: type) -> dict[str, Any]:
+        return {"$class": self.of(cls)} if self._uses is not None and has_source(cls) else {}
+
+    def _mapping(self, pairs: Iterable[tuple[Any, Any]]) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        for key, item in value.items():
-            text = _key(key)
+        for key, item in pairs:
+            text = self._key(key)
             while text in result:  # 1 and "1"
                 text += f" ({type(key).__name__})"
             result[text] = self.of(item)
         return result
+
+    def _key(self, key: Any) -> str:
+        if type(key) is str:
+            return escaped(_printable(key))
+        if key is None or type(key) in (bool, int, float, bytes):
+            return repr(key)
+        if isinstance(key, enum.Enum):
+            return f"{type(key).__name__}.{key._name_}"
+        plain = type(key) is tuple and all(type(k) in (int, str, float) for k in key)
+        return _printable(repr(key)) if plain else f"<{_text(self.of(key))}>"
 
     def _array(self, value: Any) -> Any:
         if getattr(value, "ndim", 0) == 0:
@@ -145,264 +297,113 @@ class _Canonical:
             sha256=hashlib.sha256(data).hexdigest(),
         )
 
-    def _object(self, value: Any) -> dict[str, Any]:
-        """A struct, a dataclass, or an object of the control file: its
-        attributes; any other object: its type."""
-        cls = type(value)
-        if isinstance(value, msgspec.Struct):
-            names: Iterator[str] = iter(value.__struct_fields__)
-        elif is_dataclass(value):
-            names = (f.name for f in fields(value))
-        elif source.is_installed_module(cls.__module__):
-            return tagged(cls.__name__)
-        else:
-            names = iter(getattr(value, "__dict__", {}))
-        content = {name: self.of(getattr(value, name, None)) for name in names}
-        if self._uses is not None and not source.is_installed_module(cls.__module__):
-            content["class"] = self.of(cls)
-        return {"$": cls.__name__, **content}
+    def _module(self, module: types.ModuleType) -> Any:
+        installed = source.is_installed_module(module.__name__)
+        tree = None if installed else source.module_node(module)
+        if self._uses is None or tree is None:
+            return tagged("name", text=module.__name__)
+        return tagged("code", source=_printable(source.normalised(tree)))
 
     # functions
 
-    def _callable(self, value: Any) -> Any:
-        value = getattr(value, "__dict__", {}).get(STANDS_FOR, value)
-        if self._uses is not None:
-            return self._described(value)
-        uses: dict[str, Any] = {}
-        self._uses = uses
-        self._home = 0
-        name = _name(value)
-        if isinstance(value, types.FunctionType | type):  # it may use itself
-            self._keys[id(value)] = name
-            uses[name] = None
+    def _whole(self, value: Any) -> Any:
+        """Return a function, or an object of a class of the file, with all it uses."""
+        if isinstance(value, types.FunctionType):
+            value = vars(value).get(STANDS_FOR, value)
+        self._uses = uses = Uses(self.of, self._file)
+        name = name_of(value)
         try:
-            what = self._definition(value)
+            if isinstance(value, types.FunctionType | type) and has_source(value):
+                what = uses.whole(name, value)
+            else:
+                # it is open already: that is what it is
+                what = self._compound(value)
+                uses.finish()
         finally:
             self._uses = None
-            self._keys.clear()
-            self._walked.clear()
-        if isinstance(value, types.FunctionType | type):
-            del uses[name]
-        return tagged("function", name=name, **{"is": what, "uses": uses})
+        return tagged("function", name=name, **{"is": what, "uses": uses.table})
 
-    def _described(self, value: Any) -> Any:
-        """A callable inside a function's table: a reference to its entry where
-        it has source, else what it is."""
-        if not isinstance(value, types.FunctionType | type) or not _has_source(value):
-            return self._definition(value)
+    def _function(self, value: Any) -> Any:
+        """Return a callable inside a function's table: a reference to its entry
+        where it has source, else what it is."""
         assert self._uses is not None
-        key = self._free(_name(value))
-        self._keys[id(value)] = key
-        self._uses[key] = None
-        self._uses[key] = self._definition(value)
-        return tagged("function", ref=key)
-
-    def _definition(self, value: Any) -> Any:
         match value:
+            case types.FunctionType() | type() if has_source(value):
+                return self._uses.reference(value)
             case types.FunctionType():
-                return self._function(value)
-            case types.MethodType():
-                return tagged(
-                    "method", of=self.of(value.__self__), function=self.of(value.__func__)
-                )
+                return self._installed_function(value)
             case functools.partial():
                 return tagged(
                     "partial",
                     function=self.of(value.func),
-                    args=self.of(value.args),
-                    keywords=self.of(value.keywords),
+                    args=[self.of(argument) for argument in value.args],
+                    keywords={k: self.of(v) for k, v in value.keywords.items()},
                 )
-            case type():
-                return self._class(value)
-            case types.BuiltinFunctionType():
+            case types.MethodType() | types.BuiltinFunctionType():
                 this = value.__self__
-                if this is None or isinstance(this, types.ModuleType | type):
-                    return tagged("name", text=_qualified(value))
-                return tagged("method", of=self.of(this), function=value.__name__)
-        if hasattr(value, "__wrapped__"):  # functools.cache and the like
-            by = tagged("name", text=_qualified(type(value)))
-            return tagged("wrapped", by=by, function=self.of(value.__wrapped__))
-        if type(value).__module__ == "operator":
-            return tagged("name", text=repr(value))
-        if source.is_installed_module(type(value).__module__) and not hasattr(value, "__dict__"):
-            named = getattr(value, "__name__", None)  # a method of a type, a numpy ufunc
-            if isinstance(named, str):
-                return tagged("name", text=_qualified(value))
-        content = self._object(value)
-        if len(content) == 1:  # installed: all that is known is what it holds
-            held = getattr(value, "__dict__", {})
-            content |= {name: self.of(item) for name, item in held.items()}
+                if this is None or isinstance(this, types.ModuleType):
+                    return tagged("name", text=public_name(value))
+                if (named := name_in_module(value)) is not None:  # random.choice
+                    return tagged("name", text=named)
+                if isinstance(value, types.MethodType):
+                    function = self.of(value.__func__)
+                else:
+                    function = value.__name__
+                return tagged("method", of=self.of(this), function=function)
+        return tagged("name", text=public_name(value))
+
+    def _installed_function(self, function: types.FunctionType) -> Any:
+        held = vars(function)
+        if "__wrapped__" not in held:
+            return tagged("name", text=public_name(function))
+        module = function.__globals__.get("__name__")
+        by = tagged("name", text=f"{module}.{function.__code__.co_qualname}")
+        content = tagged("wrapped", by=by, function=self.of(held["__wrapped__"]))
+        registry = held.get("registry")  # functools.singledispatch
+        if isinstance(registry, types.MappingProxyType):
+            content["registry"] = {public_name(cls): self.of(f) for cls, f in registry.items()}
         return content
 
-    def _function(self, function: types.FunctionType) -> Any:
-        if not _has_source(function):
-            by = tagged("name", text=_qualified(function))
-            if not hasattr(function, "__wrapped__"):
-                return by
-            by["text"] = f"{function.__globals__.get('__name__')}.{function.__code__.co_qualname}"
-            return tagged("wrapped", by=by, function=self.of(function.__wrapped__))
-        nodes = source.function_nodes(function)
-        self._note_uses(function)
-        text = "\n".join(map(source.normalised, nodes)) if nodes else None
-        entry = tagged("code", source=None if text is None else _printable(text))
-        defaults = self._defaults(function, nodes[0].args if nodes else None)
-        if defaults:
-            entry["defaults"] = defaults
-        return entry
 
-    def _defaults(self, function: types.FunctionType, node: ast.arguments | None) -> dict[str, Any]:
-        """Return default arguments by name, without those that stand in the
-        source as literals."""
-        code = function.__code__
-        names = code.co_varnames[: code.co_argcount]
-        positional = function.__defaults__ or ()
-        values = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
-        values |= function.__kwdefaults__ or {}
-        literal: set[str] = set()
-        if node is not None:
-            arguments = [*node.posonlyargs, *node.args]
-            with_default = arguments[len(arguments) - len(node.defaults) :]
-            pairs = [*zip(with_default, node.defaults, strict=True)]
-            pairs += [(a, d) for a, d in zip(node.kwonlyargs, node.kw_defaults, strict=True) if d]
-            literal = {argument.arg for argument, default in pairs if _is_literal(default)}
-        return {k: self._use(v) for k, v in values.items() if k not in literal}
-
-    def _note_uses(self, function: types.FunctionType) -> None:
-        """Note the names of its module and of the functions around it that a
-        function uses."""
-        namespace = function.__globals__
-        self._home = self._home or id(namespace)
-        for chain in source.references(function.__code__):
-            mark = (id(namespace), chain)
-            if mark not in self._walked and chain[0] in namespace:
-                self._walked.add(mark)
-                self._note_global(namespace, chain)
-        for name, cell in zip(
-            function.__code__.co_freevars, function.__closure__ or (), strict=True
-        ):
-            try:
-                value = cell.cell_contents
-            except ValueError:  # not bound yet
-                continue
-            if name != "__class__":
-                self._note(name, value)
-
-    def _note_global(self, namespace: Mapping[str, Any], chain: tuple[str, ...]) -> None:
-        value = namespace[chain[0]]
-        used = 1
-        while isinstance(value, types.ModuleType) and used < len(chain):
-            if source.is_installed_module(value.__name__):
-                break
-            value = getattr(value, chain[used], None)
-            used += 1
-        name = ".".join(chain[:used])
-        if id(namespace) != self._home:
-            name = f"{namespace.get('__name__')}.{name}"
-        self._note(name, value)
-
-    def _note(self, name: str, value: Any) -> None:
-        assert self._uses is not None
-        content = self._use(value)
-        simple = name.rpartition(".")[2]
-        if content in (tagged("function", ref=simple), tagged("name", text=simple)):
-            return  # noted under its own name, or of no more to tell
-        if self._uses.get(name, content) != content:
-            name = self._free(name)
-        self._uses[name] = content
-
-    def _use(self, value: Any) -> Any:
-        content = self.of(value)
-        text = _text(content)
-        if len(text) <= LONGEST_USE:
-            return content
-        digest = hashlib.sha256(text.encode()).hexdigest()
-        return tagged("large", type=type(value).__name__, sha256=digest)
-
-    def _class(self, cls: type) -> Any:
-        if not _has_source(cls):
-            return tagged("name", text=_qualified(cls))
-        node = source.class_node(cls)
-        for base in cls.__bases__:
-            if _has_source(base):
-                self._note(base.__name__, base)
-        functions = False
-        for name, member in list(vars(cls).items()):
-            for function in filter(_has_source, source.functions_of(member)):
-                functions = True
-                self._note_uses(function)
-            if not name.startswith("__") and _is_data(member):
-                self._note(f"{cls.__name__}.{name}", member)
-        if node is None and not functions:  # then all that it has is noted
-            return tagged("name", text=cls.__name__)
-        return tagged("code", source=None if node is None else _printable(source.normalised(node)))
-
-    def _free(self, name: str) -> str:
-        """Return a name for an entry that is not taken."""
-        assert self._uses is not None
-        number, free = 2, name
-        while free in self._uses:
-            free = f"{name} ({number})"
-            number += 1
-        return free
+def escaped(key: str) -> str:
+    """Return a key as it is stored: "$" at its beginning is ours."""
+    return f"${key}" if key.startswith("$") else key
 
 
-def _has_source(value: types.FunctionType | type) -> bool:
-    """Whether a function or class is of the control file or a file beside it."""
-    if isinstance(value, type):
-        return value.__module__ != "builtins" and not source.is_installed_module(value.__module__)
-    return not (
-        source.is_installed_module(value.__globals__.get("__name__"))
-        or source.is_installed(value.__code__.co_filename)
-    )
+def unescaped(key: str) -> str:
+    """Return the key that is stored as `key`."""
+    return key[1:] if key.startswith("$$") else key
 
 
-def _is_record(value: Any) -> bool:
-    """Whether a value is one of ringmaster's own structs, whose attributes say
-    everything although it may be called (a scale)."""
-    plain = isinstance(value, msgspec.Struct) or (
-        is_dataclass(value) and not isinstance(value, type)
-    )
-    return plain and source.is_installed_module(type(value).__module__)
+def relative(path: str, directory: str) -> str:
+    """Return an absolute path as "./…" if it is in a directory, "." if it is it,
+    else unchanged: nothing changes when the directory is moved."""
+    if directory and path == directory:
+        return "."
+    inside = directory and path.startswith(directory.rstrip(os.sep) + os.sep)
+    return f".{os.sep}{path[len(directory.rstrip(os.sep)) + 1 :]}" if inside else path
 
 
-def _is_data(value: Any) -> bool:
-    return value is None or isinstance(value, int | float | str | list | tuple | dict | set | bytes)
+def _what(value: Any) -> str:
+    return f"a {public_name(type(value))}"
 
 
-def _is_literal(node: ast.expr) -> bool:
-    try:
-        ast.literal_eval(node)
-    except (ValueError, TypeError, RecursionError):
-        return False
-    return True
+def _kind(name: str) -> str:
+    """Return a class's name as "$" has it."""
+    return f"{name} object" if name in _RESERVED and name not in _OF_PYTHON else name
 
 
-def _name(value: Callable[..., Any]) -> str:
-    if isinstance(value, functools.partial):
-        return _name(value.func)
-    name = getattr(value, "__name__", None)
-    return name if isinstance(name, str) else type(value).__name__
-
-
-def _qualified(value: Any) -> str:
-    module = getattr(value, "__module__", None)
-    own = getattr(value, "__qualname__", None) or getattr(value, "__name__", None)
-    name = str(own or type(value).__qualname__)
-    return name if module in (None, "builtins") else f"{module}.{name}"
+#: Reserved names that are those of the containers themselves.
+_OF_PYTHON: Final = frozenset({"array", "deque", "set", "tuple"})
 
 
 def _scalar(value: int | float | str) -> Any:
     if isinstance(value, str):
-        text = str(value)
-        if text.isascii() or _encodable(text):
-            return text
-        return tagged("str", text=ascii(text))
+        return value if value.isascii() or _encodable(value) else tagged("str", text=ascii(value))
     if isinstance(value, float):
-        number = float(value)
-        return number if math.isfinite(number) else tagged("float", text=repr(number))
-    whole = int(value)
+        return value if math.isfinite(value) else tagged("float", text=repr(value))
     # what a JSON decoder gives back as it was
-    return whole if -(2**63) <= whole < 2**63 else tagged("int", text=hex(whole))
+    return value if -(2**63) <= value < 2**63 else tagged("int", text=hex(value))
 
 
 def _encodable(text: str) -> bool:
@@ -417,13 +418,5 @@ def _printable(text: str) -> str:
     return text if _encodable(text) else ascii(text)
 
 
-def _key(key: Any) -> str:
-    if isinstance(key, str):
-        return _printable(key)
-    if key is None or isinstance(key, bool | int | float | tuple | bytes):
-        return _printable(repr(key))
-    return f"<{type(key).__name__}>"
-
-
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+    return json.dumps(value)

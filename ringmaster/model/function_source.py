@@ -53,18 +53,40 @@ def is_installed_module(name: str | None) -> bool:
     return file is None or is_installed(os.path.abspath(file))
 
 
+class _Definitions:
+    """What a file defines, found in one walk over its syntax tree.
+
+    functions  by name and first line
+    lambdas    by line
+    classes    by name, in the order of the walk
+    """
+
+    def __init__(self, tree: ast.Module) -> None:
+        self.tree = tree
+        self.functions: dict[tuple[str, int], _Function] = {}
+        self.lambdas: dict[int, list[ast.Lambda]] = {}
+        self.classes: dict[str, list[ast.ClassDef]] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                self.functions.setdefault((node.name, _first_line(node)), node)
+            elif isinstance(node, ast.Lambda):
+                self.lambdas.setdefault(node.lineno, []).append(node)
+            elif isinstance(node, ast.ClassDef):
+                self.classes.setdefault(node.name, []).append(node)
+
+
 @functools.lru_cache(maxsize=16)
-def _parsed(text: str) -> ast.Module | None:
+def _parsed(text: str) -> _Definitions | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(text)
+            return _Definitions(ast.parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
 
-def _module(file: str, namespace: Mapping[str, Any] | None) -> ast.Module | None:
-    known = dict(namespace) if namespace is not None else None
+def _module(file: str, namespace: Mapping[str, Any] | None) -> _Definitions | None:
+    known = namespace if namespace is None or isinstance(namespace, dict) else dict(namespace)
     text = "".join(linecache.getlines(file, known))
     return _parsed(text) if text.strip() else None
 
@@ -73,20 +95,13 @@ def function_nodes(function: types.FunctionType) -> list[_Function]:
     """Return the definition of a function; several lambdas that cannot be told
     apart (Python was told to keep no columns); none without source."""
     code = function.__code__
-    tree = _module(code.co_filename, function.__globals__)
-    if tree is None:
+    found = _module(code.co_filename, function.__globals__)
+    if found is None:
         return []
     if code.co_name != "<lambda>":
-        found: list[_Function] = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            and node.name == code.co_name
-            and _first_line(node) == code.co_firstlineno
-        ]
-        return found[:1]
-    lambdas = [n for n in ast.walk(tree) if isinstance(n, ast.Lambda)]
-    lambdas = [n for n in lambdas if n.lineno == code.co_firstlineno]
+        node = found.functions.get((code.co_name, code.co_firstlineno))
+        return [] if node is None else [node]
+    lambdas = found.lambdas.get(code.co_firstlineno, [])
     return list(lambdas) if len(lambdas) < 2 else _innermost(lambdas, code)
 
 
@@ -128,33 +143,84 @@ def _shape(code: types.CodeType) -> tuple[object, ...]:
 def module_node(module: types.ModuleType) -> ast.Module | None:
     """Return the syntax tree of a module's file."""
     file = getattr(module, "__file__", None)
-    return _module(str(file), vars(module)) if file else None
+    found = _module(str(file), vars(module)) if file else None
+    return None if found is None else found.tree
 
 
-def functions_of(member: Any) -> list[types.FunctionType]:
-    """Return the functions that an entry of a class body consists of."""
-    if isinstance(member, staticmethod | classmethod):
-        member = member.__func__
-    parts = [member.fget, member.fset] if isinstance(member, property) else [member]
-    return [part for part in parts if isinstance(part, types.FunctionType)]
+def parts_of(member: Any) -> list[Any]:
+    """Return what an entry of a class body is made of: the functions of a
+    property, of a cached one, of a class method, …; else the entry itself."""
+    match member:
+        case staticmethod() | classmethod():
+            return parts_of(member.__func__)
+        case property():
+            return [part for part in (member.fget, member.fset, member.fdel) if part is not None]
+        case functools.cached_property():
+            return [member.func]
+        case functools.partialmethod():
+            return [functools.partial(member.func, *member.args, **member.keywords)]
+        case functools.singledispatchmethod():
+            return [member.dispatcher]
+    return [member]
 
 
-def class_node(cls: type) -> ast.ClassDef | None:
-    """Return the definition of a class; of several of one name the last."""
+def is_generated(function: types.FunctionType) -> bool:
+    """Whether a function was made from no file and no known text."""
+    file = function.__code__.co_filename
+    return file.startswith("<") and not linecache.getlines(file)
+
+
+def stands_in(function: types.FunctionType, node: ast.ClassDef) -> bool:
+    """Whether a function of a class is one of those defined in its body."""
+    name = function.__code__.co_name
+    first = function.__code__.co_firstlineno
+    if name == "<lambda>":
+        return node.lineno <= first <= (node.end_lineno or 0)
+    return any(
+        isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)
+        and n.name == name
+        and _first_line(n) == first
+        for n in ast.walk(node)
+    )
+
+
+def names_bound(node: ast.ClassDef) -> frozenset[str]:
+    """Return the names that a class body defines."""
+    found: set[str] = set()
+    for statement in node.body:
+        if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            found.add(statement.name)
+        else:
+            stored = (n for n in ast.walk(statement) if isinstance(n, ast.Name))
+            found |= {n.id for n in stored if isinstance(n.ctx, ast.Store)}
+    return frozenset(found)
+
+
+def class_node(cls: type, file: str) -> ast.ClassDef | None:
+    """Return the definition of a class; of several of one name the last.
+
+    file  where its module's text is, when the module was never imported
+    """
     module = sys.modules.get(cls.__module__)
-    functions = [f for member in vars(cls).values() for f in functions_of(member)]
-    own = [f for f in functions if f.__qualname__.startswith(cls.__qualname__ + ".")]
+    parts = [part for member in vars(cls).values() for part in parts_of(member)]
+    functions = [part for part in parts if isinstance(part, types.FunctionType)]
+    own = [
+        f
+        for f in functions
+        if f.__code__.co_qualname.startswith(cls.__qualname__ + ".") and not is_generated(f)
+    ]
     if own:
-        tree = _module(own[0].__code__.co_filename, own[0].__globals__)
+        found = _module(own[0].__code__.co_filename, own[0].__globals__)
+    elif module is not None and getattr(module, "__file__", None):
+        found = _module(str(module.__file__), vars(module))
     else:
-        tree = None if module is None else module_node(module)
-    if tree is None:
+        found = _module(file, None) if file else None
+    if found is None:
         return None
-    name = cls.__qualname__.rpartition(".")[2]
-    found = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and n.name == name]
+    named = found.classes.get(cls.__qualname__.rpartition(".")[2], [])
     lines = {f.__code__.co_firstlineno for f in own}
-    around = [n for n in found if lines and n.lineno <= min(lines) <= (n.end_lineno or 0)]
-    chosen = around or found
+    around = [n for n in named if lines and n.lineno <= min(lines) <= (n.end_lineno or 0)]
+    chosen = around or named
     return chosen[-1] if chosen else None
 
 
@@ -188,8 +254,8 @@ def normalised(node: ast.AST) -> str:
 def renormalised(text: str) -> str:
     """Return normalised source in this Python's layout: another release may
     have written it with other quotes or brackets."""
-    tree = _parsed(text)
-    return text if tree is None else normalised(tree)
+    found = _parsed(text)
+    return text if found is None else normalised(found.tree)
 
 
 def references(code: types.CodeType) -> Iterator[tuple[str, ...]]:

@@ -23,7 +23,7 @@ from types import GeneratorType
 from typing import Any, Final, Literal
 
 from ringmaster.errors import SettingError
-from ringmaster.model.canonical import STANDS_FOR
+from ringmaster.model.canonical import STANDS_FOR, relative
 from ringmaster.model.canonical import canonical as canonical  # what `rule` is given
 
 SettingPath = tuple[str | int, ...]
@@ -52,17 +52,21 @@ class Call:
     """A recorded call such as Player("gnugo", cwd="."): interpreted later, so
     that its errors can name the setting it became part of.
 
-    position  (line, column) of the call, both from 1, or None
+    position    (line, column) of the call, both from 1, or None
+    positional  names of the arguments that may be given by position, as far as
+                they are known
     """
 
     kind: str
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     position: tuple[int, int] | None = None
+    positional: tuple[str, ...] = ()
 
     def canonical(self) -> dict[str, Any]:
         """Return what was called with what, for the comparison of two runs."""
-        return {"$": self.kind, **{str(i): a for i, a in enumerate(self.args)}, **self.kwargs}
+        names = [*self.positional, *map(str, range(len(self.positional), len(self.args)))]
+        return {**self.kwargs, "$": self.kind, **dict(zip(names, self.args, strict=False))}
 
     def __repr__(self) -> str:
         parts = [repr(a) for a in self.args]
@@ -99,6 +103,11 @@ class SettingType(ABC):
         """Return the value in the form the program uses, or INVALID after
         noting each problem in `context`."""
 
+    def portable(self, data: Any, directory: str) -> Any:
+        """Return a value, as `canonical` makes it, with the files that lie in the
+        competition directory relative to it."""
+        return data
+
 
 Change = Literal["free", "report", "refused"]
 
@@ -114,7 +123,8 @@ class Setting:
             (at the top level: "free")
     rule    a finer judgement of a change that `change` allows: given the value
             before and now (as `canonical` makes them, None for what was not given),
-            why it is refused, "" if it is not
+            why it is refused, "" if it is not; or (path, why), with the path of the
+            part that it is about, from the setting on: ((1,), "…") for matchups[1]
     limits  what `rule` lets pass, one sentence for the reference documentation
     """
 
@@ -123,7 +133,7 @@ class Setting:
     help: str
     default: Any = REQUIRED
     change: Change | None = None
-    rule: Callable[[Any, Any], str] | None = None
+    rule: Callable[[Any, Any], str | tuple[SettingPath, str]] | None = None
     limits: str = ""
 
 
@@ -285,6 +295,9 @@ class Maybe(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         return None if value is None else self.inner.interpret(value, path, context)
 
+    def portable(self, data: Any, directory: str) -> Any:
+        return None if data is None else self.inner.portable(data, directory)
+
 
 #: Items of a list; a generator that gives more is taken for endless.
 MOST_ITEMS = 1_000_000
@@ -325,6 +338,10 @@ class ListOf(SettingType):
         )
         return INVALID if INVALID in items else items
 
+    def portable(self, data: Any, directory: str) -> Any:
+        whole = isinstance(data, list)
+        return [self.inner.portable(item, directory) for item in data] if whole else data
+
 
 @dataclass(frozen=True)
 class DictOf(SettingType):
@@ -350,6 +367,11 @@ class DictOf(SettingType):
             else:
                 result[key] = item
         return INVALID if wrong else result
+
+    def portable(self, data: Any, directory: str) -> Any:
+        if not isinstance(data, dict):
+            return data
+        return {key: self.inner.portable(item, directory) for key, item in data.items()}
 
 
 class Scalar(SettingType):
@@ -398,6 +420,12 @@ class Words(SettingType):
             return context.refuse(path, "a command must not contain NUL or a lone surrogate")
         return words
 
+    def portable(self, data: Any, directory: str) -> Any:
+        # the executable; what its arguments mean is not known
+        if isinstance(data, list) and data and isinstance(data[0], str):
+            return [relative(data[0], directory), *data[1:]]
+        return data
+
 
 class FileName(SettingType):
     """A file name; relative ones start at the competition directory, "~" is
@@ -412,6 +440,9 @@ class FileName(SettingType):
                 path, f"{shown(value)} is not a file name", text_expected(value, self.describe())
             )
         return os.path.normpath(context.resolve(value))
+
+    def portable(self, data: Any, directory: str) -> Any:
+        return relative(data, directory) if isinstance(data, str) else data
 
 
 @dataclass(frozen=True)
@@ -506,6 +537,15 @@ class CallOf(SettingType):
             return context.refuse((*path, *error.path), error.message, error.expected)
         except ValueError as error:
             return context.refuse(path, str(error))
+
+    def portable(self, data: Any, directory: str) -> Any:
+        if not isinstance(data, dict):
+            return data
+        types = {setting.name: setting.type for setting in self.settings}
+        return {
+            name: types[name].portable(item, directory) if name in types else item
+            for name, item in data.items()
+        }
 
     def _bind(self, call: Call, path: SettingPath, context: Context) -> dict[str, Any] | None:
         """Return arguments by name, or None after noting what is wrong."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -17,6 +16,7 @@ from ringmaster.control.changes import (
     canonical_settings,
     find_changes,
 )
+from ringmaster.model.scales import Linear, Log
 from ringmaster.model.settings import (
     INHERITED,
     Boolean,
@@ -195,19 +195,13 @@ def test_number_types_do_not_count_and_truth_values_do() -> None:
 
 
 def test_another_kind_of_object_is_another_value() -> None:
-    class Linear(msgspec.Struct):
-        lower: float
-
-    @dataclass
-    class Log:
-        lower: float
-
     table = [Setting("scale", String(), ".", change="refused")]
-    assert texts(table, {"scale": Linear(1.5)}, {"scale": Log(1.5)}) == [
-        "scale Linear(lower=1.5) → Log(lower=1.5) (refused)"
+    assert texts(table, {"scale": Linear(1.5, 2)}, {"scale": Log(1.5, 2)}) == [
+        "scale Linear(lower_bound=1.5, upper_bound=2, integer=False) → "
+        "Log(lower_bound=1.5, upper_bound=2, integer=False) (refused)"
     ]
-    assert texts(table, {"scale": Linear(1)}, {"scale": Linear(2)}) == [
-        "scale.lower 1 → 2 (refused)"
+    assert texts(table, {"scale": Linear(1, 5)}, {"scale": Linear(2, 5)}) == [
+        "scale.lower_bound 1 → 2 (refused)"
     ]
 
 

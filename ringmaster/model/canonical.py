@@ -48,6 +48,7 @@ from ringmaster.model.function_uses import Uses, name_of, tagged, unseen
 from ringmaster.model.inspection import (
     CONTAINERS,
     has_source,
+    is_a,
     is_own,
     items_of,
     keeps_more,
@@ -138,9 +139,9 @@ class _Canonical:
         of_file = has_source(cls)
         if self._uses is None and (of_file or callable(value)):
             return self._whole(value)
-        if isinstance(value, _FUNCTIONS):
+        if is_a(value, *_FUNCTIONS):
             return self._function(value)
-        if isinstance(value, enum.Enum):
+        if is_a(value, enum.Enum):
             name = public_name(cls) if not of_file else cls.__name__
             content = {"name": value._name_, "value": self.of(value._value_)}
             return {"$": _kind(name), **content, **self._class_of(cls)}
@@ -246,17 +247,17 @@ class _Canonical:
         content: dict[str, Any] = {"$": _kind(type(value).__name__)}
         if (pairs := pairs_of(value)) is not None:
             content["$items"] = self._mapping(pairs)
-        elif isinstance(value, set | frozenset):
+        elif is_a(value, set, frozenset):
             content["$items"] = sorted(map(self.of, items_of(value) or ()), key=_text)
         elif (items := items_of(value)) is not None:
             content["$items"] = [self.of(item) for item in items]
-        elif isinstance(value, bytes | bytearray):
+        elif is_a(value, bytes, bytearray):
             content["$items"] = bytes(value).hex()
-        if isinstance(value, collections.defaultdict):
+        if is_a(value, collections.defaultdict):
             content["default_factory"] = self.of(value.default_factory)
-        if isinstance(value, collections.deque):
+        if is_a(value, collections.deque):
             content["maxlen"] = value.maxlen
-        if isinstance(value, array.array):
+        if is_a(value, array.array):
             content["typecode"] = value.typecode
         for name, item in state_of(value).items():
             content[escaped(name)] = self.of(item)

@@ -150,6 +150,8 @@ def module_node(module: types.ModuleType) -> ast.Module | None:
 def parts_of(member: Any) -> list[Any]:
     """Return what an entry of a class body is made of: the functions of a
     property, of a cached one, of a class method, …; else the entry itself."""
+    if type(member).__module__ not in ("builtins", "functools"):
+        return [member]  # of the file, perhaps: nothing is asked of it
     match member:
         case staticmethod() | classmethod():
             return parts_of(member.__func__)

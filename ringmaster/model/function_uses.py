@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ringmaster.model import function_source as source
-from ringmaster.model.inspection import has_source
+from ringmaster.model.inspection import has_source, is_a
 
 #: A value that a function uses, longer than this as JSON, is kept as its hash.
 LONGEST_USE = 4000
@@ -165,7 +165,7 @@ class Uses:
     def _note_global(self, namespace: Mapping[str, Any], chain: tuple[str, ...]) -> None:
         value = namespace[chain[0]]
         used = 1
-        while isinstance(value, types.ModuleType) and used < len(chain):
+        while is_a(value, types.ModuleType) and used < len(chain):
             if source.is_installed_module(value.__name__):
                 break
             value = getattr(value, chain[used], None)
@@ -210,7 +210,7 @@ class Uses:
         functions = False
         for name, member in list(vars(cls).items()):
             for part in source.parts_of(member):
-                if isinstance(part, types.FunctionType) and has_source(part):
+                if is_a(part, types.FunctionType) and has_source(part):
                     if name not in body and source.is_generated(part):
                         continue  # by dataclass, NamedTuple, …
                     functions = True
@@ -256,7 +256,7 @@ def _is_data(cls: type, name: str, member: Any, in_body: bool) -> bool:
         return name not in cls.__members__ and not (name.startswith("_") and name.endswith("_"))
     # attributes of slots, fields of a NamedTuple
     is_slot = not has_source(type(member)) and hasattr(type(member), "__set__")
-    is_method = isinstance(member, types.FunctionType) and not in_body
+    is_method = is_a(member, types.FunctionType) and not in_body
     return not is_slot and not is_method and name != "_abc_impl"
 
 

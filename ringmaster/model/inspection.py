@@ -68,11 +68,16 @@ def state_of(value: Any) -> dict[str, Any]:
     return {name: found[name] for name in sorted(found)}
 
 
+def is_a(value: Any, *classes: type) -> bool:
+    """Whether an object is of one of these classes; isinstance would ask it."""
+    return issubclass(type(value), classes)
+
+
 def items_of(value: Any) -> Iterable[Any] | None:
     """Return the items of a list, tuple, set, deque or array of any class; None
     for anything else."""
     for base in (list, tuple, set, frozenset, collections.deque, array.array):
-        if isinstance(value, base):
+        if is_a(value, base):
             through: Any = base.__iter__
             items: Iterable[Any] = through(value)
             return items
@@ -82,23 +87,18 @@ def items_of(value: Any) -> Iterable[Any] | None:
 def pairs_of(value: Any) -> Iterable[tuple[Any, Any]] | None:
     """Return the keys and values of a dictionary of any class, in its order;
     None for anything else."""
-    if isinstance(value, types.MappingProxyType):
-        return value.items()
-    if isinstance(value, collections.OrderedDict):
+    if is_a(value, collections.OrderedDict):
         return collections.OrderedDict.items(value)
-    return dict.items(value) if isinstance(value, dict) else None
+    return dict.items(value) if is_a(value, dict) else None
 
 
 def scalar_of(value: Any) -> int | float | str | None:
     """Return the string or number that an object is, whatever its class."""
-    match value:
-        case str():
-            return str.__str__(value)
-        case int():
-            return int.__int__(value)
-        case float():
-            return float.__float__(value)
-    return None
+    if is_a(value, str):
+        return str.__str__(value)
+    if is_a(value, int):
+        return int.__int__(value)
+    return float.__float__(value) if is_a(value, float) else None
 
 
 def public_name(value: Any) -> str:

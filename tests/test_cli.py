@@ -669,6 +669,37 @@ def test_changed_constant_of_make_candidate_is_named(
     assert "no changes" in told(capsys, control, "diff")[1]
 
 
+def test_moved_folder_is_no_change_and_the_environment_is_not_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "do-not-keep-this")
+    source = CONSTANT.replace("* STRENGTH", "// STRENGTH + len(BOOK) * 0").replace(
+        "# of", "; PLAYED = environ['SECRET'], HERE, players['old']  # of"
+    )
+    source = source.replace("    return Player(", "    return Player(", 1).replace(
+        "STRENGTH = 5",
+        "import os\nfrom os import environ\nSTRENGTH, HERE = 5, os.path.dirname(__file__)\n"
+        "BOOK = HERE + '/book.epd'\nPATHS = [players, {{'$': 1}}]",
+    )
+    source = source.replace(":  ; PLAYED", ":\n    PLAYED").replace("players['old']", "PATHS")
+    text = source.format(python=sys.executable, engine=str(ENGINE))
+    control = write_event(tmp_path / "one", SPSA, 20)
+    whole = control.read_text() + text
+    whole += "players['o'] = Player('./one', cwd='.')\n"
+    control.write_text(whole)
+    assert run([str(control), "-q", "-g", "2"]) == 0, capsys.readouterr()
+    status_file = control.with_suffix(".status")
+    assert b"do-not-keep-this" not in status_file.read_bytes()
+    (tmp_path / "one").rename(tmp_path / "two")
+    control = tmp_path / "two" / "event.ctl"
+    status, said = told(capsys, control, "diff")
+    assert said.startswith("no changes since the last run"), said
+    control.write_text(whole.replace("Player('./one'", "Player('./two'"))
+    status, said = told(capsys, control, "diff")
+    assert "make_candidate: PATHS[0]['o'].command './one' → './two', applies" in said
+    assert "players['o'].command[0] './one' → './two', applies" in said
+
+
 def test_everything_may_be_changed_until_something_was_played(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

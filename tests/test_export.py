@@ -211,6 +211,9 @@ def test_competition_that_was_not_run_exports_nothing_but_a_header(
         (["export", "-o", "link"], "belongs to the competition itself"),
         (["export", "-o", "hard"], "belongs to the competition itself"),
         (["export", "-o", "other.ctl"], "would be taken for a .ctl file"),
+        (["export", "-o", "OTHER.CTL"], "would be taken for a .ctl file"),
+        (["export", "-o", "other.hist"], "would be taken for a .hist file"),
+        (["export", "-o", "other.tree.jsonl"], "would be taken for a .tree.jsonl file"),
         (["show", "--format", "csv"], "--format goes with export"),
         (["run", "--void"], "--void goes with export"),
         (["export", "--json"], "--json goes with show, "),
@@ -233,6 +236,22 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(
     assert told in captured.err
     assert captured.out == ""
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
+
+
+def test_status_file_that_is_a_folder_is_told(tmp_path: Path, capfd: Captured) -> None:
+    control = write(tmp_path)
+    (tmp_path / "event.status").mkdir()
+    assert run([str(control), "export"]) == 1
+    assert "event.status: it is a folder" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("tampered", [{}, {"m": []}, {"m": "0", "i": "x", "b": 7}, {"m": None}])
+def test_ticket_that_ringmaster_has_not_written_is_a_damaged_file(
+    tmp_path: Path, capfd: Captured, tampered: dict[str, Any]
+) -> None:
+    control = recorded(write(tmp_path), [(tampered, won("0_0"))])
+    assert run([str(control), "export"]) == 1
+    assert "event.status is damaged: a game's ticket cannot be read" in capfd.readouterr().err
 
 
 def test_export_that_fails_leaves_what_was_there(

@@ -18,7 +18,7 @@ def modules_beside(tree: ast.Module, directory: Path) -> Iterator[None]:
     When the file has been run they are forgotten, so that another control file
     of this process gets its own; functions that came from them go on working.
     """
-    if not any(_is_module(directory / name) for name in _imported(tree)):
+    if not any(is_module(directory / name) for name in _imported(tree)):
         yield
         return
     before = set(sys.modules)
@@ -51,5 +51,6 @@ def _imported(tree: ast.Module) -> Iterator[str]:
         yield from (name.partition(".")[0] for name in names)
 
 
-def _is_module(path: Path) -> bool:
+def is_module(path: Path) -> bool:
+    """Whether there is a module of this path, given without ".py"."""
     return path.with_name(path.name + ".py").is_file() or path.is_dir()

@@ -47,6 +47,8 @@ OUTPUT_EXTENSIONS = frozenset(
 )
 
 
+FORMATTED_BYTES = "this text has b'…' in it, which bytes become in a string"
+
 TableOf = Callable[[str], Sequence[Setting] | None]
 
 
@@ -77,6 +79,7 @@ class Loaded:
     origin: Source
     warnings: list[Diagnostic]
     values: dict[str, Any] = field(default_factory=dict)
+    _warned: set[SettingPath] = field(default_factory=set)
 
     @cached_property
     def positions(self) -> Positions:
@@ -97,6 +100,12 @@ class Loaded:
         """Add a warning about a setting."""
         error = SettingError(path, message, expected)
         self.warnings.append(dataclasses.replace(self._diagnose(error), severity="warning"))
+
+    def look_at(self, path: SettingPath, returned: Any) -> None:
+        """Warn of what is suspicious in what a function of the file returned."""
+        if path not in self._warned and any(python2.formatted_bytes(returned, path)):
+            self._warned.add(path)
+            self.warn(path, f"what it returns: {FORMATTED_BYTES}", "text")
 
     def error(self, errors: Iterable[SettingError]) -> ControlFileError:
         """Return one error that shows each of `errors` at its place in the file,
@@ -181,7 +190,7 @@ def load(
         origin=source,
         warnings=caught + unused_names(tree, source, competition_type, names, elsewhere or {}),
     )
-    context = Context(loaded.directory)
+    context = Context(loaded.directory, returned=loaded.look_at)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),
@@ -194,7 +203,7 @@ def load(
     loaded.values = values
     for name in names:
         for path_ in python2.formatted_bytes(namespace.get(name), (name,)):
-            loaded.warn(path_, "this text has b'…' in it, which bytes become in a string", "text")
+            loaded.warn(path_, FORMATTED_BYTES, "text")
     return loaded
 
 

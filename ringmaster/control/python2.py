@@ -4,11 +4,18 @@ is guessed of one that the tables do not have."""
 
 from __future__ import annotations
 
+import ast
+import dis
+import linecache
 import re
+import shlex
 from collections.abc import Iterator, Mapping
-from types import ModuleType
+from pathlib import Path
+from types import ModuleType, TracebackType
 from typing import Any, Final
 
+from ringmaster.control.beside import is_module
+from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import Call, SettingPath
 
 #: Names that are built in no more.
@@ -157,14 +164,13 @@ _TEXT = "text: files opened without 'b', strings without b'', or data.decode('ut
 #: Messages of TypeErrors and others that Python 2 did not give, in order.
 _MESSAGES: Final[tuple[tuple[str, str], ...]] = (
     (r"for >>: 'builtin_function_or_method'", "print(…, file=…): print is a function in Python 3"),
-    (r"for %: 'NoneType'", "the % inside the brackets of print(… % …)"),
     (r"'cmp' is an invalid keyword", "key=functools.cmp_to_key(…), after `import functools`"),
     (
-        r"sort\(\) takes no positional|sorted expected 1 argument",
+        r"sort\(\) takes no positional|sorted expected 1 argument, got [2-4]",
         "key=functools.cmp_to_key(…), after `import functools`, for a function that compares",
     ),
-    (r"exceptions must derive from", "an exception such as ValueError('…'), not a string"),
-    (r"(?i)bytes", _TEXT),
+    (r"exceptions must derive from", "an exception such as ValueError('…')"),
+    (r"\bbytes\b", _TEXT),
     (
         r"'float' object cannot be interpreted as an integer"
         r"|indices must be integers.*float|slice indices must be",
@@ -195,8 +201,42 @@ def remedy(error: BaseException) -> str:
         case UnicodeDecodeError():
             return "open(name, encoding='latin-1') or whatever the file's encoding is"
         case TypeError() | RuntimeError():
-            return _message_remedy(text)
+            frame = _innermost(error)
+            if _is_raised_by_file(frame) and "must derive from" not in text:
+                return ""  # its words are the file's own
+            return _print_remedy(text, frame) or _message_remedy(text)
     return ""
+
+
+def _innermost(error: BaseException) -> TracebackType | None:
+    """Return where an error was raised."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback
+
+
+def _is_raised_by_file(place: TracebackType | None) -> bool:
+    """Whether it was a `raise` of the control file or a module beside it."""
+    if place is None or is_installed(place.tb_frame.f_code.co_filename):
+        return False
+    instruction = place.tb_frame.f_code.co_code[place.tb_lasti]
+    return dis.opname[instruction] == "RAISE_VARARGS"
+
+
+def _print_remedy(text: str, place: TracebackType | None) -> str:
+    """Return the remedy for what Python 3 reads as an operation on `print`, or
+    on what it returns."""
+    operation = re.search(r"for ([-+*/%]+): '(NoneType|builtin_function_or_method)'", text)
+    if operation is None or place is None:
+        return ""
+    line = linecache.getline(place.tb_frame.f_code.co_filename, place.tb_lineno)
+    sign = re.escape(operation[1])
+    if operation[2] == "NoneType":
+        found = re.search(rf"(?<![.\w])print\s*\(.*\)\s*{sign}", line)
+        return f"the {operation[1]} inside the brackets of print(…)" if found else ""
+    found = re.search(rf"(?<![.\w])print\s*{sign}", line)
+    return f"print({operation[1]}…): print is a function in Python 3" if found else ""
 
 
 def _of_old(table: Mapping[str, str], name: str) -> str:
@@ -211,7 +251,19 @@ def _import_remedy(error: ImportError, text: str) -> str:
     wanted = re.match(r"cannot import name '(\w+)' from '([\w.]+)'", text)
     if wanted:
         return _of_old(_ATTRIBUTES.get(wanted[2], {}), wanted[1])
-    return _of_old(_MODULES, module) or _of_old(_MODULES, top)
+    return _of_old(_MODULES, module) or _of_old(_MODULES, top) or _beside(top, error)
+
+
+def _beside(module: str, error: ImportError) -> str:
+    """Return the remedy for a module beside the file, which cannot be imported
+    once the file has been run."""
+    traceback = error.__traceback__
+    while module and traceback is not None:
+        file = Path(traceback.tb_frame.f_code.co_filename)
+        if not is_installed(str(file)) and is_module(file.parent / module):
+            return f"`import {module}` at the top of the control file, not in a function"
+        traceback = traceback.tb_next
+    return ""
 
 
 def _attribute_remedy(owner: Any, name: str) -> str:
@@ -255,7 +307,7 @@ def formatted_bytes(value: Any, path: SettingPath, most: int = 10_000) -> Iterat
             return
         value, path = waiting.pop()
         if isinstance(value, str):
-            if _FORMATTED_BYTES.search(value):
+            if _FORMATTED_BYTES.search(value) and not _has_code(value):
                 yield path
         elif isinstance(value, Call):
             waiting += [(item, (*path, i)) for i, item in enumerate(value.args)]
@@ -264,3 +316,20 @@ def formatted_bytes(value: Any, path: SettingPath, most: int = 10_000) -> Iterat
             waiting += [(v, (*path, k)) for k, v in value.items() if isinstance(k, str | int)]
         elif isinstance(value, list | tuple):
             waiting += [(item, (*path, i)) for i, item in enumerate(value)]
+
+
+def _has_code(text: str) -> bool:
+    """Whether a text, or a word of a command line, is a program in Python, which
+    may well have bytes in it."""
+    try:
+        words = [text, *shlex.split(text)]
+    except ValueError:
+        words = [text]
+    for word in words:
+        try:
+            tree = ast.parse(word)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if any(isinstance(node, ast.Call | ast.Import | ast.ImportFrom) for node in ast.walk(tree)):
+            return True
+    return False

@@ -33,6 +33,8 @@ class _Leftover:
 
 def _print(found: str, rest: str) -> str:
     value = rest.removeprefix("print").strip()
+    if not value or "\n" in value:
+        return "print(…), the brackets around all of it"
     if not value.endswith(","):
         return f"print({value})"
     return f"print({value.rstrip(', ')}, end=' ')"
@@ -62,8 +64,9 @@ def _raise(found: str, rest: str) -> str:
     return f"{kind.rstrip()}({value.strip()})"
 
 
-#: A name that is followed by what would be its argument.
-_STATEMENT = r"(?<![.\w]){}\b(?=\s+[^\s=.,)\]}};:]|[\"'])"
+#: A name that is followed by what would be its argument; in brackets it is one
+#: in Python 3, too.
+_STATEMENT = r"(?<![.\w]){}\b(?=\s+[^\s=.,()\]}};:]|[\"'])"
 
 _SYNTAX: Final = (
     _Leftover("the print statement", re.compile(_STATEMENT.format("print")), _print),
@@ -77,7 +80,7 @@ _SYNTAX: Final = (
     ),
     _Leftover(
         "a comma after except",
-        re.compile(r"\bexcept\s+(?:[\w.]+|\([^()]*\))\s*,\s*\w+"),
+        re.compile(r"\bexcept\s+(?:[\w.]+|\([^()]*\))\s*,\s*\w+(?=\s*:)"),
         _except,
     ),
     _Leftover("a comma after raise", re.compile(r"\braise\s+[\w.]+\s*,"), _raise),
@@ -124,7 +127,7 @@ def syntax_remedy(source: Source, error: SyntaxError) -> tuple[Span | None, str]
         return None, ""
     _, leftover, match = found
     text = source.lines[line - 1]
-    rest = text[match.start() : _statement_end(blank[line - 1], match.start())]
+    rest = _statement(source.lines, blank, line - 1, match.start())
     remedy = leftover.remedy(text[match.start() : match.end()], rest)
     more = sum(
         bool(leftover.pattern.search(other)) for i, other in enumerate(blank) if i != line - 1
@@ -147,14 +150,27 @@ def _blanked(text: str) -> str:
     return _STRING_OR_COMMENT.sub(blank, text)
 
 
-def _statement_end(line: str, start: int) -> int:
-    """Return where the statement or bracket that has column `start` ends."""
+def _statement(lines: list[str], blank: list[str], first: int, start: int) -> str:
+    """Return the statement that begins at a place (index of its line, of its
+    first character), to its end or to that of the bracket around it.
+
+    blank  the lines with what is in quotes or a comment blank
+    """
     depth = 0
-    for i in range(start, len(line)):
-        if line[i] in "([{":
-            depth += 1
-        elif line[i] in ")]}":
-            depth -= 1
-        if depth < 0 or (depth == 0 and line[i] == ";"):
-            return i
-    return len(line.rstrip())
+    for number in range(first, len(lines)):
+        line = blank[number]
+        begin = start if number == first else 0
+        for i in range(begin, len(line)):
+            if line[i] in "([{":
+                depth += 1
+            elif line[i] in ")]}":
+                depth -= 1
+            if depth < 0 or (depth == 0 and line[i] == ";"):
+                return "\n".join([*lines[first:number], lines[number][:i]])[start:]
+        code = line.rstrip()
+        # of a string that goes on in the next line one quote is here
+        quotes = re.findall("[\"']", "".join([*blank[first:number], line])[start:])
+        quoted = len(quotes) % 2
+        if depth == 0 and not code.endswith("\\") and not quoted:
+            return "\n".join([*lines[first:number], lines[number][: len(code)]])[start:]
+    return lines[first][start:]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
+from ringmaster.control.loader import OUTPUT_EXTENSIONS
 from ringmaster.errors import UsageError
 from ringmaster.export.output import to_file, to_standard_output
 from ringmaster.export.records import write_records
@@ -22,6 +23,7 @@ _TABLES: dict[str, Callable[[Results, BinaryIO, bool], None]] = {
 }
 #: Formats of game records, with the game that they are of.
 _RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go"}
+_TREE_LOG = ".tree.jsonl"
 #: All formats, by their names.
 FORMATS = (*_TABLES, *_RECORDS)
 
@@ -58,8 +60,11 @@ def export_results(
     else:
         if OutputPaths(results.path).owns(output):
             raise UsageError(f"{output} belongs to the competition itself; give another --output")
-        if output.suffix in (".ctl", ".status"):
-            raise UsageError(f"{output} would be taken for a {output.suffix} file; rename --output")
+        suffix = output.suffix.lower()
+        if output.name.lower().endswith(_TREE_LOG):
+            suffix = _TREE_LOG
+        if suffix in (".ctl", _TREE_LOG, *OUTPUT_EXTENSIONS):
+            raise UsageError(f"{output} would be taken for a {suffix} file; rename --output")
         target = to_file(output)
     with target as stream:
         if game is not None:

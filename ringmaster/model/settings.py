@@ -23,6 +23,7 @@ from types import GeneratorType
 from typing import Any, Final, Literal
 
 from ringmaster.errors import SettingError
+from ringmaster.model.calls import Call as Call
 from ringmaster.model.canonical import STANDS_FOR, relative
 from ringmaster.model.canonical import canonical as canonical  # what `rule` is given
 
@@ -47,39 +48,17 @@ INHERITED: Final = _Mark("as at the top level")
 INVALID: Final = _Mark("INVALID")
 
 
-@dataclass(frozen=True, eq=False)
-class Call:
-    """A recorded call such as Player("gnugo", cwd="."): interpreted later, so
-    that its errors can name the setting it became part of.
-
-    position    (line, column) of the call, both from 1, or None
-    positional  names of the arguments that may be given by position, as far as
-                they are known
-    """
-
-    kind: str
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    position: tuple[int, int] | None = None
-    positional: tuple[str, ...] = ()
-
-    def canonical(self) -> dict[str, Any]:
-        """Return what was called with what, for the comparison of two runs."""
-        names = [*self.positional, *map(str, range(len(self.positional), len(self.args)))]
-        return {**self.kwargs, "$": self.kind, **dict(zip(names, self.args, strict=False))}
-
-    def __repr__(self) -> str:
-        parts = [repr(a) for a in self.args]
-        parts += [f"{k}={v!r}" for k, v in self.kwargs.items()]
-        return f"{self.kind}({', '.join(parts)})"
-
-
 @dataclass
 class Context:
-    """One interpretation: where relative paths start, and what went wrong."""
+    """One interpretation: where relative paths start, and what went wrong.
+
+    returned  is told what functions of the control file return when they are
+              called, before it is interpreted, with the function's path
+    """
 
     directory: Path
     problems: list[SettingError] = field(default_factory=list)
+    returned: Callable[[SettingPath, Any], None] | None = None
 
     def refuse(self, path: SettingPath, message: str, expected: str = "") -> Any:
         """Note a problem and return INVALID."""
@@ -462,10 +441,10 @@ class Function(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not callable(value):
             return context.refuse(path, f"{shown(value)} is not a function", self.describe())
-        return value if self.result is None else self._checked(value, path, context.directory)
+        return value if self.result is None else self._checked(value, path, context)
 
     def _checked(
-        self, function: Callable[..., Any], path: SettingPath, directory: Path
+        self, function: Callable[..., Any], path: SettingPath, outer: Context
     ) -> Callable[..., Any]:
         assert self.result is not None
         result_type = self.result
@@ -481,7 +460,9 @@ class Function(SettingType):
                 raise SettingError(
                     path, f"called with ({given}), it raised {type(error).__name__}: {error}"
                 ) from error
-            context = Context(directory)
+            if outer.returned is not None:
+                outer.returned(path, returned)
+            context = Context(outer.directory)
             interpreted = result_type.interpret(returned, (), context)
             if context.problems:
                 problem = context.problems[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ringmaster.competitions.competition import MatchupInfo, Played
 from ringmaster.control.changes import canonical_settings
-from ringmaster.errors import RingmasterError, StoreError
+from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError
 from ringmaster.event import Event
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import canonical
@@ -118,7 +119,8 @@ class Results:
 
     def _read(self, store: Store) -> None:
         self._event.check_changes(store)
-        self._event.restore(store)
+        with self._readable():
+            self._event.restore(store)
         self.completed, self.void = store.counts()
         # every result counts as one or the other, and none is ever deleted
         self._last = self.completed + self.void
@@ -178,9 +180,22 @@ class Results:
                 if recorded.seq > self._last:
                     return
                 if void or recorded.result.outcome != "void":
-                    yield recorded, self._competition.describe(recorded.ticket)
+                    with self._readable():
+                        played = self._competition.describe(recorded.ticket)
+                    yield recorded, played
         finally:
             store.close()
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Translate what tickets lead to that ringmaster has not written."""
+        try:
+            yield
+        except (LookupError, TypeError, ValueError) as error:
+            raise StoreCorrupt(
+                f"{self._event.paths.status} is damaged: a game's ticket cannot be read "
+                f"({type(error).__name__}: {error})"
+            ) from error
 
     def _open(self) -> Store:
         path = self._event.paths.status

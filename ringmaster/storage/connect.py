@@ -135,6 +135,8 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
     it.  Raises StoreError.
     """
     with translated(path, "read"):
+        if path.is_dir():
+            raise StoreError(f"cannot read {path}: it is a folder")
         if not path.is_file():
             raise StoreError(f"there is no status file {path}")
         check_header(path)

@@ -16,13 +16,14 @@ from ringmaster.control.changes import (
     canonical_settings,
     find_changes,
 )
-from ringmaster.model.scales import Linear, Log
+from ringmaster.model.scales import Explicit, Linear, Log
 from ringmaster.model.settings import (
     INHERITED,
     Boolean,
     CallOf,
     Change,
     DictOf,
+    FileName,
     Float,
     Identifier,
     Integer,
@@ -33,9 +34,11 @@ from ringmaster.model.settings import (
     SettingPath,
     SettingType,
     String,
+    Words,
     canonical,
 )
 from tests.control.samples import as_dict
+from tests.control.test_function_changes import namespace
 
 
 def where(path: SettingPath) -> str:
@@ -180,6 +183,83 @@ def test_rule_is_asked_and_its_reason_is_told() -> None:
     )
     now = {**SAME, "competitors": ["a", "b", "c"]}
     assert texts(TABLE, before, now) == ["competitors.2 is new: 'c' (free)"]
+
+
+def test_rule_may_name_the_part_that_it_refuses() -> None:
+    def by_part(before: Any, now: Any) -> tuple[SettingPath, str]:
+        return (1,), "matchup b was between others"
+
+    table = [Setting("matchups", ListOf(MATCHUP), ".", (), rule=by_part)]
+    one = [{"id": "a", "games": 1}, {"id": "b", "games": 1}]
+    (change,) = changes(table, {"matchups": one}, {"matchups": [one[0], {**one[1], "games": 2}]})
+    assert change.path == ("matchups", 1)
+    assert (change.before, change.now) == (one[1], {"id": "b", "games": 2})
+    error = change.error()
+    assert error.path == ("matchups", 1)
+    assert str(error) == (
+        "matchup b was between others; expected what was there before, or `reset` to begin anew"
+    )
+
+
+def test_types_of_the_values_of_a_scale_count() -> None:
+    table = [Setting("scale", String(), ".", change="refused")]
+    one: Any
+    for one, other, told in [
+        ((1, 2), (1, 2.0), "scale.values.1 2 → 2.0"),
+        ([(1, 2)], [[1, 2]], "scale.values.0 (1, 2) → [1, 2]"),
+        ([{"a": 1, "b": 2}], [{"b": 2, "a": 1}],
+         "scale.values.0 {'a': 1, 'b': 2} → {'b': 2, 'a': 1}"),
+        ([True], [1], "scale.values.0 True → 1"),
+    ]:  # fmt: skip
+        before, now = Explicit(tuple(one)), Explicit(tuple(other))
+        assert texts(table, {"scale": before}, {"scale": now}) == [f"{told} (refused)"]
+        assert texts(table, {"scale": now}, {"scale": now}) == []
+
+
+def test_object_of_the_file_as_a_setting_is_compared_with_its_class() -> None:
+    head = "class Net:\n  def __init__(self, n): self.n = n\n  def size(self): return self.n * {}\n"
+    table = [Setting("scale", String(), ".", change="refused")]
+    made = [
+        canonical({"scale": Explicit((namespace(head.format(k) + f"X = Net({n})")["X"],))})
+        for k, n in ((1, 3), (2, 3), (1, 4))
+    ]
+    told = [[str(c) for c in find_changes(table, made[0], other, where)] for other in made]
+    assert told == [
+        [],
+        ["scale.values.0: the code of Net has been changed"],
+        ["scale.values.0: n 3 → 4"],
+    ]
+
+
+def test_files_of_the_folder_are_stored_relative_to_it() -> None:
+    player = CallOf(
+        "Player",
+        (Setting("command", Words(), "."), Setting("cwd", Maybe(FileName()), ".", None)),
+        as_dict,
+    )
+    table = [
+        Setting("players", DictOf(Identifier(), player), "."),
+        Setting("book", Maybe(FileName()), ".", None),
+        Setting("description", String(), "."),
+    ]
+
+    def stored(folder: str) -> dict[str, Any]:
+        words = (f"{folder}/bin/x", f"{folder}/arg")
+        values = {
+            "players": {"a": {"command": words, "cwd": folder}, "b": {"command": ("x",)}},
+            "book": f"{folder}/b.epd",
+            "description": f"{folder}/x",
+        }
+        return canonical_settings(table, values, f"{folder}/tune.ctl")
+
+    made = stored("/a/b")
+    assert made["players"]["a"] == {"command": ["./bin/x", "/a/b/arg"], "cwd": "."}
+    assert made["book"] == "./b.epd"
+    # what only looks like a path is the user's own text
+    assert [str(c) for c in find_changes(table, made, stored("/c"), where)] == [
+        "players.a.command.1 '/a/b/arg' → '/c/arg'",
+        "description '/a/b/x' → '/c/x'",
+    ]
 
 
 def test_rule_that_cannot_judge_refuses() -> None:

@@ -3,6 +3,7 @@ what to write instead."""
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import sys
 from pathlib import Path
@@ -17,8 +18,8 @@ from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
 from ringmaster.control.loader import Loaded, load
 from ringmaster.control.python2 import formatted_bytes, remedy
 from ringmaster.errors import SettingError
-from ringmaster.model.settings import Call
-from tests.control.samples import TABLES, TUNER_FILE
+from ringmaster.model.settings import Call, Function
+from tests.control.samples import PLAYER, TABLES, TUNER_FILE
 
 HEAD = "competition_type = 'playoff'\n"
 PLAYERS = "players = {'a': Player('a'), 'b': Player('b')}\n"
@@ -79,6 +80,9 @@ def problem(text: str | bytes) -> Diagnostic:
         (r"x = ur'\d'", 1, 5, "r before the quotes (a raw unicode string"),
         ("def f(a, (b, c)):\n  pass", 1, 1, "one name, to be unpacked in the function"),
         ("f = lambda (a, b): a + b", 1, 5, "one name, to be unpacked"),
+        ('print "%d %d" % (1,\n  2)\nx = 1', 1, 1, "print(…), the brackets around all of it ("),
+        ('print "%d" % \\\n  2\nx = 1', 1, 1, "print(…), the brackets around all of it ("),
+        ('print """a\nb"""', 1, 1, "print(…), the brackets around all of it ("),
         ("if 1:\n\tx = 1\n        y = 2", 3, 1, "spaces only"),
         ("path = 'C:\\Users\\me'", 1, None, "r before the quotes, or \\\\ for each backslash"),
     ],
@@ -103,6 +107,9 @@ def test_syntax_of_python_2_is_answered_with_what_to_write(
         "def f(a):\nreturn `1",
         "x = 1 2",
         "x = 08.5.1",
+        "print ('level', 3",
+        "exec ('x = 1'",
+        "try:\n  x = 1\nexcept IOError, OSError, KeyError:\n  pass",
     ],
 )
 def test_other_syntax_errors_are_not_called_python_2(text: str) -> None:
@@ -161,6 +168,9 @@ D = "d = {'a': 1}\n"
         ("import sys\nprint >>sys.stderr, 'x'", 2, 1, "print(…, file=…)"),
         ("print ('%d') % 3", 1, 1, "the % inside the brackets"),
         ("raise 'wrong'", 1, 1, "an exception such as ValueError('…')"),
+        ("print -1", 1, 1, "print(-…): print is a function"),
+        ("print ('a') + 'b'", 1, 1, "the + inside the brackets of print(…)"),
+        ("x = sorted([1], max, abs)", 1, 5, "key=functools.cmp_to_key(…)"),
         ("x = 'a'.decode('utf-8')", 1, 5, "nothing in its place: a string is text already"),
         ("x = 'a' + 'b'.encode('utf-8')", 1, 5, "text: files opened without 'b'"),
         ("open('f', 'w').write('b')\nx = 'a' + open('f', 'rb').read()", 2, 5, "text: files opened"),
@@ -183,6 +193,25 @@ def test_what_python_2_had_is_answered_with_what_python_3_has(
     assert column is None or one.column == column
     assert expected in one.expected
     assert one.source_line == (GOOD + text).splitlines()[line + 2]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "raise TypeError('komi in kilobytes?')",
+        "raise TypeError('bytes?')",
+        "x = sorted()",
+        "def f(): pass\nx = f() % 3",
+        "x = abs - 1",
+        "raise TypeError('sort() takes no positional arguments')",
+    ],
+)
+def test_other_errors_are_not_called_python_2(text: str) -> None:
+    assert problem(GOOD + text + "\n").expected == ""
+
+
+def test_what_cannot_be_raised_is_answered_with_what_can() -> None:
+    assert problem(GOOD + "raise 3\n").expected == "an exception such as ValueError('…')"
 
 
 def test_misspelt_name_of_the_file_is_proposed_too() -> None:
@@ -254,6 +283,28 @@ def test_bytes_in_a_string_are_warned_of() -> None:
     assert (warning.line, warning.column, warning.severity) == (4, 23, "warning")
     assert "b'…' in it" in warning.message
     assert load_here(GOOD + "description = \"Bob's 'b' b''s\"\n").warnings == []
+
+
+def test_program_with_bytes_in_it_is_not_warned_of() -> None:
+    for command in ("['python', '-c', \"print(b'x')\"]", "'python -c \"print(b\\'x\\')\"'"):
+        loaded = load_here(GOOD + f"players['c'] = Player({command})\n")
+        assert loaded.warnings == [], command
+
+
+def test_bytes_in_what_a_function_returns_are_warned_of_once() -> None:
+    text = TUNER_FILE + "def make_candidate(a, b):\n    return Player('x --n=%s' % b'3')\n"
+    table = tuple(
+        dataclasses.replace(s, type=Function(result=PLAYER)) if s.name == "make_candidate" else s
+        for s in TABLES["mc_tuner"]
+    )
+    Path("tune.ctl").write_text(text)
+    loaded = load("tune.ctl", {"mc_tuner": table}.get, ["mc_tuner"])
+    assert loaded.warnings == []
+    for _ in range(2):
+        loaded.values["make_candidate"](1, 2)
+    (warning,) = loaded.warnings
+    assert warning.setting == "make_candidate"
+    assert "b'…' in it" in warning.message
 
 
 @given(
@@ -329,6 +380,17 @@ def test_module_beside_the_file_can_be_imported_and_is_forgotten() -> None:
     assert sorted(os.listdir()) == ["engines_here.py", "more_here.py", "tune.ctl"]
     Path("more_here.py").write_text("NAME = 'y'\ndef name(): return NAME\n")
     assert load_here(text).values["players"]["a"]["command"] == ("y",)
+
+
+def test_module_beside_the_file_that_is_imported_too_late_is_to_be_imported_at_the_top() -> None:
+    Path("late_here.py").write_text("x = 1\n")
+    loaded = load_here(GOOD + "def f():\n    import late_here\ndef g():\n    import not_here\n")
+    with pytest.raises(ImportError) as caught:
+        loaded.namespace["f"]()
+    assert remedy(caught.value).startswith("`import late_here` at the top of the control file")
+    with pytest.raises(ImportError) as caught:
+        loaded.namespace["g"]()
+    assert remedy(caught.value) == ""
 
 
 def test_module_beside_the_file_hides_no_other() -> None:

@@ -695,7 +695,7 @@ def test_moved_folder_is_no_change_and_the_environment_is_not_kept(
     status, said = told(capsys, control, "diff")
     assert said.startswith("no changes since the last run"), said
     control.write_text(whole.replace("Player('./one'", "Player('./two'"))
-    status, said = told(capsys, control, "diff")
+    _, said = told(capsys, control, "diff")
     assert "make_candidate: PATHS[0]['o'].command './one' → './two', applies" in said
     assert "players['o'].command[0] './one' → './two', applies" in said
 

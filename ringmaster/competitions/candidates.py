@@ -29,8 +29,8 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     String,
-    shown,
 )
+from ringmaster.model.wording import shown
 
 #: Which player of a job moves first, by the colour that settings name.
 _FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}

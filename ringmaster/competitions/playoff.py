@@ -80,9 +80,9 @@ MATCHUP = CallOf(
 )
 
 
-def same_players(before: Any, now: list[dict[str, Any]]) -> str:
-    """Return why a change of the matchups is refused: "" unless one has other
-    players than before (the same two may change places).
+def same_players(before: Any, now: list[dict[str, Any]]) -> str | tuple[tuple[int], str]:
+    """Return which matchup is refused, and why: "" unless one has other players
+    than before (the same two may change places).
 
     before  a list too, or None for an event that had no such setting
     """
@@ -90,7 +90,7 @@ def same_players(before: Any, now: list[dict[str, Any]]) -> str:
     for i, matchup in enumerate(now):
         id, players = matchup["id"] or str(i), (matchup["p1"], matchup["p2"])
         if sorted(was.get(id, players)) != sorted(players):
-            return (
+            return (i,), (
                 f"matchup {id} was between {' and '.join(was[id])}, it is between "
                 f"{' and '.join(players)} now; put it back, or give the new matchup another id "
                 "(without ids matchups are numbered in order: add new ones at the end)"

@@ -39,6 +39,8 @@ def same(one: Any, other: Any, types_count: bool = False) -> bool:
     """
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
+    if _is_path(one) or _is_path(other):
+        return not _names(one).isdisjoint(_names(other))
     if isinstance(one, dict) and isinstance(other, dict):
         if one.keys() != other.keys():
             return False
@@ -61,6 +63,17 @@ def same(one: Any, other: Any, types_count: bool = False) -> bool:
     if types_count and isinstance(one, float | int) and isinstance(other, float | int):
         return repr(one) == repr(other)
     return bool(one == other)
+
+
+def _is_path(value: Any) -> bool:
+    return isinstance(value, dict) and value.get("$") == "path" and "text" in value
+
+
+def _names(value: Any) -> set[str]:
+    """Return what a stored path, or a string, may be called."""
+    if _is_path(value):
+        return {str(value["text"]), str(value.get("whole", value["text"]))}
+    return {value} if isinstance(value, str) else set()
 
 
 def is_function(value: Any) -> bool:
@@ -95,7 +108,7 @@ def has_parts(old: Any, new: Any) -> bool:
         return False
     if old.get("$") == "unseen":
         return bool(old.get("what") == new.get("what") and old.get("why") == new.get("why"))
-    return old.get("$") not in ("code", "function") and old.keys() != {"$", "text"}
+    return old.get("$") not in ("code", "function", "path") and old.keys() != {"$", "text"}
 
 
 def differences(old: Any, new: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -163,6 +176,8 @@ def _readable(value: Any, exact: bool = False) -> Any:
             return _Literal("a function")
         case "unseen":
             return _Literal(str(value.get("what")))
+        case "path":
+            return str(value.get("text"))
         case "large":
             return _Literal(f"a large {value.get('type')}")
     if value.keys() == {"$", "text"}:

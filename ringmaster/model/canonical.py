@@ -7,7 +7,7 @@ with the key "$":
     {"$": "Linear", "lower": 0, …}       a struct, a dataclass, an object
     {"$": "deque", "$items": […]}        a container that is no list or dictionary
     {"$": "name", "text": "math.sqrt"}   what is installed, by its name
-    {"$": "path", "text": "./x.epd"}     a path in the competition directory
+    {"$": "path", "text": "./x", "whole": …}  one in the competition directory
     {"$": "unseen", "what": …, "why": …} what cannot be compared
     {"$": "code", "source": …}           a function or class of the control file
     {"$": "function", "name": …, "is": …, "uses": {…}}
@@ -154,9 +154,15 @@ class _Canonical:
     def _scalar(self, value: int | float | str) -> Any:
         if isinstance(value, str):
             inside = self._uses is not None and self._directory and os.path.isabs(value)
-            if inside and (text := relative(value, self._directory)) != value:
-                return tagged("path", text=_printable(text))
+            if inside and relative(value, self._directory) != value:
+                return self._path(value)
         return _scalar(value)
+
+    def _path(self, path: str) -> dict[str, Any]:
+        # when the directory has been moved, one of the two is the same: the first
+        # where a function has asked where its file is, else the second
+        text, whole = _printable(relative(path, self._directory)), _printable(path)
+        return tagged("path", text=text, **({} if text == whole else {"whole": whole}))
 
     def _record(self, value: Any) -> Any:
         """Return an object of ringmaster by what it says of itself, or by its
@@ -196,7 +202,7 @@ class _Canonical:
             return self._scalar(plain)
         if isinstance(value, pathlib.PurePath):
             # not str(…): 3.11 to 3.13 have it in different modules
-            return tagged("path", text=_printable(relative(str(value), self._directory)))
+            return self._path(str(value))
         if isinstance(value, re.Pattern):  # its repr is cut
             return tagged("Pattern", pattern=self.of(value.pattern), flags=value.flags)
         if isinstance(value, slice):

@@ -46,6 +46,14 @@ def unseen_in(content: Any) -> Iterator[dict[str, Any]]:
             yield from unseen_in(item)
 
 
+def _without_directory(content: Any) -> Any:
+    """Return JSON data without where the competition directory is."""
+    if isinstance(content, dict):
+        path = content.get("$") == "path"
+        return {k: _without_directory(v) for k, v in content.items() if not (path and k == "whole")}
+    return [*map(_without_directory, content)] if isinstance(content, list) else content
+
+
 def name_of(value: Any) -> str:
     """Return a function's or class's name, of another object its class's."""
     if isinstance(value, functools.partial):
@@ -189,6 +197,7 @@ class Uses:
         text = json.dumps(content)
         if len(text) <= LONGEST_USE:
             return content
+        text = json.dumps(_without_directory(content))
         digest = hashlib.sha256(text.encode()).hexdigest()
         large = tagged("large", type=type(value).__name__, sha256=digest)
         if hidden := next(unseen_in(content), None):

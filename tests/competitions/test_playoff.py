@@ -634,11 +634,13 @@ def test_rule_for_matchups_refuses_other_players_only() -> None:
     moved = matchups(call("Matchup", "b", "a", number_of_games=3), call("Matchup", "a", "c"))
     assert same_players(before, moved) == ""
     renamed = matchups(call("Matchup", "a", "b"), call("Matchup", "a", "c", id="x"))
-    assert "matchup x was between b and c, it is between a and c now" in same_players(
-        before, renamed
-    )
+    place, reason = same_players(before, renamed)
+    assert place == (1,)
+    assert "matchup x was between b and c, it is between a and c now" in reason
     inserted = matchups(call("Matchup", "a", "c"), call("Matchup", "a", "b"))
-    assert "add new ones at the end" in same_players(before, inserted)
+    place, reason = same_players(before, inserted)
+    assert place == (0,)
+    assert "add new ones at the end" in reason
 
 
 def test_players_on_the_same_terms_get_a_cross_table() -> None:

@@ -184,14 +184,18 @@ def test_what_python_generates_is_not_compared(text: str, names: set[str]) -> No
 def test_nothing_changes_when_the_folder_is_moved() -> None:
     text = "import os\nfrom pathlib import Path\nHERE = os.path.dirname(__file__)\n"
     text += "BOOK = Path(__file__).parent / 'b.epd'\nLONG = [HERE + '/x'] * 900\n"
-    text += "OTHER = '/elsewhere/c'\n"
-    text += "def make(): return HERE, BOOK, __file__, LONG, OTHER\n"
+    text += "OTHER, WRITTEN = '/elsewhere/c', '/home/one/d'\n"
+    text += "def make(): return HERE, BOOK, __file__, LONG, OTHER, WRITTEN\n"
     one, other = (
         canonical(namespace(text, f"{folder}/tune.ctl")["make"], f"{folder}/tune.ctl")
         for folder in ("/home/one", "/home/one-two/three")
     )
     assert function_changes(one, other) == []
-    assert one["uses"]["BOOK"] == {"$": "path", "text": "./b.epd"}
+    assert one["uses"]["BOOK"] == {
+        "$": "path",
+        "text": "./b.epd",
+        "whole": "/home/one/b.epd",
+    }
     assert one["uses"]["OTHER"] == "/elsewhere/c"
 
 
@@ -309,7 +313,8 @@ def test_functions_that_call_one_another_to_any_depth_are_compared_in_no_time() 
 
 
 def test_path_is_the_same_data_in_every_release(tmp_path: Path) -> None:
-    assert canonical([tmp_path / "x"], str(tmp_path / "a.ctl")) == [{"$": "path", "text": "./x"}]
+    (made,) = canonical([tmp_path / "x"], str(tmp_path / "a.ctl"))
+    assert made == {"$": "path", "text": "./x", "whole": str(tmp_path / "x")}
     assert canonical(Path("x")) == {"$": "path", "text": "x"}
     assert canonical(os.environ) == {"$": "name", "text": "os.environ"}
     assert canonical(re.compile(b"x"))["flags"] == 0

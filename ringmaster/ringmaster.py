@@ -88,6 +88,8 @@ class Ringmaster:
         self._unsaved = 0
         self._state_size = 0
         self._halt = ""
+        #: Why no further job can be made: a function of the control file failed.
+        self._failure: SettingError | None = None
         self._stopping = ""
         self._backlog: list[Issue] = []
         #: Whether what the store has was given out under other settings.
@@ -127,6 +129,8 @@ class Ringmaster:
                 self._journal.close()
                 if self._store is not None:
                     self._store.close()
+        if self._failure is not None:
+            raise self._event.loaded.error([self._failure])
         if self._halt:
             raise CompetitionHalted(f"the run was ended early: {self._halt}")
         if self._interrupted is not None:
@@ -255,8 +259,8 @@ class Ringmaster:
         prevented it."""
         assert self._store is not None
         lines = self._store.note("history")
-        if lines and not self._journal.has_line(lines[0]):
-            self._journal.history(lines)
+        if lines:
+            self._journal.complete_history(lines)
         snapshot = self._store.note("tree")
         if snapshot:
             self._journal.snapshot(snapshot, unless_last=True)
@@ -264,6 +268,8 @@ class Ringmaster:
     def _reason(self) -> str:
         if self._interrupted is not None:
             return f"interrupted by {signal.Signals(self._interrupted).name}"
+        if self._failure is not None:
+            return f"an error in the control file: {self._failure}"
         if self._halt:
             return f"halted: {self._halt}"
         if self._competition.finished():
@@ -319,24 +325,28 @@ class Ringmaster:
     def _next_job(self, transaction: Transaction) -> GameJob | None:
         """Return the next job, stored as issued; None when there is none, or
         none is wanted any more in this run."""
-        if self._halt or self._stopping or self._interrupted is not None:
+        if self._halt or self._stopping or self._failure or self._interrupted is not None:
             return None
         limit = self._options.max_games
         if limit is not None and self._started >= limit:
             self._stopping = f"the {limit} games of this run have been started"
             return None
-        if self._replays:
-            job = self._replays.pop(0)
-        elif self._backlog:
+        try:
+            job = self._replays.pop(0) if self._replays else self._make_next(transaction)
+        except SettingError as error:
+            # what has come back counts, and so do the games in progress
+            self._failure = error
+            return None
+        self._started += job is not None
+        return job
+
+    def _make_next(self, transaction: Transaction) -> GameJob | None:
+        if self._backlog:
             issue = self._backlog.pop(0)
-            job = self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
-        else:
-            decided = self._competition.next_job()
-            if decided is None:
-                return None
-            job = decided
+            return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
+        job = self._competition.next_job()
+        if job is not None:
             transaction.issue(Issue(job.id, job.attempt, job.ticket))
-        self._started += 1
         return job
 
     def _submit(self, jobs: Sequence[GameJob]) -> None:
@@ -397,7 +407,7 @@ class Ringmaster:
                 verdict = self._competition.take(job.ticket, result)
                 self._note(transaction, job, verdict, pending)
             jobs = self._next_jobs(transaction)
-            self._save_state(transaction)
+            self._save_state(transaction, force=verdict is not None and verdict.save)
         self._submit(jobs)
         if verdict is not None:
             self._journal.history([verdict.line, *verdict.notes])
@@ -421,11 +431,12 @@ class Ringmaster:
             transaction.add_pending(pending)
         self._forget_written(transaction)
 
-    def _save_state(self, transaction: Transaction) -> None:
-        """Store the state, a large one only now and then: what has come since is
-        taken again from the results, and the cost of a game stays constant."""
+    def _save_state(self, transaction: Transaction, *, force: bool) -> None:
+        """Store the state, a large one only now and then (or by force): what has
+        come since is taken again from the results, and the cost of a game stays
+        constant."""
         self._unsaved += SMALL_STATE
-        if self._unsaved >= self._state_size:
+        if force or self._unsaved >= self._state_size:
             state = self._competition.state()
             self._state_size = len(msgspec.json.encode(state))
             self._unsaved = 0

@@ -346,6 +346,9 @@ def test_stop_of_what_is_not_running_is_an_error(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_ends_a_run_at_once_with_status_3(tmp_path: Path, number: signal.Signals) -> None:
     control = write_event(tmp_path, PLAYOFF, 100_000)
+    if signal.getsignal(number) is signal.SIG_IGN:
+        # the tests run under nohup; what is ignored would be so in the run, too
+        signal.signal(number, signal.SIG_DFL)
     process = start(control, "-q", "-j", "2")
     try:
         _wait_for_games(control)

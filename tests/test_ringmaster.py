@@ -168,3 +168,64 @@ def test_everything_may_be_edited_before_the_first_result(
     asked = event.competition.next_job()
     assert asked is not None
     assert first.ticket == asked.ticket
+
+
+GENERATIONS = """
+competition_type = "ce_tuner"
+game = "chess"
+players = {"opponent": Player("engine", nodes=1)}
+opponent = "opponent"
+candidate_colour = "w"
+parameters = [Parameter("x", initial_mean=0, initial_variance=1, transform=TRANSFORM)]
+def make_candidate(x):
+    return Player(["engine", str(x)], nodes=1)
+number_of_generations = 2
+samples_per_generation = SAMPLES
+batch_size = 1
+elite_proportion = 0.1
+step_size = 0.5
+skip_player_checks = True
+"""
+
+
+def test_finished_generation_is_stored_at_once_however_large_the_state(tmp_path: Path) -> None:
+    """What has been settled must not be computed again under other settings."""
+    control = tmp_path / "tune.ctl"
+    source = GENERATIONS.replace("SAMPLES", "1500").replace("TRANSFORM", "None")
+    control.write_text(source)
+    generations = []
+
+    class Watching(Players):
+        def run(self, job: Job) -> JobResult:
+            assert isinstance(job, GameJob)
+            if job.id in ("g0#1499r0", "g1#0r0"):
+                store = SqliteStore.open_readonly(control.with_suffix(".status"))
+                snapshot = store.snapshot()
+                store.close()
+                assert snapshot is not None
+                generations.append((snapshot[0], snapshot[1]["generation"]))
+            return super().run(job)
+
+    assert run(control, max_games=1501, players=Watching()) == 0
+    (before, first), (after, second) = generations
+    assert (first, after, second) == (0, 1500, 1)
+    assert before < 1499, "a large state is not stored with every result"
+
+
+def test_result_counts_when_the_job_after_it_cannot_be_made(tmp_path: Path) -> None:
+    control = tmp_path / "tune.ctl"
+    source = GENERATIONS.replace("SAMPLES", "20").replace("TRANSFORM", "None")
+    control.write_text(source)
+    tune = Event(control).competition
+    values = [job.parameters[0]["x"] for _ in range(20) if (job := tune.next_job())]
+    sixth = sorted(values[:6])[-1]
+    bad = next(i for i, x in enumerate(values) if x > sixth)
+    control.write_text(source.replace("=None", f"=lambda f: 1 / (f <= {sixth!r}) and f"))
+    for _ in range(2):
+        with pytest.raises(ControlFileError, match="ZeroDivisionError"):
+            run(control)
+    store = SqliteStore.open_readonly(control.with_suffix(".status"))
+    played = [recorded.result.game_id for recorded in store.results()]
+    store.close()
+    assert played == [f"g0#{i}r0" for i in range(bad)], "all that could be played, each once"
+    assert bad >= 6

@@ -29,8 +29,8 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     String,
-    shown,
 )
+from ringmaster.model.wording import shown
 
 #: Which player of a job moves first, by the colour that settings name.
 _FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}
@@ -193,7 +193,7 @@ class CandidateTuner(Competition):
         path: SettingPath = ("parameters", index, "format")
         try:
             _ = template % (value,)
-        except (TypeError, ValueError, KeyError) as error:
+        except Exception as error:  # a value may be of any type, with any __str__
             raise SettingError(
                 path,
                 f"{template!r} cannot show {shown(value)}: {error}",
@@ -209,7 +209,7 @@ class CandidateTuner(Competition):
     def _engine_value(self, index: int, value: float) -> Any:
         parameter: CandidateParameter = self.parameters[index]
         try:
-            return parameter.function(value)
+            return _plain(parameter.function(value))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: the file has no say in that
@@ -229,9 +229,8 @@ class CandidateTuner(Competition):
         for i, value in enumerate(values):
             try:
                 texts.append(self._format(i) % (value,))
-            except (TypeError, ValueError, KeyError):
-                # a function may return another type for another value
-                texts.append(f"[{self.parameters[i].code}?{value}]")
+            except Exception:  # a function may return another type for another value
+                texts.append(f"[{self.parameters[i].code}?{shown(value)}]")
         return "; ".join(texts)
 
     def named(self, values: Values) -> dict[str, Any]:
@@ -357,12 +356,16 @@ def made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> 
     except SettingError as error:
         if error.path[:1] == ("make_candidate",):
             raise
+        which = f" whose {'.'.join(map(str, error.path))} is wrong" if error.path else ""
         raise SettingError(
-            ("make_candidate",),
-            f"it returned a Player whose {'.'.join(map(str, error.path))} is wrong: "
-            f"{error.message}",
-            error.expected,
+            ("make_candidate",), f"it returned a Player{which}: {error.message}", error.expected
         ) from None
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy's as Python's own."""
+    is_number = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
+    return value.item() if is_number else value
 
 
 def as_data(value: Any) -> Any:

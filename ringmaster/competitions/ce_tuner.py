@@ -281,7 +281,7 @@ class CeTuner(CandidateTuner):
         state.games[candidate] += 1
         if any(games < self.values["batch_size"] for games in state.games):
             return Verdict(line)
-        return Verdict(line, notes=tuple(self._finish_generation()))
+        return Verdict(line, notes=tuple(self._finish_generation()), save=True)
 
     def _shown(self, sample: Any) -> str:
         return self.formatted(self.engine_values(sample))
@@ -341,7 +341,10 @@ class CeTuner(CandidateTuner):
         size = self.values["batch_size"] * state.samples
         left = max(0, self.values["number_of_generations"] - state.generation)
         total = state.completed - sum(state.games) + left * size
-        return Progress(state.completed, total, phase=f"generation {state.generation}")
+        # more than that when generations were taken away
+        return Progress(
+            state.completed, max(total, state.completed), phase=f"generation {state.generation}"
+        )
 
     def report(self) -> Report:
         blocks = self._blocks(None)

@@ -28,6 +28,8 @@ class Verdict:
     halt    why the run must end early, "" if it need not
     notes   further lines for the history file (a new iteration, a generation)
     snapshot  a line for the tree log, "" for none
+    save    whether the state must be stored with this result: what it has
+            settled must not be computed again under other settings
     """
 
     line: str
@@ -35,6 +37,7 @@ class Verdict:
     halt: str = ""
     notes: tuple[str, ...] = ()
     snapshot: str = ""
+    save: bool = False
 
 
 @dataclass(frozen=True)

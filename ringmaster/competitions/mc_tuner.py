@@ -176,14 +176,11 @@ class McTuner(CandidateTuner):
         )
         # every scale is tried at every sample: a fault must be known before the
         # first game, not in the middle of a tune
-        samples = [
-            [self._engine_value(i, (place + 0.5) / split) for place in range(split)]
-            for i, split in enumerate(splits)
-        ]
+        self._samples = [self._first_samples(i) for i in range(len(splits))]
         self._state = State(
             [p.code for p in self.parameters],
             splits,
-            [[canonical(v) for v in row] for row in samples],
+            [[canonical(v) for v in row] for row in self._samples],
         )
         self._alike = [
             p.code
@@ -200,11 +197,30 @@ class McTuner(CandidateTuner):
     def _sample(self, index: int) -> float:
         return 0.5 / int(self.parameters[index].split)
 
+    def _first_samples(self, index: int) -> list[Any]:
+        """Return a parameter's values in the first generation.  Raises
+        SettingError for a scale that does not keep to them."""
+        split = self.parameters[index].split
+        inputs = [(2 * place + 1) / (2 * split) for place in range(split)]
+        values = [self._engine_value(index, f) for f in inputs]
+        for f, value in zip(inputs, values, strict=True):
+            if canonical(self._engine_value(index, f)) != canonical(value):
+                raise SettingError(
+                    ("parameters", index, "scale"),
+                    f"called twice with ({f!r}), it returned different values",
+                    "a function of its argument alone",
+                )
+        return values
+
     def _shown(self, path: Path) -> tuple[Values, str]:
         """Return a node's engine parameters, also as reports show them."""
         found = self._values.get(path)
         if found is None:
-            values = self.engine_values(self.tree.centre(path))
+            if len(path) == 1:
+                places = self.tree.coordinates(path[0])
+                values: Values = tuple(row[p] for row, p in zip(self._samples, places, strict=True))
+            else:
+                values = self.engine_values(self.tree.centre(path))
             found = self._values[path] = values, self.formatted(values)
         return found
 
@@ -417,6 +433,7 @@ class McTuner(CandidateTuner):
             headers=("candidate", "parameters", "win rate", "games"),
             rows=tuple(rows),
             title=f"most visited at depth {depth}",
+            notes=("win rates with the initial visits, games without",),
             align=("left", "left", RIGHT, RIGHT),
         )
 
@@ -471,8 +488,9 @@ class McTuner(CandidateTuner):
             "parameters": self.named(self._shown(node.path)[0]),
             "games": node.games,
             "points": node.points,
-            "win_rate": node.value,
+            "win_rate": node.points / node.games if node.games else None,
             "interval": [low, high],
+            "value": node.value,
         }
 
 

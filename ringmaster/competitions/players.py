@@ -24,10 +24,9 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
     Words,
-    nearest,
-    shown,
 )
 from ringmaster.model.time_control import LONGEST, TimeControl, number
+from ringmaster.model.wording import nearest, shown
 
 
 class GtpCommand(Words):

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.standings import Standings
-from ringmaster.competitions.tournament import Matchup, Tournament
+from ringmaster.competitions.tournament import SECOND_SELF, Matchup, Tournament
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.report import Report
 from ringmaster.model.settings import (
@@ -80,9 +80,9 @@ MATCHUP = CallOf(
 )
 
 
-def same_players(before: Any, now: list[dict[str, Any]]) -> str:
-    """Return why a change of the matchups is refused: "" unless one has other
-    players than before (the same two may change places).
+def same_players(before: Any, now: list[dict[str, Any]]) -> str | tuple[tuple[int], str]:
+    """Return which matchup is refused, and why: "" unless one has other players
+    than before (the same two may change places).
 
     before  a list too, or None for an event that had no such setting
     """
@@ -90,7 +90,7 @@ def same_players(before: Any, now: list[dict[str, Any]]) -> str:
     for i, matchup in enumerate(now):
         id, players = matchup["id"] or str(i), (matchup["p1"], matchup["p2"])
         if sorted(was.get(id, players)) != sorted(players):
-            return (
+            return (i,), (
                 f"matchup {id} was between {' and '.join(was[id])}, it is between "
                 f"{' and '.join(players)} now; put it back, or give the new matchup another id "
                 "(without ids matchups are numbered in order: add new ones at the end)"
@@ -173,7 +173,9 @@ class Playoff(Tournament):
     def _standings(self) -> Standings | None:
         """Return a cross table where one says something: for three players or
         more, all of whose games were meant to be played on the same terms."""
-        matchups = [m for m in self.matchups.values() if self.tallies[m.id].known]
+        # a player's games against itself say nothing of the others
+        others = [m for m in self.matchups.values() if not m.codes[1].endswith(SECOND_SELF)]
+        matchups = [m for m in others if self.tallies[m.id].known]
         codes = dict.fromkeys(code for m in matchups for code in m.codes)
         if len(codes) < 3 or not all(_alike(m, matchups[0]) for m in matchups):
             return None

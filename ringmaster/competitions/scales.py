@@ -17,8 +17,8 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     SettingType,
-    shown,
 )
+from ringmaster.model.wording import shown
 
 _BOUNDS = (
     Setting("lower_bound", Float(), "Value at the lower end."),

@@ -4,6 +4,7 @@ Which matchups there are is the business of each type."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,10 +79,6 @@ class Matchup:
         """Return the pair that a game belongs to, None when colours are fixed."""
         return number // 2 if self.alternating else None
 
-    def opening_number(self, number: int) -> int:
-        """Return which opening of the book a game starts from."""
-        return number // 2 if self.alternating else number
-
     @property
     def even(self) -> bool:
         """Whether the score says how strong the players are: with a handicap,
@@ -101,6 +98,8 @@ class Tournament(Competition):
         self._game: GameName = values["game"]
         self.matchups: dict[str, Matchup] = {}
         self.tallies: dict[str, Tally] = {}
+        #: Numbers of the games given out that have not come back, by matchup.
+        self._open: defaultdict[str, set[int]] = defaultdict(set)
         #: How the engines describe themselves, by player code.
         self._engines: dict[str, str] = {}
         self._players: dict[str, Player] = {}
@@ -194,6 +193,7 @@ class Tournament(Competition):
             "b": black,
             "p": matchup.pair(number),
         }
+        self._open[matchup.id].add(number)
         return self.make_job(matchup.game_id(number), 0, ticket)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
@@ -206,7 +206,8 @@ class Tournament(Competition):
             (by_code[first], by_code[second]),
             matchup.settings,
             ticket,
-            matchup.book.pick(matchup.opening_number(ticket["i"])),
+            # by the pair it counts for, whatever the colours do now
+            matchup.book.pick(ticket["i"] if ticket["p"] is None else ticket["p"]),
         )
 
     def describe(self, ticket: Ticket) -> Played:
@@ -243,6 +244,7 @@ class Tournament(Competition):
             return False
         tally = self.tallies[matchup.id]
         tally.next = max(tally.next, ticket["i"] + 1)
+        self._open[matchup.id].add(ticket["i"])
         return matchup.wants(ticket["i"])
 
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
@@ -255,6 +257,7 @@ class Tournament(Competition):
         codes = self._codes(ticket)
         void = result.outcome == "void"
         if not void:
+            self._open[id].discard(ticket["i"])
             for code, used in zip(codes, result.usage, strict=True):
                 if used.description or used.name:
                     self._engines[code] = used.description or used.name
@@ -263,7 +266,7 @@ class Tournament(Competition):
 
     def finished(self) -> bool:
         return all(
-            m.number_of_games is not None and self.tallies[m.id].completed >= m.number_of_games
+            not m.wants(self.tallies[m.id].next) and not any(map(m.wants, self._open[m.id]))
             for m in self.matchups.values()
         )
 
@@ -272,6 +275,7 @@ class Tournament(Competition):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._engines = dict(state.get("engines", {}))
+        self._open.clear()
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
             matchup = self.matchups.get(id)
@@ -295,7 +299,10 @@ class Tournament(Competition):
         completed = {id: tally.completed for id, tally in self.tallies.items()}
         total: int | None = 0
         for id, count in completed.items():
-            limit = self.matchups[id].number_of_games if id in self.matchups else 0
+            matchup = self.matchups.get(id)
+            limit = 0 if matchup is None else matchup.number_of_games
+            if matchup is not None:
+                count += sum(map(matchup.wants, self._open[id]))
             total = None if total is None or limit is None else total + max(limit, count)
         return Progress(sum(completed.values()), total)
 
@@ -311,11 +318,16 @@ class Tournament(Competition):
                 yield matchup_table(
                     tally if tally.players == matchup.codes else tally.turned(),
                     self._game,
-                    name=matchup.name,
+                    name=self._heading(matchup),
                     limit=matchup.number_of_games,
                     details=describe_settings(matchup.settings),
                     even=matchup.even,
                 )
+
+    def _heading(self, matchup: Matchup) -> str:
+        """Return a matchup's name, with its id where others have the same name."""
+        same = [m for m in self.matchups.values() if m.name == matchup.name]
+        return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
 
     def _deleted_tables(self) -> Iterator[Table]:
         """Yield the results of matchups that are not in the control file any more."""

@@ -34,9 +34,8 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     interpret_table,
-    nearest,
-    shown,
 )
+from ringmaster.model.wording import nearest, shown
 
 if TYPE_CHECKING:  # it brings in lark, which a sound control file does not need
     from ringmaster.control.positions import Positions

@@ -6,7 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ringmaster.model.settings import Call, SettingPath, shown
+from ringmaster.model.settings import (
+    Call,
+    SettingPath,
+)
+from ringmaster.model.wording import shown
 
 #: What a path leads to when it leads nowhere.
 UNKNOWN: Final = object()

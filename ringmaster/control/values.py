@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from ringmaster.model.canonical import TYPES_COUNT, unescaped
 from ringmaster.model.function_source import renormalised
-from ringmaster.model.settings import shown
+from ringmaster.model.wording import shown
 
 
 class _Absent:

@@ -15,7 +15,7 @@ import select
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from ringmaster.engines.process import EngineProcess
@@ -88,6 +88,8 @@ class Channel:
         self._stderr = process.stderr_fd
         self._interrupt = interrupt_fd
         self._partial = b""
+        #: Lines that came in the same read as the last answer, after it.
+        self._rest: Iterator[bytes] = iter(())
         self._stderr_partial = b""
         self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
         self._stderr_log: list[str] = []
@@ -163,17 +165,32 @@ class Channel:
         if self.transcript is not None and lines:
             self.transcript.note(self.code, "<", b"\n".join(lines))
         feed = exchange.feed
-        for line in lines:
+        rest = iter(lines)
+        for line in rest:
             if len(line) > MAX_LINE:
                 break
-            # what follows a complete answer in the same read is stale
             if feed(line):
+                # stale, unless a protocol forbids to say anything unasked
+                self._rest = rest
                 return True
         else:
             if len(self._partial) <= MAX_LINE:
                 return False
         self._partial = b""
         raise EngineProtocolError(f"a line of more than {MAX_LINE} bytes", self.code)
+
+    def unasked(self) -> bytes:
+        """Return what the engine has printed since its last answer, b"" for
+        nothing but white space; it is dropped."""
+        try:
+            chunk = os.read(self._stdout, _CHUNK)
+        except BlockingIOError:
+            chunk = b""
+        if self.transcript is not None and chunk:
+            self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
+        found = b"\n".join([*self._rest, self._partial + chunk]).strip()
+        self._partial = b""
+        return found
 
     def discard_input(self) -> None:
         """Drop what the engine has printed since its last answer."""

@@ -195,6 +195,10 @@ class Engine(ABC):
             and not self._channel.process.has_exited()
         )
 
+    def is_fit(self) -> bool:
+        """Whether the process can be kept for another game."""
+        return self.is_alive()
+
     def last_words(self) -> str:
         """Return the last lines of standard error, "" if there are none."""
         return "" if self._channel is None else self._channel.last_words()

@@ -15,7 +15,10 @@ from ringmaster.model.time_control import number
 MAX_RESPONSE = 1 << 20
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+_ID = re.compile(rb"\d+ +\S")
 _COLOURS = ("b", "w")
+#: Characters of a version that go into an engine's name; a longer one is a speech.
+_MAX_VERSION = 32
 _CLEANUP = "kgs-genmove_cleanup"
 _CLAIMING = "gomill-genmove_ex"
 
@@ -45,9 +48,10 @@ class Command(Exchange):
                 raise EngineProtocolError(f"its answer to {self._name()} is no GTP: {shown!r}")
             self._started = True
             self.ok = line[:1] == b"="
-            # no id was sent, so digits right after the sign are an id that nobody asked for
+            # no id was sent, so digits right after the sign and before a space are
+            # an id that nobody asked for; "=2" alone is an answer without its space
             rest = line[1:]
-            if rest[:1].isdigit():
+            if _ID.match(rest):
                 raise EngineProtocolError(f"its answer to {self._name()} has a wrong id")
             line = rest.lstrip()
             if not line:
@@ -73,6 +77,9 @@ class GtpEngine(Engine):
     #: How it was told of its clock in this game.
     _told: ClockCommand | None = None
     _claims = False
+    _has_list: bool = False
+    #: Whether it answers to known_command, as far as is known.
+    _can_be_asked: bool = True
 
     def command(self, *words: str, seconds: float | None = None) -> str:
         """Send a command and return its response.
@@ -85,10 +92,25 @@ class GtpEngine(Engine):
     def _timed(self, words: tuple[str, ...], seconds: float | None) -> tuple[str, int]:
         name = self.player.gtp_aliases.get(words[0], words[0])
         exchange = Command(name, *words[1:])
+        self._require_silence(name)
         elapsed = self.channel.converse(exchange, self._timeout if seconds is None else seconds)
         if not exchange.ok:
             raise EngineRefused(cut(exchange.text) or "unspecified failure", self.player.code)
         return exchange.text, elapsed
+
+    def _require_silence(self, name: str) -> None:
+        """Whatever stands in the pipe now would be taken for the answer to the
+        next command.  Raises EngineProtocolError."""
+        found = self.channel.unasked()
+        if found:
+            self.channel.has_failed = True
+            shown = found[:80].decode("utf-8", "replace")
+            raise EngineProtocolError(
+                f"it said {shown!r} unasked, before {name!r}", self.player.code
+            )
+
+    def is_fit(self) -> bool:
+        return self.is_alive() and not self.channel.unasked()
 
     def optional(self, *words: str) -> str | None:
         """Return the response to a command that the engine may not have, or
@@ -102,38 +124,47 @@ class GtpEngine(Engine):
 
     def knows(self, name: str) -> bool:
         """Whether the engine has a command, by its list of commands or else by
-        its own word; `gtp_aliases` are applied."""
+        its own word (lists may be incomplete); `gtp_aliases` are applied."""
+        return bool(self._answer_to_known(name))
+
+    def _answer_to_known(self, name: str) -> bool | None:
+        """Return whether the engine has a command, None when it does not say."""
         name = self.player.gtp_aliases.get(name, name)
         if name not in self._known:
-            self._known[name] = not self._has_list and self._says_it_knows(name)
+            self._known[name] = self._ask_for(name)
         return self._known[name]
 
-    def _says_it_knows(self, name: str) -> bool:
-        try:
-            return self.command("known_command", name).strip().lower() == "true"
-        except EngineRefused:
-            return False
+    def _ask_for(self, name: str) -> bool | None:
+        if self._can_be_asked:
+            try:
+                return self.command("known_command", name).strip().lower() == "true"
+            except EngineRefused:
+                self._can_be_asked = False
+        return False if self._has_list else None
 
     def _shake_hands(self) -> None:
-        self._known: dict[str, bool] = {}
+        self._known: dict[str, bool | None] = {}
+        self._can_be_asked = True
         self._has_list = False
         try:
             version = self.command("protocol_version")
         except EngineRefused:
             # Gomill: an engine without the command is taken to speak version 2
             version = "2"
-        if version.strip() != "2":
+        if not _is_two(version):
             raise EngineProtocolError(f"it speaks GTP version {version[:20]!r}, not 2")
         try:
-            self._known = dict.fromkeys(self.command("list_commands").split(), True)
+            self._known.update(dict.fromkeys(self.command("list_commands").split(), True))
             self._has_list = True
         except EngineRefused:
             pass
         name = self.optional("name") or ""
         release = self.optional("version") or ""
-        # an engine may repeat its name in its version
-        if release.startswith(name) and name:
+        # an engine may repeat its name in its version, and greet its opponent there
+        if name and release.casefold().startswith(name.casefold()):
             release = release[len(name) :].lstrip()
+        if len(release) > _MAX_VERSION:
+            release = ""
         self.name = (f"{name}:{release}" if name and release else name)[:MAX_NAME]
         self.description = cut(self.optional("gomill-describe_engine") or "")
 
@@ -144,7 +175,8 @@ class GtpEngine(Engine):
             needed.append("fixed_handicap")
         if settings.cleanup:
             needed.append(_CLEANUP)
-        missing = [name for name in needed if not self.knows(name)]
+        # one that neither lists its commands nor answers for them is tried
+        missing = [name for name in needed if self._answer_to_known(name) is False]
         if missing:
             problems.append("it has no command " + ", ".join(missing))
         if settings.handicap is not None and settings.handicap_style == "free":
@@ -264,3 +296,11 @@ class GtpEngine(Engine):
 def _komi(komi: float) -> str:
     """Return komi as it was meant: 6 rather than 6.0, 7.5 as it is."""
     return str(int(komi)) if komi == int(komi) else str(komi)
+
+
+def _is_two(version: str) -> bool:
+    """Whether a protocol version is 2; some engines write 2.0."""
+    try:
+        return float(version) == 2
+    except ValueError:
+        return False

@@ -14,7 +14,7 @@ from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, start_t
 from ringmaster.errors import EngineError, EngineProtocolError, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import OptionValue
-from ringmaster.model.settings import nearest, shown
+from ringmaster.model.wording import nearest, shown
 
 #: An engine may declare this many options, print this many lines of info, …
 MAX_OPTIONS = 10_000

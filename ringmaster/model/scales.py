@@ -10,8 +10,12 @@ import msgspec
 
 
 def rounded(value: float) -> int:
-    """Return the nearest integer, halves upwards (also below zero)."""
-    return math.floor(value + 0.5)
+    """Return the nearest integer, halves upwards (also below zero).
+
+    What is less than a half by no more than rounding errors make it is a half:
+    the middles of a scale's parts often are.
+    """
+    return math.floor(value + 0.5 + 1e-12 * max(1.0, abs(value)))
 
 
 class Linear(msgspec.Struct, frozen=True):

@@ -26,6 +26,7 @@ from ringmaster.errors import SettingError
 from ringmaster.model.calls import Call as Call
 from ringmaster.model.canonical import STANDS_FOR, relative
 from ringmaster.model.canonical import canonical as canonical  # what `rule` is given
+from ringmaster.model.wording import is_text, nearest, shown
 
 SettingPath = tuple[str | int, ...]
 
@@ -116,30 +117,11 @@ class Setting:
     limits: str = ""
 
 
-def shown(value: Any, limit: int = 60) -> str:
-    """Return `value` as an error message shows it: its repr, cut to size."""
-    if callable(value) and hasattr(value, "__name__"):
-        return f"function {value.__name__}"  # its repr has an address, which changes
-    try:
-        text = repr(value)
-    except Exception:  # a class of the control file, or an int of too many digits
-        text = f"a value of type {type(value).__name__}"
-    return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
 def text_expected(value: Any, expected: str) -> str:
     """Return what is right where text is wanted; bytes were text in Python 2."""
     if isinstance(value, bytes | bytearray):
         return f"{expected}; text, not bytes: no b before the quotes, and no .encode(…)"
     return expected
-
-
-def is_text(value: str) -> bool:
-    """Whether a string can be written anywhere: no NUL, no lone surrogates."""
-    try:
-        return b"\0" not in value.encode()
-    except UnicodeEncodeError:
-        return False
 
 
 class String(SettingType):
@@ -550,16 +532,6 @@ class CallOf(SettingType):
                 )
             given[name] = argument
         return given if len(context.problems) == before else None
-
-
-def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
-    """Return "'a' or 'b'": the names most like `name`, or all names if none is."""
-    import difflib
-
-    folded = {k.casefold(): k for k in known}
-    close = difflib.get_close_matches(name.casefold(), folded, n=most, cutoff=0.6)
-    names = [folded[c] for c in close] or list(known)
-    return "one of " + ", ".join(names) if len(names) > 2 else " or ".join(map(repr, names))
 
 
 def interpret_table(

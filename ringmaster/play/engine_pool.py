@@ -44,12 +44,14 @@ def _launch_key(player: Player) -> Any:
         return key
     # GTP has no way back to the state at the start: a process may serve another
     # player only if the same commands are sent again, but for their last words,
-    # which are taken for values; and only if that one has a clock, too.
+    # which are taken for values; and only on the same clock: there may be no way
+    # to tell the engine of another.
     return (
         *key,
         sorted(player.gtp_aliases.items()),
         [words[:-1] or words for words in player.startup_gtp_commands],
-        player.time_control is None and player.move_time is None,
+        player.time_control,
+        player.move_time,
     )
 
 
@@ -93,7 +95,7 @@ class EnginePool:
             if same_code and engine.player.code != player.code:
                 continue
             del self._idle[i]
-            if engine.is_alive():
+            if engine.is_fit():
                 engine.player = player
                 engine.channel.code = player.code
                 return engine

@@ -104,6 +104,7 @@ class GameRunner:
             if transcript is not None:
                 self._detach(transcript)
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
+        notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
     def _launch(self, transcript: FileTranscript | None) -> None:

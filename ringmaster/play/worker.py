@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import msgspec
+
 from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
@@ -94,6 +96,9 @@ class Worker:
     def _check(self, job: CheckJob) -> CheckResult:
         transcript = None if job.transcript is None else FileTranscript(job.transcript)
         player = job.player
+        if job.show_stderr:
+            # whoever asks for a check wants to see what is said (Gomill)
+            player = msgspec.structs.replace(player, discard_stderr=False)
         problems: tuple[str, ...]
         engine = None
         try:

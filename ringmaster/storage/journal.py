@@ -2,8 +2,8 @@
 store, for people (and, the tree log, for programs) to read.
 
 Lines are written after the commit that they tell of, so a kill between the two
-leaves the history a line short.  Whoever starts the next run asks with
-`has_line` whether the last result's line is there, and writes it if not.
+leaves the history a line short, or half a line.  Whoever starts the next run has
+`complete_history` write what is missing of the last result's lines.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ class Journal:
         """Append an event with the time of day."""
         assert self._log is not None, "closed"
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
-        _write(self._log, f"{stamp} {one_line(message)}\n", self._paths[0])
+        _write(self._log, f"{stamp} {one_line(message)}\n".encode(), self._paths[0])
 
     def history(self, lines: Sequence[str]) -> None:
         """Append lines to the history; all in one write."""
         if self._hist is None:
             self._hist = _open(self._paths[1])
         text = "".join(f"{one_line(line)}\n" for line in lines)
-        _write(self._hist, text, self._paths[1])
+        _write(self._hist, text.encode(), self._paths[1])
 
     def snapshot(self, line: str, *, unless_last: bool = False) -> None:
         """Append a line of JSON to the tree log.
@@ -84,20 +84,41 @@ class Journal:
             size = os.fstat(fd).st_size
             start = max(0, size - len(data))
             if not unless_last or os.pread(fd, len(data), start) != data:
-                _write(fd, data.decode(), self._tree)
+                _write(fd, data, self._tree)
         finally:
             os.close(fd)
 
-    def has_line(self, line: str) -> bool:
-        """Whether the history holds a line, near its end."""
+    def complete_history(self, lines: Sequence[str]) -> None:
+        """Append what is missing of lines that were to be written last: all of
+        them, the end of them, or nothing."""
+        # with the line end before it, so that nothing is found within a line
+        block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
+        tail = b"\n" + self._tail(max(_TAIL, 2 * len(block)))
+        if block in tail:
+            return
+        first = block[: block.index(b"\n", 1) + 1]
+        start = tail.rfind(first)
+        if start >= 0 and not block.startswith(tail[start:]):
+            return  # it was there, and somebody has edited what comes after it
+        if start >= 0:
+            written = len(tail) - start
+        else:
+            # a kill may have cut even the first line short
+            written = next(n for n in range(len(first) - 1, -1, -1) if tail.endswith(first[:n]))
+        if self._hist is None:
+            self._hist = _open(self._paths[1], end_line=written < 2)
+        # the line end before it is not a part of it
+        _write(self._hist, block[max(1, written) :], self._paths[1])
+
+    def _tail(self, size: int) -> bytes:
+        """Return the end of the history."""
         path = self._paths[1]
         try:
             with path.open("rb") as file:
-                size = os.fstat(file.fileno()).st_size
-                file.seek(max(0, size - _TAIL))
-                return one_line(line).encode() in file.read().split(b"\n")
+                file.seek(max(0, os.fstat(file.fileno()).st_size - size))
+                return file.read()
         except FileNotFoundError:
-            return False
+            return b""
         except OSError as error:
             raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
 
@@ -109,13 +130,14 @@ class Journal:
         self._log = self._hist = None
 
 
-def _open(path: Path) -> int:
+def _open(path: Path, *, end_line: bool = True) -> int:
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
     try:
-        _end_last_line(fd, path)
+        if end_line:
+            _end_last_line(fd, path)
     except BaseException:
         os.close(fd)
         raise
@@ -127,11 +149,10 @@ def _end_last_line(fd: int, path: Path) -> None:
     next one would be glued to it."""
     size = os.fstat(fd).st_size
     if size and os.pread(fd, 1, size - 1) != b"\n":
-        _write(fd, "\n", path)
+        _write(fd, b"\n", path)
 
 
-def _write(fd: int, text: str, path: Path) -> None:
-    data = text.encode("utf-8")
+def _write(fd: int, data: bytes, path: Path) -> None:
     size = os.fstat(fd).st_size
     try:
         while data:

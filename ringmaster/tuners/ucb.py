@@ -137,13 +137,16 @@ class Ucb:
 
     def centre(self, path: Path) -> tuple[float, ...]:
         """Return the optimiser parameters (0 to 1) of a node: its tile's centre."""
-        low = [0.0] * len(self.splits)
-        breadth = [1.0] * len(self.splits)
+        # in whole numbers: a rounding error here could push a value that is to be
+        # rounded over a half
+        places = [0] * len(self.splits)
         for child in path:
             for d, place in enumerate(self.coordinates(child)):
-                breadth[d] /= self.splits[d]
-                low[d] += breadth[d] * place
-        return tuple(a + b / 2 for a, b in zip(low, breadth, strict=True))
+                places[d] = places[d] * self.splits[d] + place
+        return tuple(
+            (2 * place + 1) / (2 * split ** len(path))
+            for place, split in zip(places, self.splits, strict=True)
+        )
 
     # games
 

@@ -135,7 +135,8 @@ def test_openings_are_shared_by_the_two_games_of_a_pair_in_every_pairing(tmp_pat
     tournament = chess(rounds=4, openings=call("Openings", str(book)))
     tournament.prepare()
     for pairing in ("AvB", "AvC", "BvC"):
-        played = [tournament.make_job("x", 0, {"m": pairing, "i": i, "b": i % 2}) for i in range(4)]
+        tickets = [{"m": pairing, "i": i, "b": i % 2, "p": i // 2} for i in range(4)]
+        played = [tournament.make_job("x", 0, ticket) for ticket in tickets]
         assert [job.opening.source for job in played] == [f"book.epd:{n}" for n in (1, 1, 2, 2)]
 
 

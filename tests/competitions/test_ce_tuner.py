@@ -169,6 +169,7 @@ def test_tune_whose_generations_were_cut_is_finished() -> None:
     fewer = again(tune, tuner(number_of_generations=1))
     assert fewer.finished()
     assert fewer.next_job() is None
+    assert (fewer.progress().completed, fewer.progress().total) == (11, 11)
 
 
 def test_raised_batch_size_gives_the_present_generation_more_games() -> None:

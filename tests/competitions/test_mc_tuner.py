@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -129,7 +131,8 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
         tune.take(job.ticket, made(job))
     (only,) = tune.summary()["candidates"]
     assert (only["games"], only["points"]) == (4, 1.5)
-    assert only["win_rate"] == (5 + 1.5) / 14
+    assert only["value"] == (5 + 1.5) / 14
+    assert only["win_rate"] == 1.5 / 4
     assert "1 wins, 1 draws, 1 losses, 1 unknown results (counted as losses)" in text(tune)
 
 
@@ -318,6 +321,40 @@ def test_scale_that_fails_in_the_middle_of_its_range_is_found_before_the_first_g
         tuner(parameters=[parameter(scale=scale, split=8)])
 
 
+@pytest.mark.parametrize("split", range(1, 60))
+def test_values_that_play_are_those_that_were_tried(split: int) -> None:
+    """The middle of a tile must not fall to the other side of a half by a
+    rounding error."""
+    tune = tuner(parameters=[parameter(scale=call("LINEAR", 0, split, integer=True), split=split)])
+    values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    assert values == list(range(1, split + 1))
+    whole = [tune.parameters[0].scale(tune.tree.centre((i,))[0]) for i in range(split)]
+    assert whole == values
+
+
+def test_scale_that_does_not_depend_on_its_argument_alone_is_refused() -> None:
+    count = itertools.count()
+    with pytest.raises(Refused, match=r"scale: called twice with .* it returned different values"):
+        tuner(parameters=[parameter(scale=lambda f: next(count))])
+
+
+def test_numbers_of_array_libraries_become_plain_ones() -> None:
+    scale = call("EXPLICIT", [np.int64(3), np.float32(0.5), np.bool_(True)])
+    tune = chess(parameters=[parameter(scale=scale, split=3)])
+    values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    assert values == [3, 0.5, True]
+    assert [type(v) for v in values] == [int, float, bool]
+    assert type(tune.next_job().players[0].options["x"]) in (int, float, bool)
+
+
+def test_format_that_fails_for_some_values_is_shown_as_such() -> None:
+    def scale(f: float) -> float:
+        return 300 if f < 0.5 else float("inf")
+
+    tune = tuner(parameters=[parameter(scale=scale, format="X: %d")])
+    assert "[x?inf]" in text(tune)
+
+
 def test_candidate_that_fails_later_gives_no_game_out() -> None:
     fail = []
 
@@ -420,11 +457,11 @@ def test_changed_initial_wins_apply_to_new_generations_only() -> None:
     for _ in range(2):
         job = other.next_job()
         other.take(job.ticket, result(job, False))
-    rates = {c["candidate"]: (c["games"], c["win_rate"]) for c in other.summary()["candidates"]}
+    rates = {c["candidate"]: (c["games"], c["value"]) for c in other.summary()["candidates"]}
     assert rates["candidate(0)"][1] == 5 / (10 + rates["candidate(0)"][0])
     deep = [c for c in other.summary()["candidates"] if c["candidate"].count("(") == 2]
     assert deep
-    assert any(c["win_rate"] == 3 / 4 for c in deep)
+    assert any(c["value"] == 3 / 4 for c in deep)
 
 
 def outcome(rng: random.Random, job: GameJob) -> GameResult:
@@ -477,7 +514,7 @@ def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> Non
     jobs = tuner().check_jobs()
     assert [j.player.command for j in jobs] == [
         ("engine", "2.0", "1.3333333333333333"),
-        ("engine", "6.0", "6.666666666666666"),
+        ("engine", "6.0", "6.666666666666667"),
         ("opponent",),
     ]
 

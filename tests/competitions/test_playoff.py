@@ -551,6 +551,51 @@ def test_players_that_change_places_in_a_matchup_keep_their_results() -> None:
     assert table.rows[1][3:7] == ("3", "100.00%", "0", "0.00%")
 
 
+def test_game_keeps_the_opening_of_its_pair_when_colours_stop_alternating(tmp_path: Any) -> None:
+    book = tmp_path / "book.epd"
+    book.write_text(
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq -\n"
+        "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq -\n"
+    )
+    openings = call("Openings", str(book))
+    playoff = chess(call("Matchup", "a", "b"), openings=openings)
+    playoff.prepare()
+    jobs = [playoff.next_job() for _ in range(4)]
+    later = again(playoff, chess(call("Matchup", "a", "b", alternating=False), openings=openings))
+    later.prepare()
+    for job in jobs:
+        assert later.resume(job.ticket)
+        assert later.make_job(job.id, 0, job.ticket).opening == job.opening
+
+
+def test_tournament_is_not_over_while_a_game_below_its_limit_is_out() -> None:
+    playoff = go(call("Matchup", "a", "b", number_of_games=10))
+    jobs = jobs_of(playoff)
+    for job in (*jobs[:5], *jobs[7:]):
+        playoff.take(job.ticket, won(job, "a"))
+    later = again(playoff, go(call("Matchup", "a", "b", number_of_games=7)))
+    assert [later.resume(job.ticket) for job in jobs[5:7]] == [True, True]
+    assert not later.finished()
+    assert (later.progress().completed, later.progress().total) == (8, 10)
+    for job in jobs[5:7]:
+        later.take(job.ticket, won(job, "a"))
+    assert later.finished()
+    assert (later.progress().completed, later.progress().total) == (10, 10)
+
+
+def test_matchups_of_the_same_name_are_told_apart_by_their_ids() -> None:
+    playoff = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", handicap=2))
+    assert [t.title.splitlines()[0] for t in playoff.report().blocks] == [
+        "a v b [0] (0 games)",
+        "a v b [h2] (0 games)",
+    ]
+    named = go(call("Matchup", "a", "b"), call("Matchup", "a", "b", id="h2", name="two stones"))
+    assert [t.title.splitlines()[0] for t in named.report().blocks] == [
+        "a v b (0 games)",
+        "two stones (0 games)",
+    ]
+
+
 def test_pair_has_both_colours_also_when_players_change_places_within_it() -> None:
     playoff = go(call("Matchup", "a", "b", alternating=True, number_of_games=3))
     jobs = jobs_of(playoff)
@@ -589,11 +634,13 @@ def test_rule_for_matchups_refuses_other_players_only() -> None:
     moved = matchups(call("Matchup", "b", "a", number_of_games=3), call("Matchup", "a", "c"))
     assert same_players(before, moved) == ""
     renamed = matchups(call("Matchup", "a", "b"), call("Matchup", "a", "c", id="x"))
-    assert "matchup x was between b and c, it is between a and c now" in same_players(
-        before, renamed
-    )
+    place, reason = same_players(before, renamed)
+    assert place == (1,)
+    assert "matchup x was between b and c, it is between a and c now" in reason
     inserted = matchups(call("Matchup", "a", "c"), call("Matchup", "a", "b"))
-    assert "add new ones at the end" in same_players(before, inserted)
+    place, reason = same_players(before, inserted)
+    assert place == (0,)
+    assert "add new ones at the end" in reason
 
 
 def test_players_on_the_same_terms_get_a_cross_table() -> None:

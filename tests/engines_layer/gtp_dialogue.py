@@ -34,6 +34,12 @@ class DialogueChannel:
         self.said: list[str] = []
         self.process: Any = None
         self.has_failed = False
+        #: What stands in the pipe before the next command.
+        self.stray = b""
+
+    def unasked(self) -> bytes:
+        stray, self.stray = self.stray, b""
+        return stray
 
     def converse(self, exchange: Exchange, seconds: float) -> int:
         line = exchange.request.decode().rstrip("\n")

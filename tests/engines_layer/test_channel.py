@@ -50,6 +50,20 @@ def test_answer_is_read_and_timed() -> None:
         assert exchange.seen == [b"one", b"two"]
 
 
+@pytest.mark.parametrize(
+    ("printed", "unasked"),
+    [(r"yes\n", b""), (r"yes\n\n \n", b""), (r"yes\nmore\n", b"more"), (r"yes\n= A", b"= A")],
+)
+def test_what_is_printed_unasked_is_told_once(printed: str, unasked: bytes) -> None:
+    with shell(f"read x; printf '{printed}'; read x; echo no; cat") as channel:
+        channel.converse(Until(b"yes", b"1\n"), 10)
+        assert channel.unasked() == unasked
+        assert channel.unasked() == b""
+        exchange = Until(b"no", b"2\n")
+        channel.converse(exchange, 10)
+        assert exchange.seen == [b"no"]
+
+
 def test_lines_after_the_answer_do_not_answer_the_next_request() -> None:
     with shell("read x; printf 'yes\\nyes\\n'; read x; echo no; cat") as channel:
         channel.converse(Until(b"yes", b"1\n"), 10)

@@ -205,6 +205,53 @@ def test_engine_without_a_list_is_asked_for_each_command_once() -> None:
     assert channel.said == ["known_command undo", "known_command time_left"]
 
 
+def test_list_that_leaves_commands_out_is_not_the_last_word() -> None:
+    engine, channel = talker(
+        None,
+        list_commands="boardsize",
+        known_command=lambda words: str(words[0] in ("play", "final_score")).lower(),
+    )
+    assert engine.knows("final_score")
+    assert not engine.knows("undo")
+    channel.said.clear()
+    assert engine.check(go()) == ["it has no command clear_board, komi, genmove"]
+    assert "known_command boardsize" not in channel.said
+
+
+def test_engine_that_does_not_say_what_it_knows_is_tried() -> None:
+    engine, _ = talker(None, list_commands="? no", known_command="? no")
+    assert engine.check(go()) == []
+    assert not engine.knows("final_score")
+
+
+@pytest.mark.parametrize("version", ["2", "2.0", " 2 "])
+def test_protocol_version_may_be_written_with_decimals(version: str) -> None:
+    assert talker(None, protocol_version=version)[0].name == "Talker:1.0"
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "shown"),
+    [
+        ("GNU Go", "3.8", "GNU Go:3.8"),
+        ("GNU Go", "gnu go 3.8", "GNU Go:3.8"),
+        ("Pachi", "12.0 (Genjo): I'm playing; please chat winrate", "Pachi"),
+    ],
+)
+def test_version_that_repeats_the_name_or_greets_is_cut(
+    name: str, version: str, shown: str
+) -> None:
+    assert talker(None, name=name, version=version)[0].name == shown
+
+
+def test_word_that_nobody_asked_for_is_a_broken_protocol_not_the_next_answer() -> None:
+    engine, channel = talker()
+    engine.start_game(go(), Opening(), 0)
+    channel.stray = b"= A9"
+    with pytest.raises(EngineProtocolError, match="it said '= A9' unasked, before 'genmove'"):
+        engine.think(0, Limits(1))
+    assert channel.has_failed, "no further game is played with this process"
+
+
 @pytest.mark.parametrize(
     ("settings", "lacking", "problem"),
     [

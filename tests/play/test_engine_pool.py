@@ -117,9 +117,11 @@ def test_gtp_engine_does_not_carry_the_commands_of_one_player_to_another() -> No
     assert pool.game(gtp("a3", "quiet"), b)[0] is not pool.game(gtp("a4", "loud"), b)[0]
 
 
-def test_gtp_engine_does_not_carry_a_clock_to_a_player_without_one() -> None:
+def test_gtp_engine_does_not_carry_its_clock_to_a_player_with_another_or_none() -> None:
     pool = Pool()
     b = gtp("b", "set B 1")
     first = pool.game(gtp("a", move_time=5.0), b)
-    assert pool.game(gtp("a", move_time=6.0), b)[0] is first[0]
-    assert pool.game(gtp("a"), b)[0] is not first[0]
+    assert pool.game(gtp("a2", move_time=5.0), b)[0] is first[0]
+    second = pool.game(gtp("a", move_time=0.5), b)
+    assert second[0] is not first[0]
+    assert pool.game(gtp("a"), b)[0] is not second[0]

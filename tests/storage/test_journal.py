@@ -55,11 +55,8 @@ def test_an_event_is_one_line_with_the_local_time(tmp_path: Path) -> None:
 def test_the_history_is_made_by_its_first_line(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         assert not (tmp_path / "t.hist").exists()
-        assert not journal.has_line("0_0 a beat b")
         journal.history(["0_0 a beat b", "parameters: x=1"])
         assert (tmp_path / "t.hist").read_text() == "0_0 a beat b\nparameters: x=1\n"
-        assert journal.has_line("0_0 a beat b")
-        assert not journal.has_line("0_0 a")
 
 
 def test_lines_are_appended_to_what_is_there(tmp_path: Path) -> None:
@@ -107,23 +104,46 @@ def test_control_characters_are_shown_as_escapes(text: str, line: str) -> None:
     assert one_line(text) == line
 
 
-@given(st.text(alphabet=st.characters(), min_size=1))
-def test_any_line_that_was_written_is_found_again(
-    tmp_path_factory: pytest.TempPathFactory, line: str
+LINES = st.lists(st.text(alphabet=st.characters(), min_size=1, max_size=8), min_size=1, max_size=5)
+
+
+@given(LINES, LINES, st.data())
+def test_history_that_was_cut_anywhere_is_completed(
+    tmp_path_factory: pytest.TempPathFactory,
+    before: list[str],
+    lines: list[str],
+    data: st.DataObject,
 ) -> None:
-    with opened(tmp_path_factory.mktemp("journal")) as journal:
-        journal.history([line])
-        assert journal.has_line(line)
+    folder = tmp_path_factory.mktemp("journal")
+    lines = [f"game 7: {lines[0]}", *lines[1:]]
+    with opened(folder) as journal:
+        journal.history(before)
+        start = (folder / "t.hist").stat().st_size
+        journal.history(lines)
+    whole = (folder / "t.hist").read_bytes()
+    os.truncate(folder / "t.hist", data.draw(st.integers(start, len(whole))))
+    for _ in range(2):
+        with opened(folder) as journal:
+            journal.complete_history(lines)
+        assert (folder / "t.hist").read_bytes() == whole
 
 
-def test_a_line_is_looked_for_near_the_end_only(
+def test_long_last_lines_are_not_written_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(journal_module, "_TAIL", 100)
+    lines = [f"0_{number:03d} a beat b" for number in range(1000)]
+    for _ in range(3):
+        with opened(tmp_path) as journal:
+            journal.complete_history(lines)
+    assert (tmp_path / "t.hist").read_text().splitlines() == lines
+
+
+def test_history_that_somebody_wrote_into_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "t.hist").write_text("game 7: a beat b\n(a note of mine)\n")
     with opened(tmp_path) as journal:
-        journal.history([f"0_{number:03d} a beat b" for number in range(1000)])
-        assert journal.has_line("0_999 a beat b")
-        assert not journal.has_line("0_000 a beat b")
+        journal.complete_history(["game 7: a beat b", "iteration 3"])
+    assert (tmp_path / "t.hist").read_text() == "game 7: a beat b\n(a note of mine)\n"
 
 
 class _Killed(BaseException):
@@ -141,9 +161,8 @@ def test_a_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
         store = SqliteStore.open(tmp_path / "t.status")
         try:
             with opened(tmp_path) as journal:
-                noted = store.note("history")
-                if noted and not journal.has_line(noted[0]):
-                    journal.history(noted)
+                if noted := store.note("history"):
+                    journal.complete_history(noted)
                 for number in range(sum(store.counts()), last):
                     kill = killed_before if number == last - 1 else None
                     lines = [f"0_{number} a beat b", "parameters: the same"]
@@ -199,7 +218,7 @@ def test_a_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> Non
         with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.hist: Is a directory"):
             journal.history(["0_0"])
         with pytest.raises(StoreUnwritable, match=r"cannot read .*t\.hist: Is a directory"):
-            journal.has_line("0_0")
+            journal.complete_history(["0_0"])
 
 
 def test_closing_twice_closes_no_file_of_others(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication, Tablebases
 from ringmaster.model.players import GameName, Player
 
 Handicap = Literal["fixed", "free"]
@@ -14,6 +15,8 @@ Scorer = Literal["players", "internal"]
 Compensation = Literal["no", "full", "short"]
 KoRule = Literal["simple", "positional", "situational"]
 Scoring = Literal["area", "territory"]
+EnteringKing = Literal["27", "24", "trial", "none"]
+Failures = Literal["void", "loss"]
 
 #: What a competition remembers of a job it issued: small JSON, stored with the
 #: issue, enough (with the settings) to make the same job again.
@@ -21,27 +24,40 @@ Ticket = dict[str, Any]
 
 
 class Opening(msgspec.Struct, frozen=True):
-    """A start position: `fen` (None: the game's own), then `moves` played from it.
+    """A start position: `fen` (SFEN in shogi; None: the game's own), then `moves`
+    played from it, in the protocol's notation.
 
-    source names where it came from ("book.epd:17"), for records and errors.
+    source names where it came from ("book.epd:17"), for records and errors; name
+    is what the book calls it ("B90 Sicilian", "gote gives a lance"), or "".
     """
 
     fen: str | None = None
     moves: tuple[str, ...] = ()
     source: str = ""
+    name: str = ""
 
 
 class GameSettings(msgspec.Struct, frozen=True):
     """How one game is played.  Go settings mean nothing to chess and vice versa.
 
-    move_limit    plies; 0 means none.  At the limit a Go game has an unknown
-                  result (Gomill), a chess game is a draw
-    margin        seconds an engine may overstep its clock or move time
+    move_limit    plies; 0 means none
+    move_limit_result  "draw" or "unknown"; None: a Go game has an unknown result
+                  (Gomill), a game of chess or shogi is a draw
+    margin        seconds an engine may overstep its clock or move time, where its
+                  player says nothing else
     hang_timeout  seconds an engine may take for a move under any other limit,
                   and for any command that is not a move
     scoring       how the internal scorer counts
     ko_rule, suicide  what the referee of Go forbids beside the simple ko
     cleanup       whether play goes on after two passes, until dead stones are off
+    variant       "standard", "chess960", or another variant of chess by the name
+                  that UCI_Variant has for it
+    entering_king  how a king that has entered the enemy's camp wins at shogi: by
+                  declaration with 27 or 24 points, by trial, or not
+    failures      whether a crash, hang or breach of the protocol makes the game
+                  void, to be played again, or loses it
+    record_format  "pgn", "sgf", "csa" or "kif"; None: the game's usual one
+    record_info   what a record says of each move beside score, depth and time
     """
 
     game: GameName
@@ -58,6 +74,15 @@ class GameSettings(msgspec.Struct, frozen=True):
     ko_rule: KoRule = "simple"
     suicide: bool = True
     cleanup: bool = False
+    variant: str = "standard"
+    entering_king: EnteringKing = "27"
+    move_limit_result: Literal["draw", "unknown"] | None = None
+    draw_adjudication: DrawAdjudication | None = None
+    resign_adjudication: ResignAdjudication | None = None
+    tablebases: Tablebases | None = None
+    failures: Failures = "void"
+    record_format: str | None = None
+    record_info: tuple[str, ...] = ()
 
 
 class GameJob(msgspec.Struct, frozen=True, tag="game"):

@@ -29,6 +29,9 @@ class Player(msgspec.Struct, frozen=True):
     move_time     seconds a move; nodes and depth as the protocol means them
     restart       "on": a new process for each game, "off": kept from game to
                   game, "auto": kept for UCI and USI, new for GTP
+    margin        seconds it may overstep its clock, None: the game's
+    ponder        whether it thinks on the opponent's time
+    ready_timeout  seconds to start and to get ready for a game; None: the usual
     """
 
     code: str
@@ -48,6 +51,9 @@ class Player(msgspec.Struct, frozen=True):
     depth: int | None = None
     move_time: float | None = None
     restart: Restart = "auto"
+    margin: float | None = None
+    ponder: bool = False
+    ready_timeout: float | None = None
 
     @property
     def keeps_process(self) -> bool:

@@ -17,6 +17,8 @@ class MoveRecord:
     seconds  charged to the mover; None when nobody was (handicap, opening)
     score    centipawns from the mover's side, or None
     mate     moves to mate (negative: being mated), or None
+    seldepth, nps, hashfull (per mille), tbhits  as the engine gave them, or None
+    pv       the line it expects, in the protocol's notation, this move first
     comment  the engine's own words, UTF-8, possibly several lines
     left     seconds on the mover's clock after the move, of the base time or of
              the period; None where no clock ran
@@ -30,6 +32,11 @@ class MoveRecord:
     mate: int | None = None
     depth: int | None = None
     nodes: int | None = None
+    seldepth: int | None = None
+    nps: int | None = None
+    hashfull: int | None = None
+    tbhits: int | None = None
+    pv: tuple[str, ...] = ()
     comment: str = ""
     left: float | None = None
     overtime: int | None = None

@@ -89,7 +89,7 @@ class ShogiGame(Game):
 
     def play(self, move: str) -> None:
         board = self._board
-        step = _STEPS.get(move)
+        step = USI_MOVES.get(move)
         if step is None:
             raise self._refusal(move)
         try:
@@ -322,4 +322,5 @@ def _steps() -> dict[str, Move]:
     return {move: Move.from_usi(move) for move in strings}
 
 
-_STEPS = _steps()
+#: Every string that can be a move, whatever the position.
+USI_MOVES = _steps()

@@ -15,8 +15,9 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
     but for the empty lines at their ends; returns what is missing, a line of
     text.  Raises StoreError, OSError."""
     waiting = results.waiting_records()
-    end = {"pgn": b"\n\n", "kif": b"\n\n", "csa": b"\n/\n"}.get(format, b"\n")
-    games = missing = foreign = 0
+    end = b"\n\n" if format in ("pgn", "kif") else b"\n"
+    between = b"/\n" if format == "csa" else b""
+    games = missing = foreign = written = 0
     for game in results.iter_games(void=void):
         record = _record(game, results.path.absolute().parent, waiting)
         # a void game has a record only when something was played
@@ -27,7 +28,8 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
             if format in ("csa", "kif") and format != _shogi_format(text):
                 foreign += 1
             else:
-                stream.write(text + end)
+                stream.write((between if written else b"") + text + end)
+                written += 1
     said = []
     if missing:
         folder = results.path.with_suffix(".games")

@@ -110,6 +110,13 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "starting and getting ready may take 30 s in any case.",
         60.0,
     ),
+    Setting(
+        "failures",
+        OneOf("void", "loss"),
+        "Whether a crash, a hang or a breach of the protocol during play makes the game void, "
+        "to be played again, or loses it.",
+        "void",
+    ),
     Setting("openings", Maybe(OPENINGS), "Start positions.", None),
 )
 

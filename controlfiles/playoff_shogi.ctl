@@ -12,7 +12,7 @@ What are twice the nodes worth at shogi?
 
 game = "shogi"
 
-fairy = {"USI_Hash": 16, "Threads": 1}
+fairy = {"Hash": 16, "Threads": 1}
 
 players = {
     "f-1k": Player("fairy-stockfish", options=fairy, nodes=1000),

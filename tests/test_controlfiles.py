@@ -21,6 +21,7 @@ NEEDS = {
     "mc_tuner_gnugo.ctl": ["gnugo"],
     "playoff_chess.ctl": ["stockfish", "glaurung"],
     "playoff_gnugo.ctl": ["gnugo"],
+    "playoff_shogi.ctl": ["fairy-stockfish"],
     "spsa_glaurung.ctl": ["glaurung"],
     "tune.ctl": [],
 }

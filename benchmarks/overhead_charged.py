@@ -149,7 +149,7 @@ def bare(command: tuple[str, ...], games: int) -> list[int]:
             while not answer.endswith(b"bestmove e2e4\n"):
                 answer += os.read(reading, 1 << 16)
             elapsed = time.monotonic_ns() - start
-            found.append(elapsed - int(answer.split()[6]))
+            found.append(elapsed - int(answer.split()[7]))
     return found
 
 

@@ -233,7 +233,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--games", type=int)
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     start = time.monotonic()
     if given.what == "overhead":
         measure_overhead(given.games or 20, given.json)

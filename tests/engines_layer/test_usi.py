@@ -16,7 +16,7 @@ from ringmaster.engines.engine import Limits, Thought, start_timeout
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine
-from ringmaster.engines.universal import Go, Handshake, UniversalEngine
+from ringmaster.engines.universal import Go, Handshake, PonderedGo, UniversalEngine
 from ringmaster.engines.usi import UsiEngine, go_command
 from ringmaster.errors import EngineCrashed, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
@@ -248,6 +248,33 @@ def test_ponderhit_and_gameover() -> None:
             "ponderhit",
             "gameover draw",
         ]
+
+
+def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
+    # Ethereal forgets a ponderhit that comes before its search thread runs
+    with launched("--expect", "right", ponder=True) as (engine, lines):
+        engine.start_game(SHOGI, Opening(), 0)
+        first = engine.think(0, NODES)
+        engine.observe(0, first.move, own=True)
+        pondered = engine.ponder(0, NODES)
+        assert isinstance(pondered, PonderedGo)
+        engine.observe(1, first.ponder, own=False)
+        waits: list[float] = []
+        converse = engine.channel.converse
+
+        def counting(exchange: Any, seconds: float) -> int:
+            if not exchange.request:
+                waits.append(seconds)
+                pondered.feed(b"info depth 1")
+                return 7
+            return converse(exchange, seconds)
+
+        engine.channel.converse = counting  # type: ignore[method-assign]
+        thought = engine.think(0, NODES)
+        assert len(waits) == 1
+        assert 0 < waits[0] <= 0.05
+        assert thought.kind == "move"
+        assert lines.sent[-1] == "ponderhit"
 
 
 def test_engine_that_names_no_answer_does_not_ponder() -> None:

@@ -16,7 +16,7 @@ import re
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -35,9 +35,12 @@ _NOT_OFFERED = {"chess", "normal", "fairy", "fischerandom", "bughouse", "koedem"
 #: Variants in which pyffish's optional endings are repetition and the count of
 #: moves without progress only, so that they need not be looked for at every ply.
 _PLAIN_ENDINGS = frozenset(
-    "3check 5check antichess atomic capablanca capahouse crazyhouse extinction giveaway "
-    "gothic grand horde kingofthehill losers minixiangqi nocheckatomic racingkings "
-    "seirawan shouse suicide threekings xiangqi".split()
+    (
+        *("3check", "5check", "antichess", "atomic", "capablanca", "capahouse", "crazyhouse"),
+        *("extinction", "giveaway", "gothic", "grand", "horde", "kingofthehill", "losers"),
+        *("minixiangqi", "nocheckatomic", "racingkings", "seirawan", "shouse", "suicide"),
+        *("threekings", "xiangqi"),
+    )
 )
 #: Plies without a man lost from which on a count of moves may end a game.
 _QUIET = 16
@@ -102,7 +105,6 @@ class VariantGame(Game):
         "_quiet",
         "_seen",
         "_side",
-        "_start",
         "_start_fen",
         "_variant",
     )
@@ -125,8 +127,6 @@ class VariantGame(Game):
                 raise ValueError(_said(printed) or f"this is no position of {variant}")
         self._variant = variant
         self._start_fen = fen
-        #: How many moves need not be played again to know what is legal.
-        self._start = 0
         self._seen: Counter[str] = Counter()
         self._men = ""
         self._quiet = 0
@@ -148,17 +148,15 @@ class VariantGame(Game):
     def position(self) -> str:
         return self._fen
 
-    def san(self, move: str) -> str:
-        """Return a legal move in algebraic notation."""
-        rules = _pyffish()
-        return str(
-            rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN)
-        )
-
     def from_san(self, san: str) -> str:
         """Return the legal move that `san` means.  Raises ValueError."""
-        wanted = _bare(san)
-        found = [move for move in self._legal if _bare(self.san(move)) == wanted]
+        rules, wanted = _pyffish(), _bare(san)
+        found = [
+            move
+            for move in self._legal
+            if _bare(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
+            == wanted
+        ]
         if not found and san in self._legal:
             found = [san]
         if len(found) != 1:
@@ -172,8 +170,9 @@ class VariantGame(Game):
         board, turn, *rest = self._fen.split()
         self._side = 0 if turn == "w" else 1
         # all but the two counters at its end; [] holds what can be dropped
-        self._seen[" ".join((board, turn, *rest[:-2]))] += 1
-        repeated = self._seen[" ".join((board, turn, *rest[:-2]))] > 1
+        key = " ".join((board, turn, *rest[:-2]))
+        self._seen[key] += 1
+        repeated = self._seen[key] > 1
         men = "".join(sorted(filter(str.isalpha, board)))
         changed = men != self._men
         self._men = men
@@ -208,6 +207,21 @@ class VariantGame(Game):
         if not re.fullmatch(r"[A-Za-z0-9@+,]{2,12}", move):
             return f"not a move as {self._variant} engines write it"
         return f"the rules of {self._variant} do not allow it"
+
+
+def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
+    """Return moves in algebraic notation, up to the first that is not legal."""
+    rules = _pyffish()
+    fen = rules.start_fen(variant) if fen is None else fen
+    try:
+        return list(map(str, rules.get_san_moves(variant, fen, list(moves))))
+    except (ValueError, SystemError):  # one of them is not legal, it does not say which
+        legal: list[str] = []
+        for move in moves:
+            if move not in rules.legal_moves(variant, fen, legal):
+                break
+            legal.append(move)
+        return list(map(str, rules.get_san_moves(variant, fen, legal)))
 
 
 def _bare(san: str) -> str:

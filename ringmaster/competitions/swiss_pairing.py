@@ -13,9 +13,10 @@ What is better is decided in this order:
 5.  in a group of equal points the upper half meets the lower half in order, as
     in the Dutch system (FIDE Handbook C.04.3); who has to go to another group is
     the last of the upper one, and meets the first of the lower one; the last of
-    all has the bye.
+    all has the bye;
+6.  several that go to another group meet its members in order.
 
-All five are sums over pairs, so that the best pairing is a matching of least
+All six are sums over pairs, so that the best pairing is a matching of least
 cost, with costs so far apart that no sum of a later kind outweighs an earlier.
 """
 
@@ -103,7 +104,7 @@ def _costs(ranked: Sequence[Entrant], one_more_first: bool) -> list[list[int]]:
     # a unit of each kind is more than any pairing can sum up to of the next
     pairs = (count + 1) // 2
     unit = [1]
-    for kind in range(4, 0, -1):
+    for kind in range(5, 0, -1):
         most = max(costs[kind] for costs in kinds.values())
         unit.insert(0, unit[0] * (pairs * most + 1))
     size = count + count % 2
@@ -133,10 +134,11 @@ def _pair_costs(
     imbalance = (low + 1) ** 2 + (high - 1) ** 2 if one_more_first else 0
     if above.group == below.group:
         # all at this distance is the upper half against the lower half, in order
-        order = (below.place - above.place - above.size // 2) ** 2
+        order, across = (below.place - above.place - above.size // 2) ** 2, 0
     else:
         order = (above.size - 1 - above.place) ** 2 + below.place**2
-    return 0, met * met, difference * difference, imbalance, order
+        across = (above.place - below.place) ** 2
+    return 0, met * met, difference * difference, imbalance, order, across
 
 
 def _bye_costs(ranked: Sequence[Entrant], i: int) -> tuple[int, ...]:
@@ -144,4 +146,4 @@ def _bye_costs(ranked: Sequence[Entrant], i: int) -> tuple[int, ...]:
     difference = entrant.points - last.points
     again = entrant.byes - min(other.byes for other in ranked)
     behind = len(ranked) - 1 - i
-    return again, 0, difference * difference, entrant.balance**2, behind * behind
+    return again, 0, difference * difference, entrant.balance**2, behind * behind, 0

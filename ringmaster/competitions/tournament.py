@@ -5,12 +5,12 @@ Which matchups there are is the business of each type."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import (
     OpeningBook,
@@ -19,7 +19,7 @@ from ringmaster.competitions.game_settings import (
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table
 from ringmaster.competitions.players import find_player
 from ringmaster.competitions.tally import Tally
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
@@ -29,6 +29,10 @@ from ringmaster.model.settings import SettingPath
 #: Added to a player's code for the second side of a matchup with itself (Gomill);
 #: "#" cannot occur in a code of the control file.
 SECOND_SELF = "#2"
+
+WITHOUT_OPENINGS = (
+    "without openings, engines that play alike every time will play the same game again and again"
+)
 
 
 class Matchup:
@@ -119,6 +123,32 @@ class Tournament(Competition):
         player = self._players[code]
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
+    def _different_players(self, **lists: Sequence[str]) -> list[Player]:
+        """Return the players of the settings that list competitors, by the names
+        of these settings; nobody may be listed twice.  Raises SettingErrors."""
+        players: list[Player] = []
+        errors: list[SettingError] = []
+        seen: set[str] = set()
+        for name, codes in lists.items():
+            for i, code in enumerate(codes):
+                with noting(errors):
+                    if code in seen:
+                        raise SettingError(
+                            (name, i),
+                            f"competitor {code!r} is listed twice",
+                            "each player once",
+                        )
+                    seen.add(code)
+                    players.append(self._player(code, (name, i)))
+        if errors:
+            raise SettingErrors(errors)
+        return players
+
+    def _book(self, openings: OpeningsSettings | None) -> OpeningBook:
+        """Return the book of some openings; the same ones share a book."""
+        book = OpeningBook(openings, self._game, self.values["seed"])
+        return self._books.setdefault(openings, book)
+
     def _add(
         self,
         id: str,
@@ -130,15 +160,13 @@ class Tournament(Competition):
         alternating: bool,
         number_of_games: int | None,
     ) -> None:
-        """Add a matchup; matchups with the same openings share a book."""
+        """Add a matchup."""
         matchup = Matchup(
             id,
             name,
             players,
             settings,
-            self._books.setdefault(
-                openings, OpeningBook(openings, self._game, self.values["seed"])
-            ),
+            self._book(openings),
             alternating=alternating,
             number_of_games=number_of_games,
         )
@@ -156,10 +184,7 @@ class Tournament(Competition):
         if not bare:
             return []
         which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
-        return [
-            f"{which}without openings, engines that play alike every time will play the same "
-            "game again and again"
-        ]
+        return [f"{which}{WITHOUT_OPENINGS}"]
 
     def check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
@@ -206,9 +231,14 @@ class Tournament(Competition):
             (by_code[first], by_code[second]),
             matchup.settings,
             ticket,
-            # by the pair it counts for, whatever the colours do now
-            matchup.book.pick(ticket["i"] if ticket["p"] is None else ticket["p"]),
+            matchup.book.pick(self._opening_number(ticket)),
         )
+
+    def _opening_number(self, ticket: Ticket) -> int:
+        """Return the place of a game's opening in its book: by the pair it counts
+        for, whatever the colours do now."""
+        number: int = ticket["i"] if ticket["p"] is None else ticket["p"]
+        return number
 
     def describe(self, ticket: Ticket) -> Played:
         return Played(
@@ -251,8 +281,7 @@ class Tournament(Competition):
         id = ticket["m"]
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
-        # in any run: once a matchup has a result, its setup is known to work
-        first = tally.completed == 0
+        first = not self._proven(id)
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
         void = result.outcome == "void"
@@ -263,6 +292,11 @@ class Tournament(Competition):
                     self._engines[code] = used.description or used.name
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         return Verdict(result_line(result, codes), replay=void, halt=halt)
+
+    def _proven(self, id: str) -> bool:
+        """Whether a matchup's setup is known to work: it has had a result, in any
+        run."""
+        return self.tallies[id].completed > 0
 
     def finished(self) -> bool:
         return all(

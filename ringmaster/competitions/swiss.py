@@ -112,7 +112,7 @@ class Swiss(Tournament):
         self._settings = make_game_settings(self._game, values)
         self._different_players(competitors=self.competitors)
         self._check_codes()
-        self._openings = self._book(values["openings"])
+        self._openings = self._book(values["openings"], values["variant"])
         self._rounds: list[Round] = []
         self._seeds = self._seeded()
 

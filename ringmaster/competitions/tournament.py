@@ -12,11 +12,9 @@ import msgspec
 
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.game_settings import (
-    OpeningBook,
-    OpeningsSettings,
-)
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table
+from ringmaster.competitions.opening_numbers import OpeningNumbers
+from ringmaster.competitions.opening_settings import OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
 from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
@@ -107,7 +105,8 @@ class Tournament(Competition):
         #: How the engines describe themselves, by player code.
         self._engines: dict[str, str] = {}
         self._players: dict[str, Player] = {}
-        self._books: dict[OpeningsSettings | None, OpeningBook] = {}
+        self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
+        self._numbers = OpeningNumbers()
 
     # what a type builds its matchups with
 
@@ -144,10 +143,10 @@ class Tournament(Competition):
             raise SettingErrors(errors)
         return players
 
-    def _book(self, openings: OpeningsSettings | None) -> OpeningBook:
+    def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
         """Return the book of some openings; the same ones share a book."""
-        book = OpeningBook(openings, self._game, self.values["seed"])
-        return self._books.setdefault(openings, book)
+        book = OpeningBook(openings, self._game, self.values["seed"], variant)
+        return self._books.setdefault((openings, variant), book)
 
     def _add(
         self,
@@ -166,7 +165,7 @@ class Tournament(Competition):
             name,
             players,
             settings,
-            self._book(openings),
+            self._book(openings, settings.variant),
             alternating=alternating,
             number_of_games=number_of_games,
         )
@@ -218,8 +217,33 @@ class Tournament(Competition):
             "b": black,
             "p": matchup.pair(number),
         }
+        self._draw_opening(matchup, ticket)
         self._open[matchup.id].add(number)
         return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
+        """Let a game's ticket say which opening it has, unless that is the one of
+        its pair's number."""
+        number = self._numbers.of_its_pair(ticket)
+        # the second game of a pair has the first one's, whatever the policy is now
+        begins = ticket["p"] is None or ticket["i"] % 2 == 0
+        if number is None and begins and matchup.book.by_encounter:
+            number = self._numbers.next(
+                (id, self._openings_by_round(id, ticket))
+                for id in self.tallies
+                # of matchups that are gone, nobody knows which book they had
+                if id not in self.matchups or self.matchups[id].book is matchup.book
+            )
+        if number is not None:
+            ticket["n"] = number
+            self._numbers.know(ticket)
+
+    def _openings_by_round(self, id: str, ticket: Ticket) -> int:
+        """Return how many openings a matchup has had before a game, if it has been
+        played by rounds."""
+        matchup = self.matchups.get(id)
+        games: int = self.tallies[id].next - (id == ticket["m"])
+        return games if matchup is not None and not matchup.alternating else (games + 1) // 2
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -231,7 +255,7 @@ class Tournament(Competition):
             (by_code[first], by_code[second]),
             matchup.settings,
             ticket,
-            matchup.book.pick(self._opening_number(ticket)),
+            matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
         )
 
     def _opening_number(self, ticket: Ticket) -> int:
@@ -274,6 +298,7 @@ class Tournament(Competition):
             return False
         tally = self.tallies[matchup.id]
         tally.next = max(tally.next, ticket["i"] + 1)
+        self._numbers.know(ticket)
         self._open[matchup.id].add(ticket["i"])
         return matchup.wants(ticket["i"])
 
@@ -281,6 +306,7 @@ class Tournament(Competition):
         id = ticket["m"]
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
+        self._numbers.know(ticket)
         first = not self._proven(id)
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
@@ -305,10 +331,13 @@ class Tournament(Competition):
         )
 
     def state(self) -> dict[str, Any]:
-        return {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        state = {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        numbers = self._numbers.state()
+        return {**state, "openings": numbers} if numbers else state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._engines = dict(state.get("engines", {}))
+        self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)

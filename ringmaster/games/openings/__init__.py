@@ -6,6 +6,7 @@ Polyglot book is a tree with weights: its lines are drawn when they are wanted.
 """
 
 from ringmaster.games.openings.load import (
+    FORMATS,
     Format,
     format_of,
     load_openings,
@@ -14,6 +15,7 @@ from ringmaster.games.openings.order import OpeningOrder, Order
 from ringmaster.games.openings.polyglot import PolyglotBook
 
 __all__ = [
+    "FORMATS",
     "Format",
     "OpeningOrder",
     "Order",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from typing import Literal
 
 from ringmaster.errors import OpeningsError
-from ringmaster.games.openings.pgn import read_pgn
 from ringmaster.games.openings.positions import read_epd, read_sfen, read_variant_epd
 from ringmaster.games.openings.text import QUOTED, cannot_read, numbered_lines
 from ringmaster.games.start import Begin, beginning
@@ -91,6 +90,9 @@ def load_openings(
     if found == "polyglot":
         raise OpeningsError(path, None, "a Polyglot book is no list of openings")
     if found == "pgn":
+        # not at the top, for a quick start of what loads no book
+        from ringmaster.games.openings.pgn import read_pgn
+
         openings = tuple(read_pgn(path, name, begin, variant, plies))
     else:
         openings = tuple(_one_a_line(path, name, begin, found, variant, plies))

@@ -10,9 +10,11 @@ from ringmaster.competitions.competition import Competition
 _TYPES = {
     "allplayall": ("ringmaster.competitions.allplayall", "AllPlayAll"),
     "ce_tuner": ("ringmaster.competitions.ce_tuner", "CeTuner"),
+    "gauntlet": ("ringmaster.competitions.gauntlet", "Gauntlet"),
     "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa", "SpsaCompetition"),
+    "swiss": ("ringmaster.competitions.swiss", "Swiss"),
 }
 
 

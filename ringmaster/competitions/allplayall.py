@@ -6,46 +6,14 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar
 
-from ringmaster.competitions.common import COMMON_SETTINGS, noting
+from ringmaster.competitions.common import COMMON_SETTINGS
+from ringmaster.competitions.competitors import COMPETITOR, only_appended
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
-from ringmaster.model.players import Player
+from ringmaster.errors import StateRefused
 from ringmaster.model.report import Report, Table
-from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
-
-
-class _Competitor(CallOf):
-    def describe(self) -> str:
-        return "a player code"
-
-
-#: Gomill's documentation has plain player codes only; its control files may say
-#: Competitor("code") as well.
-COMPETITOR = _Competitor(
-    "Competitor",
-    (Setting("player", Identifier(), "Code of the player."),),
-    lambda values, context: values["player"],
-    positional=("player",),
-    shorthand=True,
-)
-
-
-def only_appended(before: Any, now: list[str]) -> str:
-    """Return why a change of the competitors is refused: "" when the earlier
-    ones are all there, in their old order, before any new ones.
-
-    before  a list too, or None for an event that had no such setting
-    """
-    if before is None or now[: len(before)] == before:
-        return ""
-    gone = [code for code in before if code not in now]
-    if gone:
-        what = f"{', '.join(gone)} took part before and must stay in the list"
-    else:
-        what = "the earlier competitors must keep their places"
-    return f"{what}; new ones can be added at its end only (it was {', '.join(before)})"
+from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
 
 
 class AllPlayAll(Tournament):
@@ -75,19 +43,7 @@ class AllPlayAll(Tournament):
         super().__init__(code, values)
         self.competitors: tuple[str, ...] = values["competitors"]
         settings = make_game_settings(self._game, values)
-        players: list[Player] = []
-        errors: list[SettingError] = []
-        for i, competitor in enumerate(self.competitors):
-            with noting(errors):
-                if competitor in self.competitors[:i]:
-                    raise SettingError(
-                        ("competitors", i),
-                        f"competitor {competitor!r} is listed twice",
-                        "each player once",
-                    )
-                players.append(self._player(competitor, ("competitors", i)))
-        if errors:
-            raise SettingErrors(errors)
+        players = self._different_players(competitors=self.competitors)
         for (i, first), (j, second) in combinations(enumerate(players), 2):
             self._add(
                 f"{letters(i)}v{letters(j)}",

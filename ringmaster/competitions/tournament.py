@@ -5,21 +5,19 @@ Which matchups there are is the business of each type."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.game_settings import (
-    OpeningBook,
-    OpeningsSettings,
-)
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table
+from ringmaster.competitions.opening_numbers import OpeningNumbers
+from ringmaster.competitions.opening_settings import OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
 from ringmaster.competitions.tally import Tally
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
@@ -29,6 +27,10 @@ from ringmaster.model.settings import SettingPath
 #: Added to a player's code for the second side of a matchup with itself (Gomill);
 #: "#" cannot occur in a code of the control file.
 SECOND_SELF = "#2"
+
+WITHOUT_OPENINGS = (
+    "without openings, engines that play alike every time will play the same game again and again"
+)
 
 
 class Matchup:
@@ -103,7 +105,8 @@ class Tournament(Competition):
         #: How the engines describe themselves, by player code.
         self._engines: dict[str, str] = {}
         self._players: dict[str, Player] = {}
-        self._books: dict[OpeningsSettings | None, OpeningBook] = {}
+        self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
+        self._numbers = OpeningNumbers()
 
     # what a type builds its matchups with
 
@@ -119,6 +122,32 @@ class Tournament(Competition):
         player = self._players[code]
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
+    def _different_players(self, **lists: Sequence[str]) -> list[Player]:
+        """Return the players of the settings that list competitors, by the names
+        of these settings; nobody may be listed twice.  Raises SettingErrors."""
+        players: list[Player] = []
+        errors: list[SettingError] = []
+        seen: set[str] = set()
+        for name, codes in lists.items():
+            for i, code in enumerate(codes):
+                with noting(errors):
+                    if code in seen:
+                        raise SettingError(
+                            (name, i),
+                            f"competitor {code!r} is listed twice",
+                            "each player once",
+                        )
+                    seen.add(code)
+                    players.append(self._player(code, (name, i)))
+        if errors:
+            raise SettingErrors(errors)
+        return players
+
+    def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
+        """Return the book of some openings; the same ones share a book."""
+        book = OpeningBook(openings, self._game, self.values["seed"], variant)
+        return self._books.setdefault((openings, variant), book)
+
     def _add(
         self,
         id: str,
@@ -130,15 +159,13 @@ class Tournament(Competition):
         alternating: bool,
         number_of_games: int | None,
     ) -> None:
-        """Add a matchup; matchups with the same openings share a book."""
+        """Add a matchup."""
         matchup = Matchup(
             id,
             name,
             players,
             settings,
-            self._books.setdefault(
-                openings, OpeningBook(openings, self._game, self.values["seed"])
-            ),
+            self._book(openings, settings.variant),
             alternating=alternating,
             number_of_games=number_of_games,
         )
@@ -156,10 +183,7 @@ class Tournament(Competition):
         if not bare:
             return []
         which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
-        return [
-            f"{which}without openings, engines that play alike every time will play the same "
-            "game again and again"
-        ]
+        return [f"{which}{WITHOUT_OPENINGS}"]
 
     def check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
@@ -193,8 +217,33 @@ class Tournament(Competition):
             "b": black,
             "p": matchup.pair(number),
         }
+        self._draw_opening(matchup, ticket)
         self._open[matchup.id].add(number)
         return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
+        """Let a game's ticket say which opening it has, unless that is the one of
+        its pair's number."""
+        number = self._numbers.of_its_pair(ticket)
+        # the second game of a pair has the first one's, whatever the policy is now
+        begins = ticket["p"] is None or ticket["i"] % 2 == 0
+        if number is None and begins and matchup.book.by_encounter:
+            number = self._numbers.next(
+                (id, self._openings_by_round(id, ticket))
+                for id in self.tallies
+                # of matchups that are gone, nobody knows which book they had
+                if id not in self.matchups or self.matchups[id].book is matchup.book
+            )
+        if number is not None:
+            ticket["n"] = number
+            self._numbers.know(ticket)
+
+    def _openings_by_round(self, id: str, ticket: Ticket) -> int:
+        """Return how many openings a matchup has had before a game, if it has been
+        played by rounds."""
+        matchup = self.matchups.get(id)
+        games: int = self.tallies[id].next - (id == ticket["m"])
+        return games if matchup is not None and not matchup.alternating else (games + 1) // 2
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -206,9 +255,14 @@ class Tournament(Competition):
             (by_code[first], by_code[second]),
             matchup.settings,
             ticket,
-            # by the pair it counts for, whatever the colours do now
-            matchup.book.pick(ticket["i"] if ticket["p"] is None else ticket["p"]),
+            matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
         )
+
+    def _opening_number(self, ticket: Ticket) -> int:
+        """Return the place of a game's opening in its book: by the pair it counts
+        for, whatever the colours do now."""
+        number: int = ticket["i"] if ticket["p"] is None else ticket["p"]
+        return number
 
     def describe(self, ticket: Ticket) -> Played:
         return Played(
@@ -244,6 +298,7 @@ class Tournament(Competition):
             return False
         tally = self.tallies[matchup.id]
         tally.next = max(tally.next, ticket["i"] + 1)
+        self._numbers.know(ticket)
         self._open[matchup.id].add(ticket["i"])
         return matchup.wants(ticket["i"])
 
@@ -251,8 +306,8 @@ class Tournament(Competition):
         id = ticket["m"]
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
-        # in any run: once a matchup has a result, its setup is known to work
-        first = tally.completed == 0
+        self._numbers.know(ticket)
+        first = not self._proven(id)
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
         void = result.outcome == "void"
@@ -264,6 +319,11 @@ class Tournament(Competition):
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         return Verdict(result_line(result, codes), replay=void, halt=halt)
 
+    def _proven(self, id: str) -> bool:
+        """Whether a matchup's setup is known to work: it has had a result, in any
+        run."""
+        return self.tallies[id].completed > 0
+
     def finished(self) -> bool:
         return all(
             not m.wants(self.tallies[m.id].next) and not any(map(m.wants, self._open[m.id]))
@@ -271,10 +331,13 @@ class Tournament(Competition):
         )
 
     def state(self) -> dict[str, Any]:
-        return {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        state = {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        numbers = self._numbers.state()
+        return {**state, "openings": numbers} if numbers else state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._engines = dict(state.get("engines", {}))
+        self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)

@@ -2,8 +2,8 @@
 
 Only writing, and only the text of the record: when and where it is stored is
 left to the caller.  Made after a game, never in it: SAN comes from python-chess,
-at some 30 microseconds a ply.  Engine text is cleaned first, so that a record
-parses whatever an engine calls itself or says of its moves.
+at some 30 microseconds a ply (of variants from pyffish).  Engine text is cleaned
+first, so that a record parses whatever an engine calls itself or says of its moves.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from ringmaster.games.annotations import assignments, note_lines, player_name, search_summary
+from ringmaster.games.san import san_moves
 from ringmaster.games.text import one_line, shown
 from ringmaster.model.record import GameRecord
 
@@ -85,6 +86,9 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     for i, side in enumerate(_SIDES):
         yield side, player_name(record, i)
     yield "Result", result
+    variant = record.settings.variant
+    if variant != "standard":
+        yield "Variant", {"chess960": "Chess960"}.get(variant, variant)
     if record.opening.fen is not None:
         yield "SetUp", "1"
         yield "FEN", record.opening.fen
@@ -103,26 +107,23 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
 def _movetext(record: GameRecord) -> tuple[list[str], int]:
     """Return the words of the moves with their comments, and how many plies
     they are."""
-    import chess
-
     words: list[str] = []
+    fen = record.opening.fen
     try:
-        board = chess.Board(record.opening.fen or chess.STARTING_FEN)
+        sans = san_moves(record.settings.variant, fen, [move.move for move in record.moves])
     except ValueError as error:
         return list(_comment(f"The opening cannot be shown: {error}")), 0
     book = record.opening.moves
     after_comment = True
+    before = _plies_before(fen)
     for ply, move in enumerate(record.moves):
-        try:
-            step = chess.Move.from_uci(move.move)
-            if not board.is_legal(step):
-                raise ValueError("not legal")
-        except ValueError:
+        if ply == len(sans):
             words += _comment(f"The move {shown(move.move)} is not legal here")
             return words, ply
-        if board.turn or after_comment:
-            words.append(f"{board.fullmove_number}{'.' if board.turn else '...'}")
-        words.append(board.san_and_push(step))
+        number, black = divmod(before + ply, 2)
+        if not black or after_comment:
+            words.append(f"{number + 1}{'...' if black else '.'}")
+        words.append(sans[ply])
         if ply < len(book) and move.move == book[ply]:
             comment = "book"
         else:
@@ -130,6 +131,16 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
         words += _comment(comment)
         after_comment = bool(comment)
     return words, len(record.moves)
+
+
+def _plies_before(fen: str | None) -> int:
+    """Return how many plies a game had before its start position, by the side to
+    move and the move number that the position gives."""
+    fields = (fen or "").split()
+    if len(fields) < 3:
+        return 0
+    number = int(fields[-1]) if fields[-1].isdecimal() else 1
+    return 2 * max(number - 1, 0) + (fields[1] == "b")
 
 
 def _closing_comment(record: GameRecord, result: str) -> str:

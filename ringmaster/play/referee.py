@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ringmaster.engines.engine import Engine
-from ringmaster.games.chess import new_chess_game
 from ringmaster.games.game import Ending, Game
+from ringmaster.games.start import new_game
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.record import GameRecord
 from ringmaster.model.results import Outcome
@@ -91,13 +91,13 @@ class Referee(ABC):
 
 
 class ChessReferee(Referee):
-    """Chess: every game that ends is settled by the rules."""
+    """Chess and its variants: every game that ends is settled by the rules."""
 
     record_suffix = "pgn"
     score_of_void = "*"
 
     def begin(self, engines: Sequence[Engine]) -> Game:
-        game = new_chess_game(self.job.opening.fen)
+        game = new_game(self.job.settings, self.job.opening.fen)
         for move in self.job.opening.moves:
             game.play(move)
         return game

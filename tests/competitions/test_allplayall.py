@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.allplayall import AllPlayAll, only_appended
+from ringmaster.competitions.allplayall import AllPlayAll
+from ringmaster.competitions.competitors import only_appended
 from ringmaster.competitions.playoff import Playoff
 from ringmaster.competitions.standings import letters
 from ringmaster.errors import StoreError

@@ -20,6 +20,7 @@ _TYPES = {
 #: shared between files may mention what only another type understands.
 KINDS = (
     "Competitor",
+    "DrawAdjudication",
     "EXPLICIT",
     "LINEAR",
     "LOG",
@@ -27,6 +28,8 @@ KINDS = (
     "Openings",
     "Parameter",
     "Player",
+    "ResignAdjudication",
+    "Tablebases",
     "TimeControl",
     "Verify",
 )

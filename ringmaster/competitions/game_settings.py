@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.adjudication import ADJUDICATION_SETTINGS, check_adjudication
 from ringmaster.errors import SettingError
 from ringmaster.games.openings import OpeningOrder, Order, load_openings
 from ringmaster.model.jobs import GameSettings, Opening
@@ -111,6 +112,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         60.0,
     ),
     Setting("openings", Maybe(OPENINGS), "Start positions.", None),
+    *ADJUDICATION_SETTINGS,
 )
 
 #: Names that make up a GameSettings beside the game itself.
@@ -141,7 +143,9 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
         for name in ("board_size", "komi", "handicap", rule, *_RULES_OF_GO):
             if name in given and given[name] != _RULES_OF_GO.get(name):
                 raise SettingError((name,), f"{name!r} has no meaning in {game}")
-    return GameSettings(game=game, **given)
+    settings = GameSettings(game=game, **given)
+    check_adjudication(settings)
+    return settings
 
 
 def _check_scoring(given: Mapping[str, Any]) -> None:

@@ -70,7 +70,7 @@ _WINS = {
 _FAULTS = {
     "resignation": "resigns",
     "time": "loses on time",
-    "stall": "loses on time and stalls",
+    "stall": "loses on time, stalling",
     "illegal move": "makes an illegal move",
     "refused": "refuses a command",
     "crash": "crashes",

@@ -136,7 +136,7 @@ def test_move_comments_hold_score_depth_and_time(move: dict[str, Any], expected:
         ("1/2-1/2", "tablebases", "adjudication", "Draw by tablebases"),
         ("1-0", "adjudicated win", "adjudication", "White wins by adjudication"),
         ("0-1", "tablebases", "adjudication", "Black wins by tablebases"),
-        ("1-0", "stall", "time forfeit", "Black loses on time and stalls"),
+        ("1-0", "stall", "time forfeit", "Black loses on time, stalling"),
         ("0-1", "crash", "abandoned", "White crashes"),
         ("*", "move limit", "adjudication", "No result: move limit"),
         ("*", "crash", "abandoned", "Void game: an engine crashes"),

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.adjudication import check_files
 from ringmaster.competitions.competition import Competition
 from ringmaster.control.changes import (
     Comparison,
@@ -106,6 +107,8 @@ class Event:
         """Load what games need.  Raises OpeningsError, ControlFileError."""
         try:
             self.competition.prepare()
+            for job in self.competition.check_jobs():
+                check_files(job.settings)
         except SettingError as error:
             raise self.loaded.error([error]) from None
 

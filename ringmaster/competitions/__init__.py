@@ -22,6 +22,7 @@ _TYPES = {
 #: shared between files may mention what only another type understands.
 KINDS = (
     "Competitor",
+    "DrawAdjudication",
     "EXPLICIT",
     "LINEAR",
     "LOG",
@@ -29,6 +30,8 @@ KINDS = (
     "Openings",
     "Parameter",
     "Player",
+    "ResignAdjudication",
+    "Tablebases",
     "TimeControl",
     "Verify",
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ringmaster.competitions.adjudication import ADJUDICATION_SETTINGS, check_adjudication
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
 from ringmaster.errors import SettingError
 from ringmaster.games.variants import check_variant
@@ -129,6 +130,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "standard",
     ),
     Setting("openings", Maybe(OPENINGS), "Start positions.", None),
+    *ADJUDICATION_SETTINGS,
 )
 
 #: Formats of game records, the usual one of each game first.
@@ -175,7 +177,9 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     if game != "chess" and variant != "standard":
         raise SettingError(("variant",), f"'variant' has no meaning in {game}")
     check_openings(values.get("openings"), game, variant)
-    return GameSettings(game=game, **given)
+    settings = GameSettings(game=game, **given)
+    check_adjudication(settings)
+    return settings
 
 
 def _check_scoring(given: Mapping[str, Any]) -> None:

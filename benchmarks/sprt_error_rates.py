@@ -29,11 +29,12 @@ OPENING_ELO = 100.0
 Array = np.ndarray[Any, Any]
 
 TESTS = {
-    "normalized 0 to 10": ("normalized", 0.0, 10.0),
-    "normalized -10 to 0": ("normalized", -10.0, 0.0),
+    "normalized 0 to 20": ("normalized", 0.0, 20.0),
+    "normalized -20 to 0": ("normalized", -20.0, 0.0),
     "normalized 0 to 50": ("normalized", 0.0, 50.0),
-    "logistic 0 to 10": ("logistic", 0.0, 10.0),
+    "logistic 0 to 20": ("logistic", 0.0, 20.0),
     "logistic 0 to 50": ("logistic", 0.0, 50.0),
+    "normalized 0 to 10": ("normalized", 0.0, 10.0),
 }
 
 
@@ -77,7 +78,7 @@ class Fits:
     def __init__(self, model: str, elo: float, results: int, runs: int) -> None:
         self.worth = np.linspace(0, 1, results)
         self.score = 1 / (1 + 10 ** (-elo / 400)) if model == "logistic" else 0.5
-        self.t = 0.0 if model == "logistic" else elo / NELO * math.sqrt(results == 5 and 2 or 1)
+        self.t = 0.0 if model == "logistic" else elo / NELO * math.sqrt(2 if results == 5 else 1)
         self.theta = np.zeros(runs)
         self.sigma = np.full(runs, 0.25)
 

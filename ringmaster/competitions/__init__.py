@@ -19,6 +19,7 @@ _TYPES = {
 #: What control files may call, whatever their type: a helper function that is
 #: shared between files may mention what only another type understands.
 KINDS = (
+    "Anchor",
     "Competitor",
     "EXPLICIT",
     "LINEAR",
@@ -27,6 +28,7 @@ KINDS = (
     "Openings",
     "Parameter",
     "Player",
+    "SPRT",
     "TimeControl",
     "Verify",
 )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
@@ -69,6 +70,7 @@ class AllPlayAll(Tournament):
             "Games to play for each pairing; None: no limit.",
             None,
         ),
+        SPRT_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -97,6 +99,7 @@ class AllPlayAll(Tournament):
                 values["openings"],
                 alternating=True,
                 number_of_games=values["rounds"],
+                sprt=values["sprt"],
             )
 
     def state(self) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tournament import SECOND_SELF, Matchup, Tournament
 from ringmaster.errors import SettingError, SettingErrors
@@ -40,6 +41,7 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
         "Games to play; None: no limit.  0 switches a matchup off and keeps its results.",
         None,
     ),
+    SPRT_SETTING,
 )
 
 _TOP_LEVEL = frozenset({"game", *(setting.name for setting in MATCHUP_SETTINGS)})
@@ -159,6 +161,7 @@ class Playoff(Tournament):
             values["openings"],
             alternating=self._game != "go" if alternating is None else alternating,
             number_of_games=values["number_of_games"],
+            sprt=values["sprt"],
         )
 
     def report(self) -> Report:

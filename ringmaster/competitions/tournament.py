@@ -16,8 +16,9 @@ from ringmaster.competitions.game_settings import (
     OpeningBook,
     OpeningsSettings,
 )
-from ringmaster.competitions.matchup_report import describe_settings, matchup_table
+from ringmaster.competitions.matchup_report import describe_settings, matchup_table, statistics
 from ringmaster.competitions.players import find_player
+from ringmaster.competitions.sequential import SprtReport, Trial, sequential_warnings
 from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
@@ -25,6 +26,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
+from ringmaster.stats.sprt import Sprt
 
 #: Added to a player's code for the second side of a matchup with itself (Gomill);
 #: "#" cannot occur in a code of the control file.
@@ -37,6 +39,7 @@ class Matchup:
     players          the first takes the first move in the games with even numbers
     alternating      whether it takes it in those only
     number_of_games  None for no limit
+    sprt             a test that ends it, whether the first player is the stronger
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Matchup:
         *,
         alternating: bool,
         number_of_games: int | None,
+        sprt: Sprt | None = None,
     ) -> None:
         self.id = id
         self.players = players
@@ -57,6 +61,13 @@ class Matchup:
         self.book = book
         self.alternating = alternating
         self.number_of_games = number_of_games
+        self.sprt = sprt
+
+    def trial(self) -> Trial | None:
+        """Return its test before any result."""
+        if self.sprt is None:
+            return None
+        return Trial(self.sprt, self.codes[0], self.sprt.pentanomial and self.alternating)
 
     @property
     def codes(self) -> tuple[str, str]:
@@ -129,6 +140,7 @@ class Tournament(Competition):
         *,
         alternating: bool,
         number_of_games: int | None,
+        sprt: Sprt | None = None,
     ) -> None:
         """Add a matchup; matchups with the same openings share a book."""
         matchup = Matchup(
@@ -141,9 +153,10 @@ class Tournament(Competition):
             ),
             alternating=alternating,
             number_of_games=number_of_games,
+            sprt=sprt,
         )
         self.matchups[id] = matchup
-        self.tallies[id] = Tally(matchup.codes)
+        self.tallies[id] = Tally(matchup.codes, trial=matchup.trial())
 
     # the contract of a competition
 
@@ -154,11 +167,35 @@ class Tournament(Competition):
     def warnings(self) -> list[str]:
         bare = [m.id for m in self.matchups.values() if self._game == "chess" and not m.book]
         if not bare:
-            return []
+            return self._test_warnings()
         which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
         return [
             f"{which}without openings, engines that play alike every time will play the same "
-            "game again and again"
+            "game again and again",
+            *self._test_warnings(),
+        ]
+
+    def _test_warnings(self) -> list[str]:
+        """Return what is noteworthy of tests; each line stands for all matchups of
+        which the same is to be said."""
+        said: dict[str, list[str]] = {}
+        for id, matchup in self.matchups.items():
+            trial = self._trial(matchup)
+            if trial is None or matchup.number_of_games == 0:
+                continue
+            for line in sequential_warnings(matchup.number_of_games, matchup.alternating, trial):
+                said.setdefault(line, []).append(id)
+            before = self.tallies[id].trial
+            if before is not None and not before.same(trial):
+                was, now = (
+                    "undecided" if t.decision is None else f"{t.decision.accepted} accepted"
+                    for t in (before, trial)
+                )
+                line = f"the SPRT has been changed: it was {was}, by the results so far it is {now}"
+                said.setdefault(line, []).append(id)
+        return [
+            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
+            for line, ids in said.items()
         ]
 
     def check_jobs(self) -> list[CheckJob]:
@@ -175,7 +212,11 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def next_job(self) -> GameJob | None:
-        open_matchups = [m for m in self.matchups.values() if m.wants(self.tallies[m.id].next)]
+        for matchup in self.matchups.values():
+            # here and not when a state is restored: the results that come after it
+            # were judged by an earlier test, or have not been judged at all
+            self.tallies[matchup.id].trial = self._trial(matchup)
+        open_matchups = [m for m in self.matchups.values() if self._wants_more(m)]
         if not open_matchups:
             return None
         # the one with the fewest games first (Gomill); ties in the order written
@@ -195,6 +236,26 @@ class Tournament(Competition):
         }
         self._open[matchup.id].add(number)
         return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def _trial(self, matchup: Matchup) -> Trial | None:
+        """Return the test of a matchup as the control file has it now: as it was
+        left, or, when that was another one, judged anew by the results so far."""
+        tally = self.tallies[matchup.id]
+        trial = matchup.trial()
+        if trial is None or trial.same(tally.trial):
+            return None if trial is None else tally.trial
+        trial.judge(tally.counts_for(trial))
+        return trial
+
+    def _wants_more(self, matchup: Matchup) -> bool:
+        """Whether a new game of a matchup is to be given out; once its test is
+        decided, only the second of a pair."""
+        number = self.tallies[matchup.id].next
+        if not matchup.wants(number):
+            return False
+        trial = self._trial(matchup)
+        half = matchup.alternating and number % 2 == 1
+        return trial is None or trial.decision is None or half
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -229,9 +290,26 @@ class Tournament(Competition):
                 matchup.settings,
                 matchup.alternating,
                 matchup.number_of_games,
+                self._sprt_report(matchup),
             )
             for id, tally in self.tallies.items()
         ]
+
+    def _sprt_report(self, matchup: Matchup) -> SprtReport | None:
+        trial = self._trial(matchup)
+        if trial is None:
+            return None
+        return SprtReport(
+            trial.test,
+            matchup.codes,
+            tuple(self.tallies[matchup.id].counts_for(trial)),
+            trial.decision,
+            self._complete(matchup),
+        )
+
+    def _complete(self, matchup: Matchup) -> bool:
+        """Whether every game of a matchup has been played."""
+        return not self._wants_more(matchup) and not any(map(matchup.wants, self._open[matchup.id]))
 
     def _codes(self, ticket: Ticket) -> tuple[str, str]:
         """Return the players of a game, the one who moves first comes first."""
@@ -262,13 +340,20 @@ class Tournament(Competition):
                 if used.description or used.name:
                     self._engines[code] = used.description or used.name
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
-        return Verdict(result_line(result, codes), replay=void, halt=halt)
+        matchup = self.matchups.get(id)
+        notes: tuple[str, ...] = ()
+        if matchup is not None and self._trial(matchup) is tally.trial and tally.judge():
+            report = self._sprt_report(matchup)
+            assert report is not None
+            notes = tuple(f"matchup {id}: {line}" for line in report.lines())
+        # a decision is kept: later settings must not make it anew on the way to
+        # the results that followed it
+        return Verdict(
+            result_line(result, codes), replay=void, halt=halt, notes=notes, save=bool(notes)
+        )
 
     def finished(self) -> bool:
-        return all(
-            not m.wants(self.tallies[m.id].next) and not any(map(m.wants, self._open[m.id]))
-            for m in self.matchups.values()
-        )
+        return all(map(self._complete, self.matchups.values()))
 
     def state(self) -> dict[str, Any]:
         return {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
@@ -303,6 +388,10 @@ class Tournament(Competition):
             limit = 0 if matchup is None else matchup.number_of_games
             if matchup is not None:
                 count += sum(map(matchup.wants, self._open[id]))
+                if limit is None or limit > count:
+                    trial = self._trial(matchup)
+                    if trial is not None and trial.decision is not None:
+                        limit = count + self._wants_more(matchup)
             total = None if total is None or limit is None else total + max(limit, count)
         return Progress(sum(completed.values()), total)
 
@@ -322,6 +411,7 @@ class Tournament(Competition):
                     limit=matchup.number_of_games,
                     details=describe_settings(matchup.settings),
                     even=matchup.even,
+                    sprt=self._sprt_report(matchup),
                 )
 
     def _heading(self, matchup: Matchup) -> str:
@@ -368,9 +458,20 @@ class Tournament(Competition):
                     "forfeits": list(tally.forfeits),
                     "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
                     "void": tally.void,
+                    "endings": dict(tally.endings),
+                    **self._statistics(id, tally),
                 }
                 for id, tally in self.tallies.items()
             ]
+        }
+
+    def _statistics(self, id: str, tally: Tally) -> dict[str, Any]:
+        matchup = self.matchups.get(id)
+        even = bool(sum(tally.pairs.counts)) if matchup is None else matchup.even
+        report = None if matchup is None else self._sprt_report(matchup)
+        return {
+            **statistics(tally, even=even),
+            "sprt": None if report is None else report.summary(),
         }
 
     def _name(self, id: str) -> str:

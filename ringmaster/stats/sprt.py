@@ -16,14 +16,12 @@ from typing import Literal
 
 import msgspec
 
+from ringmaster.stats.elo import NELO
 from ringmaster.stats.likelihood import fit_normalised, fit_score, shares
 
 Model = Literal["normalized", "logistic"]
 Accepted = Literal["", "H0", "H1"]
 
-#: Normalised Elo of one standard deviation of a game (Van den Bergh, "Normalized
-#: Elo", section 2): where draws are few, it agrees with Elo for equal players.
-NELO = 800 / math.log(10)
 #: Hypotheses further apart from equality than this are not tested, in (n)Elo.
 FARTHEST = 500.0
 
@@ -79,7 +77,7 @@ class Sprt(msgspec.Struct, frozen=True):
         results, llr = sum(counts), self.llr(counts)
         low, high = self.bounds
         # half a unit is within reach of chance at any time
-        if results < _FEWEST or not 0.5 <= abs(llr):
+        if results < _FEWEST or abs(llr) < 0.5:
             return None
         left = (high if llr > 0 else low) - llr
         return max(0, math.ceil(left / llr * results))
@@ -94,7 +92,9 @@ def _llr(test: Sprt, counts: tuple[int, ...]) -> float:
         return 0.0
     seen = shares(counts)
     if test.model == "logistic":
-        null, other = (fit_score(seen, 1 / (1 + 10 ** (-elo / 400))) for elo in (test.elo0, test.elo1))
+        null, other = (
+            fit_score(seen, 1 / (1 + 10 ** (-elo / 400))) for elo in (test.elo0, test.elo1)
+        )
     else:
         # the standard deviation of a pair's mean is 1/√2 that of a game
         scale = math.sqrt(2) if len(counts) == 5 else 1.0

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar
 
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.sequential import SPRT_SETTING
@@ -13,7 +14,7 @@ from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.players import Player
-from ringmaster.model.report import Report, Table
+from ringmaster.model.report import Report
 from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
 
 
@@ -71,6 +72,7 @@ class AllPlayAll(Tournament):
             None,
         ),
         SPRT_SETTING,
+        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -88,6 +90,8 @@ class AllPlayAll(Tournament):
                         "each player once",
                     )
                 players.append(self._player(competitor, ("competitors", i)))
+        with noting(errors):
+            check_anchor(values["anchor"], self.competitors)
         if errors:
             raise SettingErrors(errors)
         for (i, first), (j, second) in combinations(enumerate(players), 2):
@@ -112,19 +116,19 @@ class AllPlayAll(Tournament):
         super().restore(state)
 
     def _standings(self) -> Standings:
-        return Standings(self.competitors, self.tallies.values())
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
     def live_report(self) -> Report:
-        return Report((self._standings().grid(),))
+        return Report((self._standings().grid(), *self._test_tables()))
 
     def report(self) -> Report:
-        standings = self._standings()
-        ratings = standings.rating_table()
-        blocks: list[Table] = [standings.grid()]
-        if ratings is not None:
-            blocks.append(ratings)
-        blocks += self._tables(unplayed=False)
-        return Report((*blocks, *self._engine_lines()))
+        return Report(
+            (
+                *self._standings().tables(),
+                *self._tables(unplayed=False),
+                *self._engine_lines(),
+            )
+        )
 
     def summary(self) -> dict[str, Any]:
         return {**super().summary(), **self._standings().summary()}

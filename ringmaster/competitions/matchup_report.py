@@ -119,10 +119,10 @@ def _spread(tally: Tally) -> str:
         parts.append(str(normalized))
     if tally.in_pairs:
         counts = tally.pairs.counts
-        parts.append("pairs LL-LD-DD/WL-WD-WW: " + "-".join(map(str, counts)))
+        kinds = zip(("LL", "LD", "DD/WL", "WD", "WW"), counts, strict=True)
+        text = "pairs: " + ", ".join(f"{count} {kind}" for kind, count in kinds)
         ratio = pairs_ratio(counts)
-        if ratio is not None:
-            parts.append(f"won/lost: {ratio:.2f}")
+        parts.append(text if ratio is None else f"{text} (won/lost {ratio:.2f})")
     return ", ".join(parts)
 
 

@@ -177,6 +177,16 @@ class SprtReport:
                 return f"{first} is not {test.elo1:g} {test.unit} stronger than {second}"
         return ""
 
+    @property
+    def status(self) -> str:
+        """The conclusion, or that there is none yet."""
+        more = self.remaining
+        if self.decision is not None:
+            return f"{self.accepted}: {self.conclusion}"
+        if self.finished:
+            return "undecided after the last game"
+        return "undecided" if more is None else f"undecided, some {_round(more)} games to go"
+
     def lines(self) -> list[str]:
         """Return one line, or two, for a report."""
         test, (low, high) = self.test, self.test.bounds
@@ -188,11 +198,7 @@ class SprtReport:
                 return [head + ratio, self.conclusion]
             head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
             return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {self.games} games)"]
-        if self.finished:
-            return [f"{head}undecided, no more games are wanted, {ratio}"]
-        more = self.remaining
-        left = "" if more is None else f", some {_round(more)} games to go"
-        return [f"{head}undecided, {ratio}{left}"]
+        return [f"{head}{ratio}, {self.status}"]
 
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json`."""

@@ -23,7 +23,7 @@ from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
@@ -413,6 +413,17 @@ class Tournament(Competition):
                     even=matchup.even,
                     sprt=self._sprt_report(matchup),
                 )
+
+    def _test_tables(self) -> Iterator[Table]:
+        """Yield where the matchups' tests stand, a row for each: for a display that
+        has no table for each matchup."""
+        rows: list[tuple[Cell, ...]] = []
+        for matchup in self.matchups.values():
+            report = self._sprt_report(matchup)
+            if report is not None:
+                rows.append((self._heading(matchup), f"{report.llr:.2f}", report.status))
+        if rows:
+            yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))
 
     def _heading(self, matchup: Matchup) -> str:
         """Return a matchup's name, with its id where others have the same name."""

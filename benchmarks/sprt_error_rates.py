@@ -29,12 +29,12 @@ OPENING_ELO = 100.0
 Array = np.ndarray[Any, Any]
 
 TESTS = {
-    "normalized 0 to 20": ("normalized", 0.0, 20.0),
-    "normalized -20 to 0": ("normalized", -20.0, 0.0),
     "normalized 0 to 50": ("normalized", 0.0, 50.0),
-    "logistic 0 to 20": ("logistic", 0.0, 20.0),
+    "normalized -30 to 0": ("normalized", -30.0, 0.0),
     "logistic 0 to 50": ("logistic", 0.0, 50.0),
-    "normalized 0 to 10": ("normalized", 0.0, 10.0),
+    "logistic -30 to 0": ("logistic", -30.0, 0.0),
+    "normalized 0 to 20": ("normalized", 0.0, 20.0),
+    "logistic 0 to 20": ("logistic", 0.0, 20.0),
 }
 
 
@@ -135,7 +135,7 @@ def simulate(
         counts[np.arange(len(counts)), drawn] += 1
         filled = np.where(counts == 0, 1e-3, counts)
         seen = filled / filled.sum(axis=1)[:, None]
-        rounds = 12 if number <= 100 else 2
+        rounds = 12 if number <= 50 else 1
         llr = number * (seen * (other.logs(seen, rounds) - null.logs(seen, rounds))).sum(axis=1)
         ended = (llr <= low) | (llr >= high)
         if ended.any():

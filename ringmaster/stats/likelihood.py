@@ -18,6 +18,8 @@ UNSEEN = 1e-3
 #: The largest normalised score of one result, (μ − ½)/σ, that is certain to have
 #: a distribution over five results: below √8 (see `_spread_bounds`).
 LARGEST_T = 2.8
+#: Below it t is as good as 0, and numbers that it divides would overflow.
+_SMALLEST_T = 1e-9
 _STEPS = 200
 _CLOSE = 1e-12
 #: Where the best fit is looked for, between the least and the greatest spread.
@@ -56,7 +58,7 @@ def fit_normalised(seen: Sequence[float], t: float) -> list[float]:
     section 4.2).  There μ = ½ + tσ, so one number is left to find: the σ that its
     solution has.
     """
-    if t == 0:
+    if abs(t) < _SMALLEST_T:
         return fit_score(seen, 0.5)
     if t < 0:
         return fit_normalised(seen[::-1], -t)[::-1]

@@ -22,6 +22,7 @@ NEEDS = {
     "playoff_chess.ctl": ["stockfish", "glaurung"],
     "playoff_gnugo.ctl": ["gnugo"],
     "spsa_glaurung.ctl": ["glaurung"],
+    "sprt_chess.ctl": ["stockfish"],
     "tune.ctl": [],
 }
 

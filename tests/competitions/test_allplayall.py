@@ -332,7 +332,7 @@ def test_interrupted_tournament_is_as_one_that_never_was(
 
 def test_anchor_puts_all_ratings_on_its_scale() -> None:
     for anchor in (call("Anchor", "b", 2800), ("b", 2800)):
-        tournament = chess(rounds=8, anchor=anchor)
+        tournament = chess(anchor=anchor)
         for pairing in ("AvB", "AvC", "BvC"):
             play(tournament, "wwlddwlw", pairing)
         table = tournament.report().blocks[1]
@@ -344,7 +344,7 @@ def test_anchor_puts_all_ratings_on_its_scale() -> None:
 
 
 def test_chance_of_being_stronger_is_told_for_every_two_players() -> None:
-    tournament = chess(rounds=8)
+    tournament = chess()
     for pairing in ("AvB", "AvC", "BvC"):
         play(tournament, "wwlddwlw", pairing)
     table = tournament.report().blocks[2]

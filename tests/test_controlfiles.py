@@ -23,6 +23,7 @@ NEEDS = {
     "playoff_gnugo.ctl": ["gnugo"],
     "playoff_shogi.ctl": ["fairy-stockfish"],
     "spsa_glaurung.ctl": ["glaurung"],
+    "sprt_chess.ctl": ["stockfish"],
     "tune.ctl": [],
 }
 

@@ -21,6 +21,7 @@ _TYPES = {
 #: What control files may call, whatever their type: a helper function that is
 #: shared between files may mention what only another type understands.
 KINDS = (
+    "Anchor",
     "Competitor",
     "DrawAdjudication",
     "EXPLICIT",
@@ -31,6 +32,7 @@ KINDS = (
     "Parameter",
     "Player",
     "ResignAdjudication",
+    "SPRT",
     "Tablebases",
     "TimeControl",
     "Verify",

@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar
 
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.competitors import COMPETITOR, only_appended
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
 from ringmaster.errors import StateRefused
-from ringmaster.model.report import Report, Table
+from ringmaster.model.report import Report
 from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
 
 
@@ -37,6 +39,8 @@ class AllPlayAll(Tournament):
             "Games to play for each pairing; None: no limit.",
             None,
         ),
+        SPRT_SETTING,
+        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -44,6 +48,7 @@ class AllPlayAll(Tournament):
         self.competitors: tuple[str, ...] = values["competitors"]
         settings = make_game_settings(self._game, values)
         players = self._different_players(competitors=self.competitors)
+        check_anchor(values["anchor"], self.competitors)
         for (i, first), (j, second) in combinations(enumerate(players), 2):
             self._add(
                 f"{letters(i)}v{letters(j)}",
@@ -53,6 +58,7 @@ class AllPlayAll(Tournament):
                 values["openings"],
                 alternating=True,
                 number_of_games=values["rounds"],
+                sprt=values["sprt"],
             )
 
     def state(self) -> dict[str, Any]:
@@ -65,19 +71,19 @@ class AllPlayAll(Tournament):
         super().restore(state)
 
     def _standings(self) -> Standings:
-        return Standings(self.competitors, self.tallies.values())
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
     def live_report(self) -> Report:
-        return Report((self._standings().grid(),))
+        return Report((self._standings().grid(), *self._test_tables()))
 
     def report(self) -> Report:
-        standings = self._standings()
-        ratings = standings.rating_table()
-        blocks: list[Table] = [standings.grid()]
-        if ratings is not None:
-            blocks.append(ratings)
-        blocks += self._tables(unplayed=False)
-        return Report((*blocks, *self._engine_lines()))
+        return Report(
+            (
+                *self._standings().tables(),
+                *self._tables(unplayed=False),
+                *self._engine_lines(),
+            )
+        )
 
     def summary(self) -> dict[str, Any]:
         return {**super().summary(), **self._standings().summary()}

@@ -23,9 +23,9 @@ glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
 players = {
     "sf-500": Player("stockfish", options={"Hash": 8}, nodes=500),
     "sf-1500": Player("stockfish", options={"Hash": 8}, nodes=1500),
-    "glaurung": Player("glaurung", options=glaurung, depth=8),
-    "toga": Player("toga2", options={"Hash": 8, "OwnBook": False}, depth=8),
-    "ethereal": Player("ethereal-chess", options={"Hash": 8}, nodes=5000),
+    "glaurung": Player("glaurung", options=glaurung, depth=6),
+    "toga": Player("toga2", options={"Hash": 8, "OwnBook": False}, depth=6),
+    "ethereal": Player("ethereal-chess", options={"Hash": 8}, depth=6),
     "fairy": Player("fairy-stockfish", options={"Hash": 8}, nodes=2000),
 }
 

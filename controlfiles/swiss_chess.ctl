@@ -22,19 +22,19 @@ glaurung = {"Threads": 1, "Hash": 8, "OwnBook": False, "Ponder": False}
 toga = {"Hash": 8, "OwnBook": False}
 
 players = {
-    "sf-10k": Player("stockfish", options={"Hash": 8}, nodes=10000),
+    "sf-3k": Player("stockfish", options={"Hash": 8}, nodes=3000),
     "sf-1k": Player("stockfish", options={"Hash": 8}, nodes=1000),
     "fairy": Player("fairy-stockfish", options={"Hash": 8}, nodes=3000),
-    "ethereal": Player("ethereal-chess", options={"Hash": 8}, nodes=5000),
+    "ethereal": Player("ethereal-chess", options={"Hash": 8}, depth=8),
     "toga-d8": Player("toga2", options=toga, depth=8),
-    "toga-d6": Player("toga2", options=toga, depth=6),
+    "toga-d5": Player("toga2", options=toga, depth=5),
     "glaurung-d8": Player("glaurung", options=glaurung, depth=8),
-    "glaurung-d6": Player("glaurung", options=glaurung, depth=6),
+    "glaurung-d5": Player("glaurung", options=glaurung, depth=5),
 }
 
 # A, B, … in reports and game ids; the strongest first, as far as one can guess.
-competitors = ["sf-10k", "fairy", "sf-1k", "ethereal", "toga-d8", "glaurung-d8",
-               "toga-d6", "glaurung-d6"]
+competitors = ["sf-3k", "fairy", "sf-1k", "ethereal", "toga-d8", "glaurung-d8",
+               "toga-d5", "glaurung-d5"]
 
 rounds = 5
 

@@ -21,6 +21,7 @@ from tests.events import (
     MC_TUNER,
     PLAYOFF,
     SPSA,
+    SWISS,
     living_engines,
     ringmaster,
     shown,
@@ -76,7 +77,13 @@ def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
         return True
 
 
-SOURCES = {"spsa": SPSA, "playoff": PLAYOFF, "mc_tuner": MC_TUNER, "ce_tuner": CE_TUNER}
+SOURCES = {
+    "spsa": SPSA,
+    "playoff": PLAYOFF,
+    "mc_tuner": MC_TUNER,
+    "ce_tuner": CE_TUNER,
+    "swiss": SWISS,
+}
 
 
 def snapshots(control: Path) -> list[Any]:

@@ -84,25 +84,22 @@ class Swiss(Tournament):
             "games_per_pairing",
             Integer(minimum=1),
             "Games that two competitors play in a round; with an even number each has each "
-            "colour as often as the other.",
+            "colour as often as the other.  Another number holds from the next round on.",
             2,
-            limits="Holds from the next round on.",
         ),
         Setting(
             "ratings",
             Maybe(DictOf(Identifier(), Float())),
             "Elo of competitors before the tournament, by code: they are seeded by it, and "
-            "those without after those with.",
+            "those without after those with.  Others hold from the next round on.",
             None,
-            limits="Holds from the next round on.",
         ),
         Setting(
             "withdrawn",
             ListOf(Identifier()),
-            "Codes of competitors that play no more.",
+            "Codes of competitors that play no more.  Games of theirs that have not been "
+            "played of the round in progress give their points to the opponent.",
             (),
-            limits="Games of the round in progress that have not been played count for the "
-            "opponent.",
         ),
     )
 

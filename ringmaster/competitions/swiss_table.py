@@ -2,9 +2,9 @@
 
 Buchholz cut 1 is the sum of the opponents' points but for the least of them;
 Sonneborn-Berger is the sum over the opponents of the points taken from one times
-its points (FIDE Handbook C.07, articles 8.1, 14.1 and 9.1).  As there (article
-16.4), a bye counts as an opponent with as many points as one has oneself; a
-round that a competitor was not in counts as an opponent with none.
+its points (FIDE Handbook C.07, "Tie-Break Regulations").  A bye counts as an
+opponent with as many points as one has oneself, a round that a competitor was
+not in as an opponent with none.
 """
 
 from __future__ import annotations

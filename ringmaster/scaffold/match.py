@@ -73,6 +73,7 @@ class Match:
     origin    what it was made from, told at its head
     settings  by name, in the order of the file; `comments` stand before them
     notes     what was not taken over
+    different what is done otherwise here, though nothing was asked for
     parallel  games at a time, None if it was not said
     """
 
@@ -83,12 +84,18 @@ class Match:
     settings: dict[str, Any] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
     parallel: int | None = None
 
     def note(self, text: str) -> None:
         """Remember once what was not taken over."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def told(self) -> list[str]:
+        """Return what has to be said of the import, one line each."""
+        lines = [f"not taken over: {text}" for text in self.notes]
+        return lines + [f"different here: {text}" for text in self.different]
 
     def enter(self, name: str, command: list[str], arguments: dict[str, Any]) -> None:
         """Add a player; its code is made from its name or its executable."""
@@ -114,8 +121,8 @@ class Match:
             comment(f"It was made from: {self.origin}", "    "),
         ]
         parts = ["\n".join(head)]
-        if self.notes:
-            parts.append("\n".join(comment(f"not taken over: {n}", "    ") for n in self.notes))
+        if self.told():
+            parts.append("\n".join(comment(line, "    ") for line in self.told()))
         parts.append(assignment("competition_type", self.type_name))
         if self.description:
             parts.append(assignment("description", self.description))

@@ -48,7 +48,7 @@ _NOTED = {
     "-startup-ms": _WAITS,
     "-testEnv": "it is for test servers",
     "-ucinewgame-ms": _WAITS,
-    "-use-affinity": "engines are not bound to processors",
+    "-use-affinity": "`run --affinity` gives games CPUs of their own",
     "-wait": "a game begins when there is room for it",
 }
 #: Options that cannot be taken over without playing another match.
@@ -59,6 +59,8 @@ _REFUSED = {
     "-v": "it plays no match",
     "-version": "it plays no match",
 }
+#: Plies that no game has: the 50-move rule ends it before.
+_UNLIMITED = 10_000
 _TRACKED = {
     "seldepth": "seldepth",
     "nodes": "nodes",
@@ -166,7 +168,7 @@ class _Reader:
 
     def _srand(self, option: Option) -> None:
         self.late["seed"] = integer(option.single(), option.name, 0, 2**63)
-        self.match.note(f"{option} gives another order of the openings here; it is the seed")
+        self.match.different.append("the same seed gives another order of the openings")
 
     def _variant(self, option: Option) -> None:
         name = option.single()
@@ -364,12 +366,13 @@ class _Reader:
 
     def _comments(self) -> None:
         comments = self.match.comments
-        if "move_limit" in self.match.settings:
-            comments["move_limit"] = "Plies; the game is a draw then: -maxmoves."
+        limited = "move_limit" in self.match.settings
+        self.match.settings.setdefault("move_limit", _UNLIMITED)
+        comments["move_limit"] = f"Plies: {'' if limited else 'there is no '}-maxmoves."
         if "failures" in self.match.settings:
-            comments["failures"] = "An engine that crashes loses the game: -recover."
+            comments["failures"] = "An engine that crashes or hangs loses the game: -recover."
         else:
-            self.match.note(
+            self.match.different.append(
                 f"{self.program} ends the match when an engine crashes; here the game is void and "
                 'played again, and two of them in a row end the run (failures = "loss": it loses)'
             )
@@ -398,13 +401,13 @@ class _Reader:
         self.openings = {"path": self.places.file(book), "format": "polyglot", "order": "random"}
         if depth is not None:
             self.openings["plies"] = 2 * depth
-        self.match.note(f"book={book} is walked through before the game, by both sides together")
+        self.match.different.append("the book is gone through before the game, not by the players")
 
     def _check_repeat(self) -> None:
         times = self.repeat if self.cutechess else self.games
         if times != 2 and self.swap:
             often = "once" if times == 1 else f"{times} times"
-            self.match.note(
+            self.match.different.append(
                 f"{self.program} plays each opening {often} by these options; here it is played "
                 "twice, with the colours swapped"
             )

@@ -6,6 +6,7 @@ comment: foreign text cannot become code.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -117,12 +118,10 @@ def printable(text: str) -> str:
 
 
 def identifier(name: str, taken: Iterable[str], otherwise: str = "engine") -> str:
-    """Return a player code made from a name: other characters than an identifier
-    may have become "-"; one that is `taken` gets a number."""
-    allowed = "!$%&*+-.:;<=>?^_~"
-    text = "".join(c if (c.isascii() and c.isalnum()) or c in allowed else "-" for c in name)
+    """Return a player code made from a name: what is no ASCII letter, digit or one
+    of + . _ becomes "-"; one that is `taken` gets a number."""
     # 50: codes stand in file names and in tables
-    text = text.strip("-.")[:50] or otherwise
+    text = re.sub("[^A-Za-z0-9+._]+", "-", name).strip("-.")[:50].strip("-.") or otherwise
     used, code, number = set(taken), text, 1
     while code in used:
         number += 1

@@ -14,6 +14,7 @@ from ringmaster.event import Event
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.match import Places
 from ringmaster.scaffold.new import GAMES, known, new_control_file
+from ringmaster.scaffold.text import printable
 
 #: Prints text: to standard output, and lines to standard error.
 Say = Callable[[str], None]
@@ -58,8 +59,8 @@ def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
         say(_checked(text, _UNNAMED))
     else:
         _write(output, text)
-    for note in match.notes:
-        tell(f"not taken over: {note}")
+    for line in match.told():
+        tell(printable(line))
     if output is not None:
         tell(f"wrote {output}; look it through, then: ringmaster {_called(str(output))} check")
 

@@ -66,6 +66,13 @@ def _parser() -> _Parser:
     parser.add_argument(
         "--log-gtp", action="store_true", help="write a transcript of each game's protocol traffic"
     )
+    parser.add_argument(
+        "--affinity",
+        nargs="?",
+        const="",
+        metavar="CPUS",
+        help="give each game CPUs of its own, of these (0-3,8; by default of all)",
+    )
     parser.add_argument("--json", action="store_true", help="print data (show, check, diff)")
     exports = parser.add_argument_group("export")
     # the formats are not imported before one is asked for
@@ -91,6 +98,8 @@ def run(argv: Sequence[str]) -> int:
             arguments = _parser().parse_intermixed_args(argv)
         except SystemExit:  # --help, --version
             return DONE
+        if arguments.affinity is not None and arguments.action not in ("run", "check"):
+            raise UsageError("--affinity goes with run and check")
         if arguments.json and arguments.action not in ("show", "check", "diff"):
             raise UsageError("--json goes with show, check and diff")
         if arguments.action != "export":
@@ -160,15 +169,18 @@ def _load(arguments: argparse.Namespace) -> Event:
     return Event(arguments.control_file)
 
 
-def _executor(parallel: int) -> Executor:
+def _executor(arguments: argparse.Namespace) -> Callable[[], Executor]:
+    """Return what makes the executor.  Raises UsageError."""
     from ringmaster.engines import watcher
+    from ringmaster.execution.affinity import plan
     from ringmaster.execution.local import LocalExecutor
 
-    return LocalExecutor(
-        "ringmaster.play.worker:make_worker",
-        parallel,
-        setup={"parallel": parallel > 1},
-        watcher=watcher.__file__,
+    parallel: int = arguments.parallel
+    setup: dict[str, Any] = {"parallel": parallel > 1}
+    if arguments.affinity is not None:
+        setup["cpus"] = plan(arguments.affinity or None, parallel)
+    return lambda: LocalExecutor(
+        "ringmaster.play.worker:make_worker", parallel, setup=setup, watcher=watcher.__file__
     )
 
 
@@ -179,6 +191,7 @@ def _run(arguments: argparse.Namespace) -> int:
     from ringmaster.storage.lock import CompetitionLock
 
     event = _load(arguments)
+    executor = _executor(arguments)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with (
         CompetitionLock(event.paths.log),
@@ -189,7 +202,7 @@ def _run(arguments: argparse.Namespace) -> int:
         status = Ringmaster(
             event,
             options,
-            executor=lambda: _executor(arguments.parallel),
+            executor=executor,
             display=display,
             stop_fd=keys.fileno,
             stop_asked=keys.stop_requested,
@@ -333,7 +346,7 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         refused = event.changes_failure(comparison) or event.state_failure(store)
     event.prepare()
     warnings = event.warnings()
-    executor = _executor(arguments.parallel)
+    executor = _executor(arguments)()
     try:
         results = check_players(event, executor, show_stderr=True)
     finally:

@@ -24,6 +24,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ringmaster.execution.affinity import pin
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
@@ -47,7 +48,8 @@ class WorkerContext:
                 watch it; nothing may read from it
     watcher_fd  where engines are announced to the reaper, or None
     setup       the executor's `setup`; "marker" is always in it: the value of
-                RINGMASTER_RUN that every engine is to have in its environment
+                RINGMASTER_RUN that every engine is to have in its environment.
+                "cpus", if there, has the CPUs that each slot keeps to
     """
 
     slot: int
@@ -98,6 +100,8 @@ def serve(
     connection = Connection(control_fd)
     worker: Work | None = None
     try:
+        if "cpus" in setup:
+            pin(setup["cpus"][slot])
         worker = find_factory(work)(WorkerContext(slot, control_fd, watcher_fd, setup))
         if _send(connection, READY):
             _loop(connection, worker)

@@ -148,6 +148,11 @@ class InProcess(Scripted):
             case "main":
                 main = sys.modules["__main__"]
                 return expected(job, f"{main.__name__} {main.__file__}\n{sys.path}")
+            case "affinity":
+                engine, (pid, *_) = start_engine()
+                self.engines.append(engine)
+                sets = os.sched_getaffinity(0), os.sched_getaffinity(pid)
+                return expected(job, " ".join(str(sorted(cpus)) for cpus in sets))
             case "signals":
                 os.kill(os.getpid(), signal.SIGINT)
         return super().run(job)

@@ -29,9 +29,10 @@ _OTHER_GAMES: dict[GameName, frozenset[str]] = {
             "draw_adjudication",
             "resign_adjudication",
             "record_info",
+            "record_format",
         }
     ),
-    "chess": frozenset({"entering_king"}),
+    "chess": frozenset({"entering_king", "record_format"}),
     "shogi": frozenset({"variant", "tablebases"}),
 }
 _GO_ONLY = frozenset(
@@ -75,7 +76,23 @@ _EXAMPLES: dict[str, Any] = {
     "handicap": 2,
     "record_info": ["seldepth", "nodes", "nps"],
     "log_tree_to_history_period": 100,
+    "move_limit_result": "draw",
+    "record_format": "kif",
 }
+#: Of the settings that are shown with their defaults, those most often changed.
+_FIRST = (
+    "openings",
+    "variant",
+    "sprt",
+    "verify",
+    "draw_adjudication",
+    "resign_adjudication",
+    "tablebases",
+    "failures",
+    "margin",
+    "move_limit",
+    "move_limit_result",
+)
 _OPENINGS_WARNING = (
     "Without openings every game begins from the start position, and engines that play the same "
     "move in the same position play the same game again and again."
@@ -176,10 +193,14 @@ def _settings(table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
         yield f"{comment(text)}\n{assignment(name, value)}"
 
 
+def _place(setting: Setting) -> int:
+    return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
+
+
 def _others(game: GameName, table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
     hidden = {"description", "game", "players", "make_candidate", "player", *skeleton.settings}
     hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
-    for setting in table:
+    for setting in sorted(table, key=_place):
         if setting.name in hidden or setting.default is REQUIRED:
             continue
         value = _EXAMPLES.get(setting.name, setting.default)

@@ -76,7 +76,8 @@ def test_control_file_with_the_demo_engines_plays(
     game: str, type_name: str, tmp_path: Path
 ) -> None:
     control = tmp_path / "first.ctl"
-    control.write_text(new_control_file(game, type_name, find=FINDS["none"]))
+    text = new_control_file(game, type_name, find=FINDS["none"])
+    control.write_text(text + "move_limit = 20\n")
     done = ringmaster(control, "run", "-q", "-j", "2", "-g", "2")
     errors = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
     assert (done.returncode, errors) == (0, [])

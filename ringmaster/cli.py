@@ -44,6 +44,9 @@ def _positive(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(
         prog="ringmaster",
+        usage="ringmaster CONTROL_FILE.ctl [ACTION] [OPTIONS]\n"
+        "       ringmaster new GAME TYPE [FILE.ctl]\n"
+        "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
         epilog="actions: run (default), show, report, export, check, diff, reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "

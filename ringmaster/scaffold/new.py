@@ -4,6 +4,7 @@ is said in the words of the settings tables."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import competition_class, type_names
@@ -77,11 +78,13 @@ _EXAMPLES: dict[str, Any] = {
     "record_info": ["seldepth", "nodes", "nps"],
     "log_tree_to_history_period": 100,
     "move_limit_result": "draw",
+    "description": "What this is about.",
     "record_format": "kif",
 }
 #: Of the settings that are shown with their defaults, those most often changed.
 _FIRST = (
     "openings",
+    "description",
     "variant",
     "sprt",
     "verify",
@@ -99,11 +102,18 @@ _OPENINGS_WARNING = (
 )
 
 
-def new_control_file(game: str, type_name: str, name: str = "FILE", find: Which = which) -> str:
+def new_control_file(
+    game: str,
+    type_name: str,
+    name: str = "FILE",
+    find: Which = which,
+    openings: str | None = None,
+) -> str:
     """Return a control file for a game and a competition type.
 
-    name  what the comments call the file
-    find  how to call an installed program, None if it is not there
+    name      what the comments call the file
+    find      how to call an installed program, None if it is not there
+    openings  the name of an opening file beside it, None if there is none
 
     Raises UsageError for a game or a type that there is not.
     """
@@ -119,10 +129,12 @@ def new_control_file(game: str, type_name: str, name: str = "FILE", find: Which 
     skeleton = build(chosen, installed(chosen, find), tunable(chosen, find))
     if chosen == "go":
         skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
+    elif openings is not None:
+        book = Call("Openings", (openings,), {"order": "random"})
+        skeleton.settings = {"openings": book, **skeleton.settings}
     parts = [
         _heading(about, type_name, name),
         assignment("competition_type", type_name),
-        'description = """\nWhat this is about: it stands at the head of the report.\n"""',
         f"# {_help(found.table, 'game')}\n{assignment('game', game)}",
         *_players(chosen, skeleton),
         *_settings(found.table, skeleton),
@@ -133,6 +145,17 @@ def new_control_file(game: str, type_name: str, name: str = "FILE", find: Which 
         *_others(chosen, found.table, skeleton),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def opening_file(game: str, folder: Path) -> str | None:
+    """Return the name of the opening file of a folder, the first of several; None
+    if there is none."""
+    suffix = {"chess": ".epd", "shogi": ".sfen"}.get(game)
+    try:
+        found = sorted(p.name for p in folder.iterdir() if p.suffix == suffix and p.is_file())
+    except OSError:
+        return None
+    return next((name for name in found if name.isprintable() and name[0] != "~"), None)
 
 
 def known() -> list[str]:
@@ -198,7 +221,7 @@ def _place(setting: Setting) -> int:
 
 
 def _others(game: GameName, table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
-    hidden = {"description", "game", "players", "make_candidate", "player", *skeleton.settings}
+    hidden = {"game", "players", "make_candidate", "player", *skeleton.settings}
     hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
     for setting in sorted(table, key=_place):
         if setting.name in hidden or setting.default is REQUIRED:

@@ -13,7 +13,7 @@ from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.event import Event
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.match import Places
-from ringmaster.scaffold.new import GAMES, known, new_control_file
+from ringmaster.scaffold.new import GAMES, known, new_control_file, opening_file
 from ringmaster.scaffold.text import printable
 
 #: Prints text: to standard output, and lines to standard error.
@@ -33,7 +33,12 @@ def new(arguments: Sequence[str], say: Say, tell: Say) -> None:
         raise UsageError(f"new takes a game, a competition type and a file\nusage: {usage}")
     game, type_name = arguments[:2]
     name = arguments[2] if len(arguments) == 3 else f"{type_name}_{game}.ctl"
-    text = new_control_file(game, type_name, _UNNAMED if name == "-" else _called(name))
+    text = new_control_file(
+        game,
+        type_name,
+        _UNNAMED if name == "-" else _called(name),
+        openings=opening_file(game, Path(name).absolute().parent),
+    )
     if name == "-":
         say(_checked(text, _UNNAMED))
         return

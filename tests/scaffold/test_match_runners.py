@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from pathlib import Path
 from typing import Any
@@ -194,6 +195,20 @@ def test_engines_of_one_name_get_codes_of_their_own() -> None:
 def test_options_set_at_startup_become_options() -> None:
     line = f"cutechess-cli {TWO} {CLOCK} -each 'initstr=setoption name Own Book value false'"
     assert arguments(match_of(line), "one")["options"] == {"Own Book": False}
+
+
+def test_engine_of_the_list_is_taken_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    listed = {"name": "Best 1", "command": "/e/best", "protocol": "uci", "ponder": True}
+    (tmp_path / "engines.json").write_text(json.dumps([{"name": "x"}, listed]))
+    line = f"cutechess-cli -engine 'conf=Best 1' -engine cmd=/e/b {CLOCK}"
+    assert match_of(line).entrants[0].command == ["/e/best"]
+    assert arguments(match_of(line), "Best-1")["ponder"] is True
+    with pytest.raises(UsageError, match="conf='Worst' is in no engines.json"):
+        match_of(line.replace("Best 1", "Worst"))
 
 
 # openings, adjudication, test, records

@@ -14,7 +14,7 @@ from ringmaster.competitions import competition_class, type_names
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.settings import REQUIRED
 from ringmaster.scaffold import engines
-from ringmaster.scaffold.new import GAMES, known, new_control_file
+from ringmaster.scaffold.new import GAMES, known, new_control_file, opening_file
 from ringmaster.scaffold.skeletons import SKELETONS
 from tests.events import ringmaster, shown
 from tests.scaffold.loading import event_of
@@ -110,6 +110,18 @@ def test_engine_beside_the_path_is_called_by_its_full_name(
     assert engines.which("gnugo") == str(program)
     monkeypatch.setenv("PATH", str(program.parent))
     assert engines.which("gnugo") == "gnugo"
+
+
+def test_opening_file_beside_it_is_used(tmp_path: Path) -> None:
+    assert opening_file("chess", tmp_path) is None
+    for name in ("b.epd", "a.epd", "a.txt", "c.sfen"):
+        (tmp_path / name).write_text("")
+    assert opening_file("chess", tmp_path) == "a.epd"
+    assert opening_file("shogi", tmp_path) == "c.sfen"
+    assert opening_file("go", tmp_path) is None
+    text = new_control_file("chess", "playoff", find=FINDS["none"], openings="a.epd")
+    assert 'openings = Openings("a.epd", order="random")' in text
+    assert "#openings" not in text
 
 
 def test_shogi_without_an_engine_says_what_to_replace() -> None:

@@ -1,0 +1,455 @@
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import IllegalMove
+from ringmaster.games.game import Ending, Game
+from ringmaster.games.sfen import START_SFEN
+from ringmaster.games.shogi import ShogiGame, new_shogi_game
+from tests.contracts.game_contract import GameContract
+
+seeds = st.integers(0, 1 << 32)
+
+#: Positions from which random play soon drops, promotes, repeats or enters.
+STARTS = (
+    START_SFEN,
+    "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1",
+    "ln1gk2nl/1r4gs1/p1pppp1pp/1p4p2/7P1/2P6/PP1PPPP1P/1SG4R1/LN2KGSNL b Bb 19",
+    "4+P+P+P2/2K1+R+P3/2+P+P5/9/9/9/6+p+p1/5+p+rk1/6+p+p+p w 2B4G4S4N4L6P 200",
+    "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+    "9/9/4k4/9/9/9/4R4/9/4K4 w r 40",
+)
+
+
+def play_all(game: ShogiGame, moves: str) -> ShogiGame:
+    for move in moves.split():
+        game.play(move)
+    return game
+
+
+def why_refused(sfen: str | None, move: str) -> str:
+    game = new_shogi_game(sfen)
+    with pytest.raises(IllegalMove) as caught:
+        game.play(move)
+    return caught.value.reason
+
+
+class TestShogiFulfilsTheContract(GameContract):
+    def new_game(self) -> Game:
+        return new_shogi_game()
+
+    def moves_to_try(self, game: Game, rng: random.Random) -> Sequence[str]:
+        cshogi = pytest.importorskip("cshogi")
+        board = cshogi.Board(game.position())
+        legal = sorted(cshogi.move_to_usi(move) for move in board.legal_moves)
+        wrong = ["P*5e", "7g7f+", "5i5h", "2b8h+", "8h2b", "p*5e", "5a5b", "B*5e", "1a1i"]
+        tries = [*rng.sample(legal, min(3, len(legal))), *rng.sample(wrong, 3)]
+        rng.shuffle(tries)
+        return tries
+
+
+class Oracle:
+    """Shogi on cshogi's legal moves; repetition told from the whole history,
+    written down position by position."""
+
+    def __init__(self, sfen: str) -> None:
+        cshogi = pytest.importorskip("cshogi")
+        self.usi = cshogi.move_to_usi
+        self.board: Any = cshogi.Board(sfen)
+        self.history = [(self._key(), False)]
+
+    def _key(self) -> str:
+        return str(self.board.sfen()).rsplit(" ", 1)[0]
+
+    def legal(self) -> list[str]:
+        return sorted(self.usi(move) for move in self.board.legal_moves)
+
+    def push(self, move: str) -> None:
+        self.board.push_usi(move)
+        self.history.append((self._key(), self.board.is_check()))
+
+    def ending(self) -> Ending | None:
+        side = int(self.board.turn)
+        if not self.legal():
+            return Ending(1 - side, "mate" if self.board.is_check() else "stalemate")
+        same = [i for i, (key, _) in enumerate(self.history) if key == self.history[-1][0]]
+        if len(same) < 4:
+            return None
+        since = [check for _, check in self.history[same[0] + 1 :]]
+        # the last move is the other side's, the one before it this side's
+        theirs, ours = all(since[::-2]), all(since[-2::-2])
+        if theirs == ours:
+            return Ending(None, "repetition")
+        return Ending(side if theirs else 1 - side, "perpetual check")
+
+
+@given(seeds)
+@settings(max_examples=120)
+def test_random_games_agree_with_an_independent_library_at_every_ply(seed: int) -> None:
+    rng = random.Random(seed)
+    sfen = rng.choice(STARTS)
+    oracle = Oracle(sfen)
+    game = new_shogi_game(sfen)
+    # Some players shuffle back and forth, so that positions repeat.
+    shuffling = rng.random() < 0.5
+    played: list[str] = []
+    for _ in range(rng.choice((20, 80, 200))):
+        assert game.sfen() == oracle.board.sfen()
+        assert game.to_move == int(oracle.board.turn)
+        ending = oracle.ending()
+        assert game.ending() == ending
+        legal = oracle.legal()
+        if ending is not None:
+            break
+        move = rng.choice(legal)
+        if shuffling and len(played) >= 2 and "*" not in played[-2]:
+            back = played[-2][2:4] + played[-2][:2]
+            if back in legal and rng.random() < 0.9:
+                move = back
+        game.play(move)
+        oracle.push(move)
+        played.append(move)
+
+
+@given(seeds)
+@settings(max_examples=25)
+def test_every_string_that_could_be_a_move_is_judged_as_the_oracle_judges_it(seed: int) -> None:
+    rng = random.Random(seed)
+    sfen = rng.choice(STARTS)
+    game, oracle = new_shogi_game(sfen), Oracle(sfen)
+    for _ in range(rng.randrange(40)):
+        legal = oracle.legal()
+        if oracle.ending() is not None:
+            break
+        move = rng.choice(legal)
+        game.play(move)
+        oracle.push(move)
+    legal = oracle.legal()
+    sfen = game.sfen()
+    squares = [file + rank for file in "123456789" for rank in "abcdefghi"]
+    moves = [a + b + c for a in squares for b in squares if a != b for c in ("", "+")]
+    moves += [f"{piece}*{square}" for piece in "PLNSGBR" for square in squares]
+    for move in {*rng.sample(moves, 400), *legal}:
+        trial = new_shogi_game(sfen)
+        if move in legal:
+            trial.play(move)
+        else:
+            with pytest.raises(IllegalMove) as caught:
+                trial.play(move)
+            assert caught.value.reason
+            assert trial.sfen() == sfen
+
+
+@pytest.mark.parametrize(
+    ("sfen", "move", "reason"),
+    [
+        (None, "p*5e", "a drop is written with a capital, P*5e"),
+        (None, "0000", "not a move in USI notation"),
+        (None, "7g7f\n", "not a move in USI notation"),
+        (None, "P*5e", "Black has no pawn in hand"),
+        (None, "5e5d", "there is no piece on 5e"),
+        (None, "3c3d", "the piece on 3c is White's"),
+        (None, "7g7e", "the pawn on 7g cannot do that"),
+        (None, "9i9g", "the lance on 9i cannot do that"),
+        (None, "7g7f+", "a piece promotes only in the enemy's camp"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b P 1", "P*5i", "there is a piece on 5i"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b P 1", "P*4e+", "a piece is dropped unpromoted"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b P 1", "P*1a", "a pawn on 1a could never move"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b N 1", "N*1b", "a knight on 1b could never move"),
+        ("4k4/9/9/9/9/9/9/9/4K4 w n 1", "N*1h", "a knight on 1h could never move"),
+        ("4k4/9/9/9/9/5P3/9/9/4K4 b P 1", "P*4e", "Black has a pawn on file 4 already"),
+        ("4k4/9/9/9/4r4/9/9/9/4K4 b P 1", "P*1e", "it leaves the king in check"),
+        ("4k4/9/9/9/4r4/9/9/9/4K4 b P 1", "5i5h", "it leaves the king in check"),
+        ("4k4/9/9/9/4r4/9/4G4/9/4K4 b - 1", "5g4g", "it leaves the king in check"),
+        ("7nk/9/7G1/9/9/9/9/9/4K4 b P 1", "P*1b", "a pawn must not be dropped to give mate"),
+        ("4k4/P8/9/9/9/9/9/9/4K4 b - 1", "9b9a", "a pawn has to promote on 9a"),
+        ("4k4/9/N8/9/9/9/9/9/4K4 b - 1", "9c8a", "a knight has to promote on 8a"),
+        ("4k4/G8/9/9/9/9/9/9/4K4 b - 1", "9b9a+", "a gold does not promote"),
+        ("4k4/+P8/9/9/9/9/9/9/4K4 b - 1", "9b9a+", "a promoted pawn does not promote"),
+        ("4k4/9/9/9/9/9/9/9/4K4 b - 1", "5i5h+", "a king does not promote"),
+    ],
+)
+def test_a_refusal_says_why(sfen: str | None, move: str, reason: str) -> None:
+    assert why_refused(sfen, move) == reason
+
+
+def test_a_pawn_may_be_dropped_to_give_check() -> None:
+    game = new_shogi_game("8k/9/9/9/9/9/9/9/4K4 b P 1")
+    game.play("P*1b")
+    assert game.in_check()
+    assert game.ending() is None
+
+
+def test_promotion_is_the_players_choice_where_it_is_not_forced() -> None:
+    sfen = "4k4/9/9/P3S4/9/9/9/9/4K4 b - 1"
+    assert "9c" not in new_shogi_game(sfen).sfen()
+    for move, piece in (("9d9c", "P8"), ("9d9c+", "+P8"), ("5d5c", "4S4"), ("5d5c+", "4+S4")):
+        assert new_shogi_game(sfen).ending() is None
+        game = new_shogi_game(sfen)
+        game.play(move)
+        assert game.sfen().split("/")[2] == piece
+
+
+def test_mate_wins_for_the_side_that_gave_it() -> None:
+    mate = play_all(new_shogi_game("8k/9/8P/9/9/9/9/9/4K4 b G 1"), "G*1b")
+    assert mate.ending() == Ending(0, "mate")
+
+
+def test_a_side_that_cannot_move_has_lost_though_it_is_not_in_check() -> None:
+    game = new_shogi_game("8k/6+R2/9/9/9/9/9/9/4K4 w - 1")
+    assert not game.in_check()
+    assert game.ending() == Ending(0, "stalemate")
+
+
+#: White's king goes to and fro before Black's rook.
+SHUFFLE = "8k/9/9/9/9/9/9/8R/K8 w - 1"
+CHECKING = "1a2a 1h2h 2a1a 2h1h"
+#: The same, but one of Black's moves gives no check.
+PAUSING = "1a2a 1h3h 2a1a 3h1h"
+
+
+def test_the_fourth_occurrence_of_a_position_is_a_draw() -> None:
+    game = new_shogi_game()
+    cycle = "2h3h 8b7b 3h2h 7b8b "
+    play_all(game, cycle * 2 + "2h3h 8b7b 3h2h")
+    assert game.ending() is None
+    game.play("7b8b")
+    assert game.ending() == Ending(None, "repetition")
+
+
+def test_occurrences_need_not_follow_each_other_in_the_same_way() -> None:
+    game = new_shogi_game()
+    play_all(game, "2h3h 8b7b 3h2h 7b8b 2h4h 8b6b 4h2h 6b8b 2h5h 8b5b 5h2h 5b8b")
+    assert game.ending() == Ending(None, "repetition")
+
+
+def test_pieces_in_hand_make_a_position_another_one() -> None:
+    # Black gives a pawn away in each round, with the board as before.
+    sfen = "4k4/9/9/9/9/9/9/9/4K4 b 4P4p 1"
+    game = new_shogi_game(sfen)
+    for round in (1, 2, 3):
+        play_all(game, "P*5b 5a5b 5i4i 5b4a 4i5i 4a5a")
+        assert game.sfen().split()[0] == sfen.split()[0]
+        assert game.sfen().split()[2].endswith(f"{4 + round}p")
+        assert game.ending() is None
+
+
+def test_a_side_that_gives_check_all_the_time_loses_at_the_fourth_occurrence() -> None:
+    game = new_shogi_game(SHUFFLE)
+    play_all(game, f"{CHECKING} {CHECKING} 1a2a 1h2h 2a1a")
+    assert game.ending() is None
+    game.play("2h1h")
+    assert game.ending() == Ending(1, "perpetual check")
+
+
+def test_it_loses_also_when_the_other_side_is_the_one_to_repeat() -> None:
+    game = new_shogi_game("8k/9/9/9/9/9/9/7R1/K8 b - 1")
+    play_all(game, f"2h1h {CHECKING} {CHECKING} 1a2a 1h2h")
+    assert game.ending() is None
+    game.play("2a1a")
+    assert game.ending() == Ending(1, "perpetual check")
+
+
+@pytest.mark.parametrize("rounds", [(PAUSING, CHECKING, CHECKING), (CHECKING, PAUSING, CHECKING)])
+def test_one_move_without_check_since_the_first_occurrence_makes_it_a_draw(
+    rounds: tuple[str, ...],
+) -> None:
+    game = new_shogi_game(SHUFFLE)
+    play_all(game, " ".join(rounds))
+    assert game.ending() == Ending(None, "repetition")
+
+
+def test_what_was_before_the_first_occurrence_does_not_count() -> None:
+    game = new_shogi_game("8k/9/9/9/9/9/9/6R2/K8 b - 1")
+    play_all(game, "3h2h 1a1b 2h1h " + "1b2b 1h2h 2b1b 2h1h " * 3)
+    assert game.ending() == Ending(1, "perpetual check")
+
+
+def flipped(sfen: str) -> str:
+    """Return the same position with the sides changed."""
+    board, side, hands, number = sfen.split()
+    ranks = ["".join(re.findall(r"\+?.", rank)[::-1]) for rank in board.split("/")]
+    turned = "/".join(reversed(ranks)).swapcase()
+    return f"{turned} {'bw'[side == 'b']} {hands.swapcase()} {number}"
+
+
+def entered(hand: str, camp: str = "+P+P+P+P+P4/1K1+R+P4/+P+P+P6") -> str:
+    """Return a position in which Black's king has entered; ten pieces with it
+    are 14 points, the rest of the set is in White's hand."""
+    board = f"{camp}/9/9/9/9/9/k8"
+    all_of = {"R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
+    used = (board + "".join(p * int(n or 1) for n, p in re.findall(r"([0-9]*)(.)", hand))).upper()
+    left = {piece: count - used.count(piece) for piece, count in all_of.items()}
+    others = "".join(f"{count}{piece.lower()}" for piece, count in left.items() if count)
+    return f"{board} b {hand}{others} 1"
+
+
+WIN_0 = Ending(0, "declaration")
+
+
+@pytest.mark.parametrize(
+    ("rule", "sfen", "ending", "why"),
+    [
+        ("27", entered("RB4P"), WIN_0, ""),
+        ("27", entered("RB3P"), None, "Black has 27 points, not 28"),
+        ("27", flipped(entered("RB3P")), Ending(1, "declaration"), ""),
+        ("27", flipped(entered("RB2P")), None, "White has 26 points, not 27"),
+        ("24", entered("RB7P"), WIN_0, ""),
+        ("24", entered("RB6P"), Ending(None, "impasse"), ""),
+        ("24", flipped(entered("R5P")), Ending(None, "impasse"), ""),
+        ("24", entered("R4P"), None, "Black has 23 points, not 24"),
+        (
+            "27",
+            entered("RB9P", camp="1+P+P+P+P4/1K1+R+P4/+P+P+P6"),
+            None,
+            "Black has 9 pieces beside its king in the enemy's camp, not 10",
+        ),
+        ("27", START_SFEN, None, "Black's king is not in the enemy's camp"),
+        (
+            "27",
+            entered("B9P").replace("1K1", "rK1").replace("1r", ""),
+            None,
+            "Black is in check",
+        ),
+        ("trial", entered("RB4P"), None, "there is no declaration under the rules of this game"),
+        ("none", entered("RB4P"), None, "there is no declaration under the rules of this game"),
+    ],
+)
+def test_a_declaration_is_judged_by_its_rule(
+    rule: str, sfen: str, ending: Ending | None, why: str
+) -> None:
+    game = new_shogi_game(sfen, entering_king=rule)
+    assert game.declare() == ending
+    assert game.why_not_declare() == why
+
+
+def test_pieces_outside_the_camp_give_no_points() -> None:
+    sfen = entered("RB3P").replace("/9/9/9/9/9/", "/+P8/9/9/9/9/")
+    sfen = sfen.replace("6p", "5p")
+    assert new_shogi_game(sfen).why_not_declare() == "Black has 27 points, not 28"
+
+
+def test_who_gives_odds_has_the_points_of_what_is_missing() -> None:
+    full = flipped(entered("3P"))
+    assert new_shogi_game(full).why_not_declare() == "White has 17 points, not 27"
+    # the same without Black's rook and bishop: 17 points and the 10 of the odds
+    board, side, hands, number = full.split()
+    odds = re.sub("R", "", re.sub("2B", "B", hands))
+    assert odds != hands
+    assert new_shogi_game(f"{board} {side} {odds} {number}").declare() == Ending(1, "declaration")
+
+
+@pytest.mark.parametrize(
+    ("sfen", "move", "winner"),
+    [
+        ("9/4K4/9/9/9/9/9/9/k8 b - 1", "5b5a", 0),
+        ("9/9/9/9/9/9/9/4k4/K8 w - 1", "5h5i", 1),
+    ],
+)
+def test_a_king_on_the_other_kings_first_square_wins_by_trial(
+    sfen: str, move: str, winner: int
+) -> None:
+    game = new_shogi_game(sfen, entering_king="trial")
+    assert game.ending() is None
+    game.play(move)
+    assert game.ending() == Ending(winner, "trial")
+    other = new_shogi_game(sfen)
+    other.play(move)
+    assert other.ending() is None
+
+
+def test_another_piece_or_a_drop_on_that_square_is_no_trial() -> None:
+    game = new_shogi_game("9/9/9/9/9/9/9/k8/4G3K b G 1", entering_king="trial")
+    game.play("G*5a")
+    assert game.ending() is None
+
+
+def test_a_king_cannot_try_where_it_can_be_taken() -> None:
+    game = new_shogi_game("r8/4K4/9/9/9/9/9/9/k8 b - 1", entering_king="trial")
+    with pytest.raises(IllegalMove, match="it leaves the king in check"):
+        game.play("5b5a")
+
+
+def test_black_is_player_0_though_white_moves_first() -> None:
+    game = new_shogi_game("lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1")
+    assert game.to_move == 1
+    game.play("5a4b")
+    assert game.to_move == 0
+
+
+@pytest.mark.parametrize(
+    ("sfen", "problem"),
+    [
+        ("", "an SFEN has 4 fields"),
+        ("startpos", "an SFEN has 4 fields"),
+        (START_SFEN + " x", "this has 5"),
+        (START_SFEN.replace("/9", "", 1), "the board has 8 ranks, not 9"),
+        (START_SFEN.replace("1r5b1", "1r5b"), "rank b, '1r5b', has 8 squares, not 9"),
+        (START_SFEN.replace("1r5b1", "1x5b1"), "rank b, '1x5b1', has a character that is no piece"),
+        (START_SFEN.replace("1r5b1", "1+k5b1"), "has a character that is no piece"),
+        (START_SFEN.replace("gk", "+gk"), "has a character that is no piece"),
+        (START_SFEN.replace(" b ", " x "), "the side to move is 'x', not b or w"),
+        (START_SFEN.replace(" - ", " 0P "), "the pieces in hand are '0P'"),
+        (START_SFEN.replace(" - ", " k "), "the pieces in hand are 'k'"),
+        (START_SFEN.replace(" - 1", " - x"), "the move number is 'x'"),
+        (START_SFEN.replace(" - 1", " - 123456"), "the move number is '123456'"),
+        (START_SFEN.replace(" - ", " p "), "there are 19 pawns, of at most 18"),
+        (START_SFEN.replace(" - ", " R "), "there are 3 rooks, of at most 2"),
+        (START_SFEN.replace("gkg", "g1g"), "White has no king"),
+        (START_SFEN.replace("GKG", "KKG"), "Black has 2 kings"),
+        ("4k4/9/9/9/9/4P4/4P4/9/4K4 b - 1", "Black has two pawns on file 5"),
+        ("4k4/9/p8/p8/9/9/9/9/4K4 b - 1", "White has two pawns on file 9"),
+        ("P3k4/9/9/9/9/9/9/9/4K4 b - 1", "Black's pawn on 9a could never move"),
+        ("4k4/8N/9/9/9/9/9/9/4K4 b - 1", "Black's knight on 1b could never move"),
+        ("4k4/9/9/9/9/9/9/9/4K3l b - 1", "White's lance on 1i could never move"),
+        ("4k4/9/4R4/9/9/9/9/9/4K4 b - 1", "the side that is not to move is in check"),
+        ("4k4/4K4/9/9/9/9/9/9/9 w - 1", "the side that is not to move is in check"),
+    ],
+)
+def test_a_wrong_sfen_is_refused_with_the_reason(sfen: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        new_shogi_game(sfen)
+
+
+@given(st.text(max_size=80))
+@settings(max_examples=200)
+def test_any_text_is_an_sfen_or_refused(text: str) -> None:
+    problem = ""
+    try:
+        new_shogi_game(text)
+    except ValueError as error:
+        problem = str(error)
+    assert problem.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("written", "sfen"),
+    [
+        ("4k4/9/9/9/9/9/9/9/4K4 b -", "4k4/9/9/9/9/9/9/9/4K4 b - 1"),
+        (" 4k4/9/9/9/9/9/9/9/4K4  w  p1P2r  0 ", "4k4/9/9/9/9/9/9/9/4K4 w P2rp 1"),
+        ("4k4/11111112/9/9/9/9/9/9/4K4 b - 9999", "4k4/9/9/9/9/9/9/9/4K4 b - 9999"),
+    ],
+)
+def test_an_sfen_is_written_as_usi_writes_it(written: str, sfen: str) -> None:
+    assert new_shogi_game(written).sfen() == sfen
+
+
+@given(seeds)
+@settings(max_examples=30)
+def test_an_sfen_round_trips(seed: int) -> None:
+    rng = random.Random(seed)
+    sfen = rng.choice(STARTS)
+    oracle = Oracle(sfen)
+    for _ in range(rng.randrange(80)):
+        legal = oracle.legal()
+        if not legal:
+            break
+        oracle.push(rng.choice(legal))
+    assert new_shogi_game(oracle.board.sfen()).sfen() == oracle.board.sfen()

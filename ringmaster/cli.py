@@ -44,8 +44,14 @@ def _positive(text: str) -> int:
 def _parser() -> _Parser:
     parser = _Parser(
         prog="ringmaster",
+        usage="ringmaster CONTROL_FILE.ctl [ACTION] [OPTIONS]\n"
+        "       ringmaster new GAME TYPE [FILE.ctl]\n"
+        "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, check, diff, reset, stop",
+        epilog="actions: run (default), show, report, export, check, diff, reset, stop.  "
+        "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
+        "from, `ringmaster import WHAT` makes one of an engines.json or a command line of "
+        "fastchess or cutechess-cli (a file of that name: ./new, ./import).",
     )
     parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
     parser.add_argument(
@@ -89,6 +95,8 @@ def _parser() -> _Parser:
 def run(argv: Sequence[str]) -> int:
     """Carry out a command line; returns the exit status."""
     try:
+        if argv and argv[0] in _VERBS:
+            return _make_file(argv[0], argv[1:])
         try:
             arguments = _parser().parse_intermixed_args(argv)
         except SystemExit:  # --help, --version
@@ -149,6 +157,13 @@ def _say_data(data: dict[str, Any]) -> None:
     import json
 
     _say(json.dumps(data, indent=2) + "\n")
+
+
+def _make_file(verb: str, arguments: Sequence[str]) -> int:
+    from ringmaster.scaffold.verbs import VERBS
+
+    VERBS[verb](arguments, _say, _complain)
+    return DONE
 
 
 def _load(arguments: argparse.Namespace) -> Event:
@@ -397,6 +412,9 @@ def _stop(arguments: argparse.Namespace) -> int:
         raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error
     return DONE
 
+
+#: What stands in the place of a control file, and makes one.
+_VERBS = ("new", "import")
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,

@@ -19,7 +19,7 @@ LAYERS = [
     {"control", "storage", "execution", "reporting"},
     {"event"},
     {"results"},
-    {"ringmaster", "export"},
+    {"ringmaster", "export", "scaffold"},
     {"cli"},
     {"__main__"},
 ]

@@ -1,0 +1,177 @@
+"""Engines that are often installed, and what they are good for in a first control
+file; whether one is there is looked up on PATH and where Debian puts games."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ringmaster.model.players import GameName, OptionValue
+from ringmaster.scaffold.text import Code
+
+#: Where games are on Debian, which is not on everybody's PATH.
+GAMES = ("/usr/games", "/usr/local/games")
+
+Which = Callable[[str], str | None]
+
+
+@dataclass(frozen=True)
+class Weight:
+    """An integer option that can be tuned.
+
+    given  over GTP, which has no options: the argument or, if it does not begin
+           with "-", the command that sets it, with {} for the value
+    """
+
+    name: str
+    start: int
+    low: int
+    high: int
+    given: str = ""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """An engine as a control file starts it.
+
+    words    the executable and its arguments
+    options  UCI and USI options that everybody sets
+    strength arguments of Player(…) that limit its moves
+    weaker   the same for a weaker version of it
+    weights  what can be tuned, by option; none where that makes no sense
+    note     a comment that stands before the players, or ""
+    """
+
+    code: str
+    words: tuple[str | Code, ...]
+    options: dict[str, OptionValue] = field(default_factory=dict)
+    strength: dict[str, str | int] = field(default_factory=dict)
+    weaker: dict[str, str | int] = field(default_factory=dict)
+    weights: tuple[Weight, ...] = ()
+    note: str = ""
+
+
+_CLOCK: dict[str, str | int] = {"time_control": "10+0.1"}
+_HALF: dict[str, str | int] = {"time_control": "5+0.05"}
+_BYOYOMI: dict[str, str | int] = {"time_control": "60+1byo"}
+_SHORT_BYOYOMI: dict[str, str | int] = {"time_control": "30+0.5byo"}
+
+#: In the order in which they are taken.
+_KNOWN: dict[GameName, tuple[Engine, ...]] = {
+    "chess": (
+        Engine("stockfish", ("stockfish",), {"Threads": 1, "Hash": 16}, _CLOCK, _HALF),
+        Engine(
+            "toga2",
+            ("toga2",),
+            {"Hash": 16, "OwnBook": False},
+            _CLOCK,
+            _HALF,
+            (Weight("Piece Activity", 100, 0, 400), Weight("King Safety", 100, 0, 400)),
+        ),
+        Engine(
+            "glaurung",
+            ("glaurung",),
+            {"Threads": 1, "Hash": 16, "OwnBook": False},
+            _CLOCK,
+            _HALF,
+            (
+                Weight("Mobility (Middle Game)", 100, 0, 200),
+                Weight("Passed Pawns (Endgame)", 100, 0, 200),
+            ),
+        ),
+        Engine("ethereal", ("ethereal-chess",), {"Threads": 1, "Hash": 16}, _CLOCK, _HALF),
+        Engine("fairy", ("fairy-stockfish",), {"Threads": 1, "Hash": 16}, _CLOCK, _HALF),
+    ),
+    "shogi": (
+        Engine(
+            "fairy",
+            ("fairy-stockfish",),
+            {"Threads": 1, "Hash": 16},
+            _BYOYOMI,
+            _SHORT_BYOYOMI,
+            (Weight("Contempt", 24, -100, 100),),
+        ),
+        Engine("gps", ("gpsusi",), {}, _BYOYOMI, _SHORT_BYOYOMI),
+    ),
+    "go": (
+        Engine(
+            "gnugo",
+            ("gnugo", "--mode=gtp", "--chinese-rules", "--capture-all-dead"),
+            weights=(Weight("level", 3, 0, 10, "--level={}"),),
+        ),
+    ),
+}
+
+_DEMO = "The engine that comes with ringmaster stands in for yours."
+_PYTHON = Code("sys.executable")
+
+#: What is taken when no known engine is there.
+_FALLBACK: dict[GameName, Engine] = {
+    "chess": Engine(
+        "demo",
+        (_PYTHON, "-m", "ringmaster.demo", "chess"),
+        {},
+        {"depth": 2},
+        {"depth": 1},
+        (Weight("KnightValue", 320, 50, 900), Weight("Mobility", 40, -200, 400)),
+        _DEMO,
+    ),
+    "go": Engine(
+        "demo",
+        (_PYTHON, "-m", "ringmaster.demo", "go"),
+        weights=(
+            Weight("capture", 30, -100, 200, "ringmaster-param Capture {}"),
+            Weight("liberties", 4, -50, 50, "ringmaster-param Liberties {}"),
+        ),
+        note=_DEMO,
+    ),
+    "shogi": Engine(
+        "my-engine",
+        ("./my-engine",),
+        {"USI_Hash": 64},
+        _BYOYOMI,
+        _SHORT_BYOYOMI,
+        (Weight("MyOption", 50, 0, 100),),
+        "No shogi engine was found: put the command of yours in the place of ./my-engine.",
+    ),
+}
+
+
+def which(name: str) -> str | None:
+    """Return how to call an installed program: by its name if it is on PATH, else
+    by its full path; None if it is not there."""
+    if shutil.which(name) is not None:
+        return name
+    return shutil.which(name, path=os.pathsep.join(GAMES))
+
+
+def installed(game: GameName, find: Which = which) -> tuple[Engine, ...]:
+    """Return the known engines of a game that are on this machine, or the one that
+    stands in for them."""
+    found = []
+    for engine in _KNOWN[game]:
+        assert isinstance(engine.words[0], str)
+        command = find(engine.words[0])
+        if command is not None:
+            found.append(
+                Engine(
+                    engine.code,
+                    (command, *engine.words[1:]),
+                    engine.options,
+                    engine.strength,
+                    engine.weaker,
+                    engine.weights,
+                )
+            )
+    return tuple(found) or (_FALLBACK[game],)
+
+
+def tunable(game: GameName, find: Which = which) -> Engine:
+    """Return an installed engine that has something to tune, else the one that
+    stands in for it."""
+    for engine in installed(game, find):
+        if engine.weights:
+            return engine
+    return _FALLBACK[game]

@@ -1,0 +1,238 @@
+"""`ringmaster new`: a commented control file to start from.  What a setting means
+is said in the words of the settings tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ringmaster.competitions import competition_class, type_names
+from ringmaster.competitions.players import PLAYER
+from ringmaster.errors import UsageError
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
+from ringmaster.model.settings import REQUIRED, Setting
+from ringmaster.model.wording import nearest
+from ringmaster.scaffold.engines import Which, installed, tunable, which
+from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
+from ringmaster.scaffold.text import Call, assignment, comment, literal
+
+GAMES: tuple[GameName, ...] = ("chess", "shogi", "go")
+
+#: Settings that say nothing about a game, or would be refused in it.
+_OTHER_GAMES: dict[GameName, frozenset[str]] = {
+    "go": frozenset(
+        {
+            "openings",
+            "variant",
+            "tablebases",
+            "entering_king",
+            "draw_adjudication",
+            "resign_adjudication",
+            "record_info",
+            "record_format",
+        }
+    ),
+    "chess": frozenset({"entering_king", "record_format"}),
+    "shogi": frozenset({"variant", "tablebases"}),
+}
+_GO_ONLY = frozenset(
+    {
+        "board_size",
+        "komi",
+        "handicap",
+        "handicap_style",
+        "scorer",
+        "scoring",
+        "internal_scorer_handicap_compensation",
+        "ko_rule",
+        "suicide",
+        "cleanup",
+    }
+)
+#: Arguments of Player(…) that only one kind of protocol has.
+_GTP_ONLY = frozenset(
+    {
+        "startup_gtp_commands",
+        "gtp_aliases",
+        "is_reliable_scorer",
+        "allow_claim",
+        "sgf_player_name_from_gtp",
+    }
+)
+_NOT_GTP = frozenset({"options", "nodes", "depth", "ponder"})
+
+#: Values to show for settings that are not set by default.
+_EXAMPLES: dict[str, Any] = {
+    "openings": Call("Openings", ("openings.epd",), {"order": "random"}),
+    "draw_adjudication": Call(
+        "DrawAdjudication", (), {"move_number": 40, "move_count": 8, "score": 10}
+    ),
+    "resign_adjudication": Call(
+        "ResignAdjudication", (), {"move_count": 3, "score": 600, "two_sided": False}
+    ),
+    "tablebases": Call("Tablebases", ("path/to/syzygy",)),
+    "sprt": Call("SPRT", (), {"elo0": 0, "elo1": 5, "alpha": 0.05, "beta": 0.05}),
+    "verify": Call("Verify", (), {"games": 1000}),
+    "handicap": 2,
+    "record_info": ["seldepth", "nodes", "nps"],
+    "log_tree_to_history_period": 100,
+    "move_limit_result": "draw",
+    "description": "What this is about.",
+    "record_format": "kif",
+}
+#: Of the settings that are shown with their defaults, those most often changed.
+_FIRST = (
+    "openings",
+    "description",
+    "variant",
+    "sprt",
+    "verify",
+    "draw_adjudication",
+    "resign_adjudication",
+    "tablebases",
+    "failures",
+    "margin",
+    "move_limit",
+    "move_limit_result",
+)
+_OPENINGS_WARNING = (
+    "Without openings every game begins from the start position, and engines that play the same "
+    "move in the same position play the same game again and again."
+)
+
+
+def new_control_file(
+    game: str,
+    type_name: str,
+    name: str = "FILE",
+    find: Which = which,
+    openings: str | None = None,
+) -> str:
+    """Return a control file for a game and a competition type.
+
+    name      what the comments call the file
+    find      how to call an installed program, None if it is not there
+    openings  the name of an opening file beside it, None if there is none
+
+    Raises UsageError for a game or a type that there is not.
+    """
+    if game not in GAMES:
+        raise UsageError(f"there is no game {game!r}; choose from {', '.join(GAMES)}")
+    chosen: GameName = game
+    found = competition_class(type_name)
+    if found is None or type_name not in SKELETONS:
+        raise UsageError(
+            f"there is no competition type {type_name!r}; expected {nearest(type_name, known())}"
+        )
+    about, build = SKELETONS[type_name]
+    skeleton = build(chosen, installed(chosen, find), tunable(chosen, find))
+    if chosen == "go":
+        skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
+    elif openings is not None:
+        book = Call("Openings", (openings,), {"order": "random"})
+        skeleton.settings = {"openings": book, **skeleton.settings}
+    parts = [
+        _heading(about, type_name, name),
+        assignment("competition_type", type_name),
+        f"# {_help(found.table, 'game')}\n{assignment('game', game)}",
+        *_players(chosen, skeleton),
+        *_settings(found.table, skeleton),
+        comment(
+            "Further settings, with what they are when nothing is said, or with an example: take "
+            f"the # away to change them.  docs/reference/{type_name}.rst has them all."
+        ),
+        *_others(chosen, found.table, skeleton),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def opening_file(game: str, folder: Path) -> str | None:
+    """Return the name of the opening file of a folder, the first of several; None
+    if there is none."""
+    suffix = {"chess": ".epd", "shogi": ".sfen"}.get(game)
+    try:
+        found = sorted(p.name for p in folder.iterdir() if p.suffix == suffix and p.is_file())
+    except OSError:
+        return None
+    return next((name for name in found if name.isprintable() and name[0] != "~"), None)
+
+
+def known() -> list[str]:
+    """Return the competition types that a control file can be made for."""
+    return [name for name in type_names() if name in SKELETONS]
+
+
+def _heading(about: str, type_name: str, name: str) -> str:
+    return "\n".join(
+        [
+            comment(about),
+            "#",
+            comment(f"  ringmaster {name} check      says whether the engines are ready"),
+            comment(f"  ringmaster {name} run -j 2   plays, two games at a time"),
+            comment(f"  ringmaster {name} show       shows the results, also during a run"),
+            "#",
+            comment(
+                "Stop it whenever you like (Ctrl-X: after the games in progress, Ctrl-C: at "
+                "once), change this file, run it again: it goes on where it was."
+            ),
+        ]
+    )
+
+
+def _help(table: tuple[Setting, ...], name: str) -> str:
+    for setting in table:
+        if setting.name == name:
+            return setting.help.replace("``", "")
+    return ""
+
+
+def _players(game: GameName, skeleton: Skeleton) -> Iterator[str]:
+    needs_sys = "sys.executable" in repr(skeleton.players)
+    if needs_sys:
+        yield "import sys"
+    head = ["The engines, by player code: short names for reports and for the settings below."]
+    head += dict.fromkeys(engine.note for engine in skeleton.engines if engine.note)
+    lines = [comment("\n".join(head)), "players = {"]
+    for code, call in skeleton.players.items():
+        lines.append(f'    "{code}": {literal(call, 4, 80 - len(code))},')
+    lines.append("}")
+    yield "\n".join(lines)
+    used = {name for call in skeleton.players.values() for name in call.kwargs}
+    hidden = (_NOT_GTP if PROTOCOL_OF_GAME[game] == "gtp" else _GTP_ONLY) | used | {"protocol"}
+    rows = [comment("What else a player may be given:")]
+    for setting in PLAYER.settings:
+        if setting.name not in hidden and setting.default is not REQUIRED:
+            rows.append(comment(f"  {setting.name}: {setting.help.replace('``', '')}", "      "))
+    yield "\n".join(rows)
+
+
+def _settings(table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
+    for name, value in skeleton.settings.items():
+        before = skeleton.before.get(name)
+        if before is not None:
+            yield before
+        text = skeleton.comments.get(name) or _help(table, name)
+        yield f"{comment(text)}\n{assignment(name, value)}"
+
+
+def _place(setting: Setting) -> int:
+    return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
+
+
+def _others(game: GameName, table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
+    hidden = {"game", "players", "make_candidate", "player", *skeleton.settings}
+    hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
+    for setting in sorted(table, key=_place):
+        if setting.name in hidden or setting.default is REQUIRED:
+            continue
+        value = _EXAMPLES.get(setting.name, setting.default)
+        if isinstance(value, tuple):
+            value = list(value)
+        if game == "shogi" and setting.name == "openings":
+            value = Call("Openings", ("openings.sfen",), {"order": "random"})
+        text = setting.help.replace("``", "")
+        if setting.name == "openings":
+            text = f"{text}  {_OPENINGS_WARNING}"
+        code = assignment(setting.name, value).replace("\n", "\n#")
+        yield f"{comment(text)}\n#{code}"

@@ -1,0 +1,248 @@
+"""What each competition type needs to be given in a first control file: players,
+and the settings that have no default, with values that a first run can use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringmaster.model.players import GameName
+from ringmaster.scaffold.engines import Engine, Weight
+from ringmaster.scaffold.text import Call, Code, identifier, literal
+
+_PAIRINGS = "Codes of players, from the list above."
+
+
+@dataclass
+class Skeleton:
+    """The parts of a control file that depend on its type.
+
+    engines   what the players are made of, for the notes on them
+    players   Player calls by code
+    settings  by name, in the order of the file
+    comments  a comment for a setting, in the place of the table's help
+    before    code that stands before a setting
+    """
+
+    engines: list[Engine] = field(default_factory=list)
+    players: dict[str, Call] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    before: dict[str, str] = field(default_factory=dict)
+
+    def add(self, engine: Engine, limits: dict[str, str | int], code: str = "") -> str:
+        """Add a player; returns its code."""
+        code = identifier(code or engine.code, self.players)
+        arguments: dict[str, Any] = {"options": engine.options} if engine.options else {}
+        self.players[code] = Call("Player", (_command(engine.words),), {**arguments, **limits})
+        if engine not in self.engines:
+            self.engines.append(engine)
+        return code
+
+
+def _command(words: Iterable[str | Code]) -> Any:
+    listed = list(words)
+    return listed[0] if len(listed) == 1 and isinstance(listed[0], str) else listed
+
+
+Build = Callable[[GameName, tuple[Engine, ...], Engine], Skeleton]
+
+
+def _field(engines: tuple[Engine, ...], least: int) -> Skeleton:
+    """Return players, at least so many: weaker versions of the last engine make
+    up for engines that are not there."""
+    skeleton = Skeleton()
+    for engine in engines[: max(least, 4)]:
+        skeleton.add(engine, engine.strength)
+    missing = least - len(skeleton.players)
+    last = engines[-1]
+    for number in range(missing):
+        name = f"{last.code}-weaker" if last.weaker and not number else last.code
+        skeleton.add(last, last.weaker, name)
+    return skeleton
+
+
+def _playoff(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _field(engines[:2], 2)
+    first, second = list(skeleton.players)
+    alternating = {"alternating": True} if game == "go" else {}
+    skeleton.settings = {
+        "number_of_games": 100,
+        "matchups": [Call("Matchup", (first, second), alternating)],
+    }
+    skeleton.comments["matchups"] = (
+        "The pairings to play.  A matchup may have its own settings: any of those at the top "
+        "level that are about games, an id and a name."
+    )
+    return skeleton
+
+
+def _allplayall(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _field(engines, 3)
+    skeleton.settings = {"competitors": list(skeleton.players), "rounds": 20}
+    return skeleton
+
+
+def _gauntlet(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _field(engines, 3)
+    first, *others = skeleton.players
+    skeleton.settings = {"challengers": [first], "opponents": others, "rounds": 20}
+    return skeleton
+
+
+def _swiss(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _field(engines, 4)
+    skeleton.settings = {"competitors": list(skeleton.players), "rounds": 3}
+    return skeleton
+
+
+def _codes(weights: Iterable[Weight]) -> dict[str, Weight]:
+    found: dict[str, Weight] = {}
+    for weight in weights:
+        found[identifier(weight.name.replace(" ", ""), found, "weight").replace(".", "")] = weight
+    return found
+
+
+def _named(code: str, weight: Weight, arguments: dict[str, Any]) -> Call:
+    renamed = {"option": weight.name} if code != weight.name and not weight.given else {}
+    return Call("Parameter", (code,), {**renamed, **arguments})
+
+
+def _maker(engine: Engine) -> str:
+    """Return a make_candidate function for an engine without options."""
+    words = list(engine.words)
+    words += [
+        Code(f"f{weight.given.format('{' + weight.name + '}')!r}") for weight in _args(engine)
+    ]
+    commands = [
+        Code(f"f{weight.given.format('{' + weight.name + '}')!r}")
+        for weight in engine.weights
+        if weight not in _args(engine)
+    ]
+    arguments = {"startup_gtp_commands": commands} if commands else {}
+    call = literal(Call("Player", (words,), arguments), 4, 80).replace("f'", 'f"').replace("'", '"')
+    names = ", ".join(weight.name for weight in engine.weights)
+    return f"def make_candidate({names}):\n    return {call}"
+
+
+def _args(engine: Engine) -> list[Weight]:
+    return [weight for weight in engine.weights if weight.given.startswith("-")]
+
+
+def _candidates(game: GameName, engine: Engine) -> Skeleton:
+    skeleton = Skeleton()
+    opponent = skeleton.add(engine, engine.strength, "opponent")
+    skeleton.settings = {"opponent": opponent}
+    if game == "go":
+        skeleton.before["opponent"] = (
+            "# Makes a player from the parameters' values, in their order.\n" + _maker(engine)
+        )
+    else:
+        skeleton.settings["player"] = skeleton.add(engine, engine.strength)
+        skeleton.comments["player"] = (
+            "Code of the player whose options the parameters are.  For an engine that takes them "
+            "in another way: a function make_candidate that returns a Player."
+        )
+    return skeleton
+
+
+def _mc_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _candidates(game, tuned)
+    parameters = [
+        _named(
+            code,
+            weight,
+            {"scale": Call("LINEAR", (weight.low, weight.high), {"integer": True}), "split": 5},
+        )
+        for code, weight in _codes(tuned.weights).items()
+    ]
+    skeleton.settings |= {
+        "parameters": parameters,
+        "candidate_colour": "alternating",
+        "exploration_coefficient": 0.45,
+        "initial_visits": 10,
+        "initial_wins": 5,
+        "number_of_games": 1000,
+    }
+    skeleton.comments["parameters"] = (
+        "What is tuned.  A scale turns the middle of each of `split` parts of 0 to 1 into what "
+        "the engine is given: LINEAR(low, high), LOG(low, high), EXPLICIT([…])."
+    )
+    return skeleton
+
+
+def _ce_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _candidates(game, tuned)
+    parameters = [
+        _named(
+            code,
+            weight,
+            {
+                "initial_mean": weight.start,
+                "initial_variance": ((weight.high - weight.low) // 4) ** 2,
+                "transform": Code(f"whole({weight.low}, {weight.high})"),
+            },
+        )
+        for code, weight in _codes(tuned.weights).items()
+    ]
+    skeleton.before["parameters"] = (
+        "# From the numbers that are tuned to what the engine takes.\n"
+        "def whole(low, high):\n"
+        "    return lambda value: max(low, min(high, round(value)))"
+    )
+    skeleton.settings |= {
+        "parameters": parameters,
+        "candidate_colour": "alternating",
+        "number_of_generations": 10,
+        "samples_per_generation": 20,
+        "batch_size": 10,
+        "elite_proportion": 0.1,
+        "step_size": 0.8,
+    }
+    return skeleton
+
+
+def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = Skeleton()
+    code = skeleton.add(tuned, tuned.strength)
+    parameters = [
+        Call(
+            "Parameter",
+            (weight.name,),
+            {
+                "start": weight.start,
+                "min": weight.low,
+                "max": weight.high,
+                "c_end": max(0.5, (weight.high - weight.low) // 20),
+                "r_end": 0.02,
+                "integer": True,
+            },
+        )
+        for weight in tuned.weights
+    ]
+    if game == "go":
+        skeleton.before["player"] = (
+            "# Makes a player from the parameters' values, by name.\n" + _maker(tuned)
+        )
+    skeleton.settings = {
+        "player": code,
+        "parameters": parameters,
+        "number_of_games": 10000,
+    }
+    skeleton.comments["parameters"] = (
+        "What is tuned.  c_end: how far apart the two sides play; r_end: how fast the values move."
+    )
+    return skeleton
+
+
+#: What each type is for, and how its parts are made.  A new type needs a line here.
+SKELETONS: dict[str, tuple[str, Build]] = {
+    "playoff": ("Matchups between players, each with its own number of games.", _playoff),
+    "allplayall": ("Every competitor against every other.", _allplayall),
+    "gauntlet": ("Challengers against a field of opponents.", _gauntlet),
+    "swiss": ("A Swiss tournament: rounds between players with about the same score.", _swiss),
+    "mc_tuner": ("A tune as a bandit problem: games go to the candidates that win.", _mc_tuner),
+    "ce_tuner": ("A tune by the cross-entropy method.", _ce_tuner),
+    "spsa": ("A tune by SPSA: the engine plays against itself.", _spsa),
+}

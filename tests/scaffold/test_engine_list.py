@@ -1,0 +1,160 @@
+"""`ringmaster import engines.json`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import UsageError
+from ringmaster.scaffold.engine_list import import_engines, recognises
+from ringmaster.scaffold.match import Match, Places
+from tests.scaffold.loading import event_of
+
+HERE = Places(Path("/list"), Path("/list"))
+
+
+def engine(name: str, **more: Any) -> dict[str, Any]:
+    return {"name": name, "command": name.lower(), "protocol": "uci", **more}
+
+
+def made(*entries: Any) -> Match:
+    return import_engines(json.dumps(entries).encode(), "engines.json", HERE)
+
+
+def player(match: Match, code: str) -> Any:
+    return next(e for e in match.entrants if e.code == code)
+
+
+def test_two_engines_play_a_match(tmp_path: Path) -> None:
+    event = event_of(made(engine("A"), engine("B")).render("x.ctl"), tmp_path)
+    assert event.loaded.competition_type == "playoff"
+    assert list(event.loaded.values["players"]) == ["A", "B"]
+
+
+def test_more_engines_play_all_against_all(tmp_path: Path) -> None:
+    match = made(*(engine(f"E {i}") for i in range(5)))
+    event = event_of(match.render("x.ctl"), tmp_path)
+    assert event.loaded.competition_type == "allplayall"
+    assert event.loaded.values["competitors"] == ("E-0", "E-1", "E-2", "E-3", "E-4")
+
+
+def test_fields_of_an_engine_become_arguments_of_its_player() -> None:
+    match = made(
+        engine(
+            "A",
+            workingDirectory="/opt/a",
+            arguments=["--uci"],
+            ponder=True,
+            restart="on",
+            initStrings=["setoption name Clear Hash value true"],
+        ),
+        engine("B"),
+    )
+    assert player(match, "A").command == ["a", "--uci"]
+    assert player(match, "A").arguments == {
+        "cwd": "/opt/a",
+        "options": {"Clear Hash": True},
+        "time_control": "10+0.1",
+        "move_time": None,
+        "nodes": None,
+        "depth": None,
+        "ponder": True,
+        "restart": "on",
+    }
+    assert match.notes == []
+
+
+def test_options_are_taken_where_they_differ_from_the_default() -> None:
+    options = [
+        {"name": "Hash", "type": "spin", "value": 64, "default": 16, "min": 1, "max": 1024},
+        {"name": "Threads", "type": "spin", "value": 1, "default": 1, "min": 1, "max": 8},
+        {"name": "Book", "type": "file", "value": "b.bin", "default": "", "alias": "x"},
+        {"name": "Clear Hash", "type": "button"},
+    ]
+    match = made(engine("A", options=options), engine("B"))
+    assert player(match, "A").arguments["options"] == {"Hash": 64, "Book": "b.bin"}
+
+
+def test_xboard_engine_is_told_by_name_and_left_out() -> None:
+    match = made(engine("A"), engine("Crafty", protocol="xboard"), engine("B"))
+    assert match.codes() == ["A", "B"]
+    assert match.notes == ["engine Crafty: it speaks 'xboard', only uci is spoken here"]
+    assert "# not taken over: engine Crafty" in match.render("x.ctl")
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        ("stderrFile", "err.txt", "stderrFile (what engines print"),
+        ("whitepov", True, "whitepov: its scores"),
+        ("variants", ["fischerandom"], "variants (fischerandom)"),
+        ("validateClaims", True, "validateClaims"),
+        ("invented", 1, "'invented', which is not known here"),
+    ],
+)
+def test_what_is_not_taken_over_is_told(field: str, value: Any, said: str) -> None:
+    match = made(engine("A", **{field: value}), engine("B"))
+    assert match.codes() == ["A", "B"]
+    assert said in match.notes[0]
+
+
+def test_engine_that_is_sent_other_text_at_startup_is_left_out() -> None:
+    match = made(engine("A"), engine("B"), engine("C", initStrings=["hello"]))
+    assert match.codes() == ["A", "B"]
+    assert "only options can be set" in match.notes[0]
+
+
+def test_fewer_than_two_engines_are_refused_with_the_reasons() -> None:
+    with pytest.raises(UsageError, match=r"fewer than two .*Crafty: it speaks 'xboard'"):
+        made(engine("A"), engine("Crafty", protocol="xboard"))
+
+
+def test_broken_list_is_refused() -> None:
+    with pytest.raises(UsageError, match="not a list of engines"):
+        import_engines(b"[{]", "engines.json", HERE)
+
+
+def test_byte_order_mark_does_not_matter() -> None:
+    data = b"\xef\xbb\xbf" + json.dumps([engine("A"), engine("B")]).encode()
+    assert recognises(data)
+    assert import_engines(data, "engines.json", HERE).codes() == ["A", "B"]
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=5,
+)
+FIELDS = st.sampled_from(
+    [
+        *("name", "command", "workingDirectory", "stderrFile", "protocol", "initStrings"),
+        *("whitepov", "ponder", "restart", "variants", "options", "arguments", "debug"),
+    ]
+)
+OPTION = st.dictionaries(st.sampled_from(["name", "value", "default", "type"]), JSON)
+ENTRY = st.dictionaries(FIELDS, JSON | st.lists(OPTION, max_size=2), max_size=5).map(
+    lambda entry: {"name": "x", "command": "y", "protocol": "uci", **entry}
+)
+
+
+@settings(deadline=None)
+@given(st.lists(ENTRY | JSON, max_size=4))
+def test_any_list_gives_a_file_that_loads_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[Any]
+) -> None:
+    try:
+        match = made(*entries)
+    except UsageError:
+        return
+    event_of(match.render("x.ctl"), tmp_path_factory.mktemp("list"))
+
+
+@given(st.binary())
+def test_any_bytes_are_refused_with_an_error(data: bytes) -> None:
+    with pytest.raises(UsageError):
+        import_engines(b"[" + data, "engines.json", HERE)

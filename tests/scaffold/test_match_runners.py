@@ -1,0 +1,490 @@
+"""`ringmaster import 'fastchess …'`: the same match, or a refusal."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.competitions.players import PlayerDefinition
+from ringmaster.errors import UsageError
+from ringmaster.event import Event
+from ringmaster.scaffold.match import Match, Places
+from ringmaster.scaffold.match_runners import import_command_line, recognises
+from ringmaster.scaffold.text import Call, plain
+from tests.scaffold.loading import event_of
+
+TWO = "-engine cmd=/e/one name=one -engine cmd=/e/two name=two "
+THREE = TWO + "-engine cmd=/e/three name=three "
+CLOCK = "-each tc=10+0.1 proto=uci "
+
+
+def match_of(line: str, folder: Path = Path("/here"), control: Path | None = None) -> Match:
+    return import_command_line(shlex.split(line), Places(folder, control or folder))
+
+
+def event(line: str, folder: Path) -> Event:
+    return event_of(match_of(line).render("x.ctl"), folder)
+
+
+def arguments(match: Match, code: str) -> dict[str, Any]:
+    entrant = next(e for e in match.entrants if e.code == code)
+    return {k: v for k, v in entrant.arguments.items() if v not in (None, {})}
+
+
+def players(event: Event) -> dict[str, PlayerDefinition]:
+    found: dict[str, PlayerDefinition] = event.loaded.values["players"]
+    return found
+
+
+def test_programs_are_recognised_by_name_wherever_they_are() -> None:
+    for word in ("fastchess", "./fast-chess", "/usr/bin/cutechess-cli", "cutechess-cli.exe"):
+        assert recognises([word])
+    assert not recognises(["c-chess-cli"])
+    assert not recognises([])
+
+
+# what is played
+
+
+def test_two_engines_play_games_times_rounds(tmp_path: Path) -> None:
+    made = event("fastchess " + TWO + CLOCK + "-rounds 100", tmp_path)
+    assert made.loaded.competition_type == "playoff"
+    (matchup,) = made.loaded.values["matchups"]
+    assert (matchup.first, matchup.second) == ("one", "two")
+    assert made.loaded.values["number_of_games"] == 200
+
+
+@pytest.mark.parametrize(
+    ("options", "total"),
+    [
+        ("fastchess", 4),
+        ("fastchess -games 1 -rounds 7", 7),
+        ("fastchess -rounds 2 -games 50", 100),
+        ("fastchess -repeat -rounds 3", 6),
+        ("cutechess-cli", 1),
+        ("cutechess-cli -games 2 -rounds 50 -repeat", 100),
+        ("cutechess-cli -rounds 50", 50),
+    ],
+)
+def test_number_of_games_by_the_defaults_of_each_program(options: str, total: int) -> None:
+    program, _, rest = options.partition(" ")
+    match = match_of(f"{program} {TWO} {CLOCK} {rest}")
+    assert match.settings["number_of_games"] == total
+
+
+def test_more_engines_play_all_against_all(tmp_path: Path) -> None:
+    made = event("fastchess " + THREE + CLOCK + "-rounds 10", tmp_path)
+    assert made.loaded.competition_type == "allplayall"
+    assert made.loaded.values["competitors"] == ("one", "two", "three")
+    assert made.loaded.values["rounds"] == 20
+
+
+def test_gauntlet_of_the_first_engines() -> None:
+    match = match_of("fastchess " + THREE + CLOCK + "-tournament gauntlet -seeds 2")
+    assert match.type_name == "gauntlet"
+    assert match.settings["challengers"] == ["one", "two"]
+    assert match.settings["opponents"] == ["three"]
+
+
+def test_fixed_colours_make_matchups_that_do_not_alternate() -> None:
+    match = match_of("cutechess-cli " + THREE + CLOCK + "-noswap")
+    assert match.settings["matchups"] == [
+        Call("Matchup", pair, {"alternating": False})
+        for pair in (("one", "two"), ("one", "three"), ("two", "three"))
+    ]
+
+
+def test_reverse_turns_the_colours_of_the_first_game() -> None:
+    match = match_of("cutechess-cli " + TWO + CLOCK + "-reverse")
+    assert match.settings["matchups"] == [Call("Matchup", ("two", "one"), {})]
+
+
+# engines
+
+
+def test_engine_has_its_command_arguments_and_options() -> None:
+    match = match_of(
+        "fastchess -engine cmd=/e/one name='One 1.0' args='-a \"b c\"' option.Hash=64 "
+        "option.Ponder=false 'option.Eval File=x y' -engine cmd=/e/two name=two st=0.5 depth=9 "
+        "restart=on -each nodes=1000 option.Threads=2"
+    )
+    assert match.entrants[0].command == ["/e/one", "-a", "b c"]
+    assert arguments(match, "One-1.0") == {
+        "options": {"Hash": 64, "Ponder": False, "Eval File": "x y", "Threads": 2},
+        "nodes": 1000,
+    }
+    assert arguments(match, "two") == {
+        "options": {"Threads": 2},
+        "move_time": 0.5,
+        "depth": 9,
+        "restart": "on",
+        "nodes": 1000,
+    }
+
+
+@pytest.mark.parametrize(
+    ("written", "control"),
+    [
+        ("40/60+0.6", "40/60+0.6"),
+        ("40/1:30+1", "40/90+1"),
+        ("8+0.08", "8+0.08"),
+        ("0/10+.1", "10+0.1"),
+        ("inf/10", "10"),
+        ("0.5", "0.5"),
+    ],
+)
+def test_time_controls_are_those_of_the_control_file(written: str, control: str) -> None:
+    match = match_of(f"fastchess {TWO} -each tc={written}")
+    assert arguments(match, "one") == {"time_control": control}
+
+
+def test_infinite_clock_leaves_the_other_limit() -> None:
+    match = match_of(f"cutechess-cli {TWO} -each proto=uci tc=inf nodes=500")
+    assert arguments(match, "one") == {"nodes": 500}
+    assert "margin" not in match.settings
+
+
+def test_margin_is_that_of_the_other_program() -> None:
+    assert match_of(f"fastchess {TWO} {CLOCK}").settings["margin"] == 0
+    match = match_of(f"fastchess {TWO} {CLOCK} -each timemargin=50")
+    assert match.settings["margin"] == 0.05
+
+
+def test_margins_that_differ_are_those_of_the_players() -> None:
+    match = match_of(
+        "fastchess -engine cmd=/e/a name=a timemargin=20 -engine cmd=/e/b name=b -each tc=1+1"
+    )
+    assert "margin" not in match.settings
+    assert arguments(match, "a")["margin"] == 0.02
+    assert arguments(match, "b")["margin"] == 0
+
+
+def test_cutechess_takes_words_after_the_command_for_arguments() -> None:
+    match = match_of(f"cutechess-cli -engine cmd='/e/x --uci' -engine cmd=/e/y arg=-a {CLOCK}")
+    assert [e.command for e in match.entrants] == [["/e/x", "--uci"], ["/e/y", "-a"]]
+
+
+def test_engine_in_its_folder_is_found_there(tmp_path: Path) -> None:
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "engine").write_text("")
+    (tmp_path / "other").write_text("")
+    line = f"fastchess -engine cmd=engine dir=dev name=a -engine cmd=other name=b {CLOCK}"
+    match = match_of(line, tmp_path)
+    assert [e.command for e in match.entrants] == [["dev/engine"], ["./other"]]
+    assert arguments(match, "a")["cwd"] == "dev"
+
+
+def test_files_are_found_from_the_folder_of_the_control_file() -> None:
+    line = f"fastchess -engine cmd=./a name=a -engine cmd=b name=b {CLOCK} -openings file=o.epd"
+    match = match_of(line, Path("/work/match"), Path("/work/control"))
+    assert [e.command for e in match.entrants] == [["../match/a"], ["b"]]
+    assert match.settings["openings"].args == ("../match/o.epd",)
+
+
+def test_engines_of_one_name_get_codes_of_their_own() -> None:
+    match = match_of(f"cutechess-cli -engine cmd=/e/sf -engine cmd=/f/sf {CLOCK}")
+    assert match.codes() == ["sf", "sf-2"]
+
+
+def test_options_set_at_startup_become_options() -> None:
+    line = f"cutechess-cli {TWO} {CLOCK} -each 'initstr=setoption name Own Book value false'"
+    assert arguments(match_of(line), "one")["options"] == {"Own Book": False}
+
+
+def test_engine_of_the_list_is_taken_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    listed = {"name": "Best 1", "command": "/e/best", "protocol": "uci", "ponder": True}
+    (tmp_path / "engines.json").write_text(json.dumps([{"name": "x"}, listed]))
+    line = f"cutechess-cli -engine 'conf=Best 1' -engine cmd=/e/b {CLOCK}"
+    assert match_of(line).entrants[0].command == ["/e/best"]
+    assert arguments(match_of(line), "Best-1")["ponder"] is True
+    with pytest.raises(UsageError, match="conf='Worst' is in no engines"):
+        match_of(line.replace("Best 1", "Worst"))
+
+
+# openings, adjudication, test, records
+
+
+def test_openings_with_their_order_and_start() -> None:
+    match = match_of(
+        f"fastchess {TWO} {CLOCK} -openings file=b.pgn format=pgn order=random plies=8 start=5 "
+        "-srand 42"
+    )
+    assert match.settings["openings"] == Call(
+        "Openings", ("b.pgn",), {"order": "random", "start": 5, "plies": 8}
+    )
+    assert match.settings["seed"] == 42
+
+
+def test_format_is_written_where_the_name_does_not_say_it() -> None:
+    match = match_of(f"cutechess-cli {TWO} {CLOCK} -openings file=book.txt -repeat -games 2")
+    assert match.settings["openings"].kwargs["format"] == "pgn"
+
+
+def test_opening_for_every_encounter() -> None:
+    line = f"cutechess-cli {THREE} {CLOCK} -repeat -games 2 -openings file=b.epd format=epd"
+    assert match_of(line).settings["openings"].kwargs["policy"] == "encounter"
+    assert "policy" not in match_of(line + " policy=round").settings["openings"].kwargs
+
+
+def test_openings_played_once_are_told_to_be_played_twice() -> None:
+    match = match_of(f"cutechess-cli {TWO} {CLOCK} -openings file=b.epd format=epd -rounds 10")
+    assert any("plays each opening once" in line for line in match.told())
+
+
+def test_book_that_all_engines_share_becomes_the_openings() -> None:
+    match = match_of(f"cutechess-cli {TWO} {CLOCK} -each book=b.bin bookdepth=4")
+    assert match.settings["openings"] == Call(
+        "Openings", ("b.bin",), {"format": "polyglot", "order": "random", "plies": 8}
+    )
+
+
+def test_adjudication() -> None:
+    match = match_of(
+        f"fastchess {TWO} {CLOCK} -draw movenumber=34 movecount=8 score=20 -maxmoves 100 "
+        "-resign movecount=3 score=600 twosided=true -tb /a:/b -tbpieces 6 -tbignore50"
+    )
+    found = match.settings
+    assert found["draw_adjudication"].kwargs == {"move_number": 34, "move_count": 8, "score": 20}
+    assert found["resign_adjudication"].kwargs == {
+        "move_count": 3,
+        "score": 600,
+        "two_sided": True,
+    }
+    assert found["move_limit"] == 200
+    assert found["tablebases"] == Call(
+        "Tablebases", (["/a", "/b"],), {"pieces": 6, "ignore_50_moves": True}
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "model", "pentanomial"),
+    [
+        ("fastchess", "normalized", True),
+        ("fastchess -report penta=false", "normalized", False),
+        ("fastchess -games 1", "normalized", False),
+        ("fastchess -noswap", "normalized", False),
+        ("cutechess-cli -repeat -games 2", "logistic", False),
+    ],
+)
+def test_sequential_test(line: str, model: str, pentanomial: bool) -> None:
+    program, _, rest = line.partition(" ")
+    match = match_of(f"{program} {TWO} {CLOCK} {rest} -sprt elo0=0 elo1=2.5 alpha=0.05 beta=0.1")
+    (matchup,) = match.settings["matchups"]
+    assert matchup.kwargs["sprt"] == Call(
+        "SPRT",
+        (),
+        {
+            "elo0": 0,
+            "elo1": 2.5,
+            "alpha": 0.05,
+            "beta": 0.1,
+            "model": model,
+            "pentanomial": pentanomial,
+        },
+    )
+
+
+def test_fastchess_goes_on_until_its_test_is_decided() -> None:
+    match = match_of(f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=2 alpha=0.05 beta=0.05")
+    assert match.settings["number_of_games"] == 1_000_000
+
+
+def test_records_say_what_was_asked_for() -> None:
+    match = match_of(
+        f"fastchess {TWO} {CLOCK} -pgnout file=g.pgn notation=lan nodes=true nps=false "
+        "timeleft=true min=true"
+    )
+    assert match.settings["record_info"] == ["nodes", "left"]
+    assert match.notes == [
+        "-pgnout g.pgn (the records have the name of the control file)",
+        "-pgnout notation=lan",
+        "-pgnout min=true",
+    ]
+
+
+def test_records_of_cutechess_have_a_file_and_words() -> None:
+    match = match_of(f"cutechess-cli {TWO} {CLOCK} -pgnout g.pgn min fi")
+    assert match.notes[1:] == ["-pgnout min=true"]
+
+
+def test_crashes_lose_where_engines_are_recovered() -> None:
+    assert match_of(f"fastchess {TWO} {CLOCK} -recover").settings["failures"] == "loss"
+    match = match_of(f"fastchess {TWO} {CLOCK}")
+    assert "failures" not in match.settings
+    assert any("ends the match when an engine crashes" in line for line in match.told())
+
+
+@pytest.mark.parametrize(
+    ("name", "variant"), [("fischerandom", "chess960"), ("atomic", "atomic"), ("standard", None)]
+)
+def test_variants(name: str, variant: str | None) -> None:
+    match = match_of(f"cutechess-cli {TWO} {CLOCK} -variant {name}")
+    assert match.settings.get("variant") == variant
+
+
+def test_quick_match() -> None:
+    match = match_of("fastchess -quick cmd=/e/a cmd=/e/b book=b.epd")
+    assert match.codes() == ["a", "b"]
+    assert arguments(match, "a") == {"time_control": "10+0.1"}
+    assert match.settings["number_of_games"] == 50_000
+    assert match.settings["openings"] == Call("Openings", ("b.epd",), {"order": "random"})
+
+
+def test_games_at_a_time_are_in_the_command_to_run() -> None:
+    text = match_of(f"fastchess {TWO} {CLOCK} -concurrency 8").render("x.ctl")
+    assert "#   ringmaster x.ctl run -j 8\n" in text
+
+
+def test_event_is_the_description(tmp_path: Path) -> None:
+    made = event(f"fastchess {TWO} {CLOCK} -event 'Spring \"Cup\"'", tmp_path)
+    assert made.loaded.values["description"] == 'Spring "Cup"'
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        *("-ratinginterval 10", "-autosaveinterval 5", "-log file=x level=trace", "-site here"),
+        *("-output format=cutechess", "-crc32 pgn=true", "-epdout file=e", "-wait 10"),
+        *("--force-concurrency", "-use-affinity", "-invented a b"),
+    ],
+)
+def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
+    match = match_of(f"fastchess {TWO} {CLOCK} {option}")
+    name = option.split()[0].replace("--", "-")
+    assert any(line.startswith(f"not taken over: {name}") for line in match.told())
+    assert f"# not taken over: {name}" in match.render("x.ctl")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (f"fastchess -engine cmd=a {CLOCK}", "needs two engines, there are 1"),
+        (f"fastchess {TWO}", "nothing limits its moves"),
+        (f"fastchess {TWO} -each tc=60hg", "no hourglass clocks"),
+        (f"fastchess {TWO} -each tc=abc", "'abc' is not a time control"),
+        (f"fastchess {TWO} -each tc=10 st=1", "tc and st cannot be used together"),
+        (f"fastchess {TWO} {CLOCK} -each nodes=0", "'0' is not an integer of at least 1"),
+        (f"cutechess-cli {TWO} -each proto=xboard", "'xboard' is not spoken here"),
+        (f"cutechess-cli {TWO} {CLOCK} -tournament knockout", "no such tournaments"),
+        (f"cutechess-cli {TWO} {CLOCK} -tournament pyramid", "no such tournaments"),
+        (f"cutechess-cli {TWO} {CLOCK} -tournament foo", "neither roundrobin nor gauntlet"),
+        (f"cutechess-cli {TWO} {CLOCK} -each initstr=hello", "only options can be set"),
+        (f"cutechess-cli {TWO} {CLOCK} -draw movenumber=1", "-draw has no movecount"),
+        (f"fastchess {TWO} {CLOCK} -draw foo=1", "-draw has no 'foo'"),
+        (f"fastchess {THREE} {CLOCK} -sprt elo0=0 elo1=1 alpha=.1 beta=.1", "-sprt is for two"),
+        (f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=1", "-sprt has no alpha"),
+        (
+            f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=1 alpha=.1 beta=.1 model=bayesian",
+            "'bayesian' is neither",
+        ),
+        (f"fastchess {TWO} {CLOCK} -tbadjudicate DRAW", "leave the option out"),
+        (f"fastchess {TWO} {CLOCK} -openings order=random", "-openings has no file"),
+        (f"fastchess {TWO} {CLOCK} -openings file=b.bin", "neither epd nor pgn"),
+        (f"fastchess {TWO} {CLOCK} -config file=c.json", "that file says what is played"),
+        ("fastchess --compliance engine", "tests engines"),
+        ("fastchess -version", "it plays no match"),
+        (f"fastchess oops {TWO}", "'oops' comes before the first option"),
+        (
+            f"cutechess-cli {TWO} {CLOCK} -each whitepov -resign movecount=3 score=500",
+            "cannot be adjudicated by scores that are White's",
+        ),
+        (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "books of their own"),
+        (f"fastchess {TWO} {CLOCK} -engine name=x", r"-engine 3 \(x\) has no cmd"),
+        (f"fastchess {TWO} {CLOCK} -each colour=red", "has 'colour'; expected"),
+    ],
+)
+def test_what_would_be_another_match_is_refused(line: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        match_of(line)
+
+
+# hostile and broken text
+
+WORD = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+KEY = st.sampled_from(
+    [
+        *("cmd", "name", "tc", "st", "nodes", "option.Hash", "option.X y", "dir", "args", "arg"),
+        *("file", "format", "order", "plies", "elo0", "elo1", "alpha", "beta", "score", "restart"),
+        *("movecount", "movenumber", "timemargin", "initstr", "proto", "book", "penta"),
+    ]
+)
+VALUE = (
+    st.sampled_from(["1", "0", "-1", "10+0.1", "true", "uci", "epd", "b.pgn", "inf", "0.05", "'"])
+    | WORD
+)
+FLAG = st.sampled_from(
+    [
+        *("-engine", "-each", "-rounds", "-games", "-draw", "-resign", "-openings", "-sprt"),
+        *("-pgnout", "-tb", "-srand", "-event", "-concurrency", "-repeat", "-recover"),
+        *("-tournament", "-maxmoves", "-report", "-quick", "-reverse", "-noswap", "-seeds"),
+    ]
+)
+ANY = st.lists(FLAG | VALUE | st.builds(lambda k, v: f"{k}={v}", KEY, VALUE), max_size=12)
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.sampled_from(["fastchess", "cutechess-cli"]),
+    st.sampled_from(["", TWO, TWO + CLOCK, THREE + CLOCK]),
+    ANY,
+)
+def test_any_words_give_a_file_that_loads_or_an_error(
+    tmp_path_factory: pytest.TempPathFactory, program: str, head: str, words: list[str]
+) -> None:
+    given_words = [program, *shlex.split(head), *words]
+    if not plain(given_words):
+        return
+    try:
+        match = import_command_line(given_words, Places(Path("/here"), Path("/here")))
+    except UsageError:
+        return
+    text = match.render("x.ctl")
+    event_of(text, tmp_path_factory.mktemp("any"))
+
+
+HOSTILE = [
+    '"; import os; os.abort() #',
+    "'''\nimport os\nos.abort()\n'''",
+    "\nraise SystemExit",
+    "\\",
+    "\u2028raise SystemExit",
+    "\x0craise SystemExit",
+    "{raise_}",
+    "-*- coding: utf-7 -*-",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["-event", "{}"],
+        ["-each", "args=x{}"],
+        ["-each", "dir={}"],
+        ["-each", "name={}"],
+        ["-each", "cmd={}"],
+        ["-openings", "file={}.epd"],
+        ["-pgnout", "file={}"],
+        ["-site", "{}"],
+        ["-invented", "{}"],
+    ],
+)
+def test_hostile_text_stays_a_value(text: str, words: list[str], tmp_path: Path) -> None:
+    line = ["fastchess", *shlex.split(TWO + CLOCK), *(w.replace("{}", text) for w in words)]
+    try:
+        match = import_command_line(line, Places(Path("/here"), Path("/here")))
+    except UsageError:
+        return
+    made = event_of(match.render("x.ctl"), tmp_path)
+    assert set(made.loaded.namespace) & {"os", "raise_"} == set()
+    assert len(players(made)) == 2

@@ -1,0 +1,147 @@
+"""`ringmaster new`: what it writes loads, plays, and says what the tables say."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from ringmaster.competitions import competition_class, type_names
+from ringmaster.errors import SettingError, UsageError
+from ringmaster.model.settings import REQUIRED
+from ringmaster.scaffold import engines
+from ringmaster.scaffold.new import GAMES, known, new_control_file, opening_file
+from ringmaster.scaffold.skeletons import SKELETONS
+from tests.events import ringmaster, shown
+from tests.scaffold.loading import event_of
+
+Find = Callable[[str], str | None]
+
+EVERY = list(product(GAMES, known()))
+FINDS: dict[str, Find] = {"all": lambda name: name, "none": lambda name: None}
+
+
+def finds_only(*names: str) -> Find:
+    return lambda name: name if name in names else None
+
+
+def test_every_competition_type_can_be_begun() -> None:
+    assert set(type_names()) <= set(SKELETONS)
+
+
+@pytest.mark.parametrize("found", FINDS)
+@pytest.mark.parametrize(("game", "type_name"), EVERY)
+def test_new_control_file_loads_without_a_warning(
+    game: str, type_name: str, found: str, tmp_path: Path
+) -> None:
+    event = event_of(new_control_file(game, type_name, find=FINDS[found]), tmp_path)
+    assert event.loaded.values["game"] == game
+    assert event.loaded.competition_type == type_name
+    assert event.loaded.warnings == []
+
+
+@pytest.mark.parametrize(("game", "type_name"), EVERY)
+def test_each_setting_that_is_commented_out_can_be_put_in(
+    game: str, type_name: str, tmp_path: Path
+) -> None:
+    text = new_control_file(game, type_name, find=FINDS["all"])
+    settings = re.findall(r"^#(\w+ = .*(?:\n#(?! ).*)*)", text, re.MULTILINE)
+    assert len(settings) > 5
+    for setting in settings:
+        try:
+            event_of(text + setting.replace("\n#", "\n") + "\n", tmp_path)
+        except SettingError as error:
+            pytest.fail(f"{setting}: {error}")
+
+
+@pytest.mark.parametrize(("game", "type_name"), EVERY)
+def test_every_setting_is_there_with_its_help(game: str, type_name: str) -> None:
+    found = competition_class(type_name)
+    assert found is not None
+    text = new_control_file(game, type_name)
+    prose = " ".join(text.replace("\n#", " ").split())
+    for setting in found.table:
+        if setting.default is REQUIRED and setting.name != "players":
+            assert re.search(rf"^{setting.name} = ", text, re.MULTILINE), setting.name
+    for name in ("move_limit", "hang_timeout", "record_games"):
+        assert next(s.help for s in found.table if s.name == name) in prose
+
+
+@pytest.mark.parametrize(("game", "type_name"), [e for e in EVERY if e[0] != "shogi"])
+def test_control_file_with_the_demo_engines_plays(
+    game: str, type_name: str, tmp_path: Path
+) -> None:
+    control = tmp_path / "first.ctl"
+    text = new_control_file(game, type_name, find=FINDS["none"])
+    control.write_text(text + "move_limit = 20\n")
+    done = ringmaster(control, "run", "-q", "-j", "2", "-g", "2")
+    errors = [line for line in done.stderr.splitlines() if not line.startswith("warning:")]
+    assert (done.returncode, errors) == (0, [])
+    games = shown(control)["games"]
+    assert (games["completed"], games["void"]) == (2, 0)
+
+
+def test_engines_of_the_machine_are_used() -> None:
+    text = new_control_file("chess", "playoff", find=finds_only("glaurung", "toga2"))
+    assert '"toga2": Player(' in text
+    assert 'Matchup("toga2", "glaurung")' in text
+    assert "ringmaster.demo" not in text
+
+
+def test_engine_that_is_alone_gets_a_weaker_opponent() -> None:
+    text = new_control_file("chess", "playoff", find=finds_only("stockfish"))
+    assert 'Matchup("stockfish", "stockfish-weaker")' in text
+    assert 'time_control="5+0.05"' in text
+
+
+def test_engine_beside_the_path_is_called_by_its_full_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "games" / "gnugo"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(engines, "GAMES", (str(program.parent),))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert engines.which("gnugo") == str(program)
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert engines.which("gnugo") == "gnugo"
+
+
+def test_opening_file_beside_it_is_used(tmp_path: Path) -> None:
+    assert opening_file("chess", tmp_path) is None
+    for name in ("b.epd", "a.epd", "a.txt", "c.sfen"):
+        (tmp_path / name).write_text("")
+    assert opening_file("chess", tmp_path) == "a.epd"
+    assert opening_file("shogi", tmp_path) == "c.sfen"
+    assert opening_file("go", tmp_path) is None
+    text = new_control_file("chess", "playoff", find=FINDS["none"], openings="a.epd")
+    assert 'openings = Openings("a.epd", order="random")' in text
+    assert "#openings" not in text
+
+
+def test_shogi_without_an_engine_says_what_to_replace() -> None:
+    text = new_control_file("shogi", "playoff", find=FINDS["none"])
+    assert "put the command of yours in the place of ./my-engine" in text
+
+
+def test_demo_engines_are_run_by_the_python_of_the_ringmaster(tmp_path: Path) -> None:
+    event = event_of(new_control_file("go", "playoff", find=FINDS["none"]), tmp_path)
+    players = event.loaded.values["players"].values()
+    assert {player.values["command"][0] for player in players} == {sys.executable}
+
+
+@pytest.mark.parametrize(
+    ("game", "type_name", "said"),
+    [
+        ("ches", "playoff", "there is no game 'ches'; choose from chess, shogi, go"),
+        ("chess", "gauntlett", "there is no competition type 'gauntlett'; expected"),
+    ],
+)
+def test_unknown_words_are_answered_with_the_choices(game: str, type_name: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        new_control_file(game, type_name)

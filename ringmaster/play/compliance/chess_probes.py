@@ -1,0 +1,113 @@
+"""The chess positions that UCI engines are tested on, and UCI's words."""
+
+from __future__ import annotations
+
+from ringmaster.games.chess import new_chess_game
+from ringmaster.play.compliance.dialects import Dialect, Probe
+
+MIDDLEGAME = Probe(
+    "a middlegame", "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 4 8"
+)
+#: Black to move: the clock that counts is the second one.
+REPLY = Probe("a reply to 1.e4", moves=("e2e4",))
+
+
+def _long_game() -> tuple[str, ...]:
+    """Return a game of 288 plies that breaks no rule and reaches no draw: the
+    knights go out and home twice, then each side pushes a pawn."""
+    inner = "g1f3 g8f6 b1c3 b8c6 f3g1 f6g8 c3b1 c6b8".split()
+    # while a pawn stands on the squares of that one
+    outer = "g1h3 g8h6 b1a3 b8a6 h3g1 h6g8 a3b1 a6b8".split()
+    steps = (("2", "3", "7", "6"), ("3", "4", "6", "5"))
+    moves: list[str] = []
+    for file in "abcdefgh":
+        tour = outer if file in "cf" else inner
+        for low, up, high, down in steps:
+            moves += [*tour, *tour, f"{file}{low}{file}{up}", f"{file}{high}{file}{down}"]
+    return tuple(moves)
+
+
+LONG_GAME = Probe("a game of 288 plies", moves=_long_game())
+
+PROBES = (
+    Probe("the start position"),
+    Probe("an opening", moves=tuple("e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6".split())),
+    REPLY,
+    MIDDLEGAME,
+    Probe("a pawn ending", "8/5pk1/4p1p1/3pP2p/3P1P1P/4K1P1/8/8 w - - 0 40"),
+    Probe("a rook ending, Black to move", "8/5pk1/R5p1/7p/5r1P/5PK1/6P1/8 b - - 3 45"),
+    Probe(
+        "castling to both sides",
+        "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R w KQkq - 6 8",
+    ),
+    # the king has been away: it stands on e1 and may not castle
+    Probe(
+        "castling rights that are lost",
+        "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R w KQkq - 6 8",
+        ("e1e2", "e8e7", "e2e1", "e7e8"),
+    ),
+    Probe("an en passant capture", moves=tuple("e2e4 a7a6 e4e5 d7d5".split())),
+    # taking d5xc6 would open the rank to the rook on h5
+    Probe(
+        "an en passant capture that is forbidden",
+        "8/2p5/8/K2P3r/8/8/8/7k b - - 0 1",
+        ("c7c5",),
+    ),
+    Probe("a promotion", "8/P5k1/8/8/8/8/1p4K1/8 w - - 0 60"),
+    Probe("a promotion, Black to move", "8/P5k1/8/8/8/8/1p4K1/8 b - - 0 60"),
+    Probe("a king in check", "rnb1kbnr/pppp1ppp/8/4p3/4PP1q/8/PPPP2PP/RNBQKBNR w KQkq - 1 3"),
+    Probe("a king in double check", "4k3/8/8/8/7b/8/4r3/R3K2R w - - 0 30"),
+    Probe("a single legal move", "k7/8/K7/8/8/8/8/2R5 b - - 8 70"),
+    Probe("stalemate around the corner", "7k/8/5K2/8/8/8/8/6Q1 w - - 0 60"),
+    Probe("a count of 98 towards the draw by 50 moves", "8/8/4k3/8/8/3RK3/8/8 w - - 98 120"),
+    Probe("a position that has occurred twice", moves=tuple("g1f3 g8f6 f3g1 f6g8".split())),
+    Probe("218 legal moves", "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"),
+    Probe(
+        "White a queen up, White to move",
+        "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1",
+        sign=1,
+    ),
+    Probe(
+        "White a queen up, Black to move",
+        "rnb1kbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 1",
+        sign=-1,
+    ),
+    Probe(
+        "Black a queen up, Black to move",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR b KQkq - 0 1",
+        sign=1,
+    ),
+    Probe(
+        "Black a queen up, White to move",
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNB1KBNR w KQkq - 0 1",
+        sign=-1,
+    ),
+    Probe("White mates in one", "6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - 0 30", sign=1, mate=1, plies=1),
+    Probe("Black mates in one", "r5k1/5ppp/8/8/8/8/5PPP/6K1 b - - 0 30", sign=1, mate=1, plies=1),
+    # two rooks and a bare king: 1.Ra7 and mate on the last rank, whatever comes
+    Probe("White mates in two", "7k/8/8/8/8/1R6/R7/6K1 w - - 0 60", sign=1, mate=2, plies=3),
+    Probe("White is mated in one", "7k/R7/1R6/8/8/8/8/6K1 b - - 0 60", sign=-1, mate=-1, plies=2),
+)
+
+UCI = Dialect(
+    name="UCI",
+    hello="uci",
+    greeting="uciok",
+    new_game="ucinewgame",
+    start_word="fen",
+    first="wtime",
+    second="btime",
+    increments=("winc", "binc"),
+    extra_words=frozenset(),
+    pv_words=frozenset(),
+    sides=("White", "Black"),
+    expected=("Hash", "Threads"),
+    memory="Hash",
+    ponder="Ponder",
+    mate_unit="moves",
+    new=new_chess_game,
+    probes=PROBES,
+    middlegame=MIDDLEGAME,
+    reply=REPLY,
+    long_game=LONG_GAME,
+)

@@ -1,0 +1,182 @@
+"""Whether a UCI or USI engine keeps to nodes, depth, move time and clock, and by
+how much it oversteps them."""
+
+from __future__ import annotations
+
+from ringmaster.play.compliance.answers import Answer
+from ringmaster.play.compliance.dialects import Probe
+from ringmaster.play.compliance.searchbench import SearchBench
+
+#: What is asked for.
+NODES, DEPTH = 5000, 4
+MOVE_MS = (100, 200, 150)
+CLOCK_MS, SHORT_MS = 400, 100
+#: An engine may look at the clock, or count, only now and then; beyond this
+#: many times what was asked it does not keep to the limit.
+NODES_FACTOR = 2
+#: Of a move time, what an engine uses at least when it means to use it.
+LEAST_USED = 0.25
+#: Overstepping by more than this (ms) is not a matter of margin.
+NO_MARGIN = 1000
+
+
+def test_nodes(bench: SearchBench) -> None:
+    name = "nodes"
+    matters = bench.player.nodes is not None
+    answer = bench.try_limit(bench.dialect.middlegame, f"go nodes {NODES}")
+    counted = answer.most("nodes")
+    if answer.was_stopped:
+        if counted is not None and counted <= NODES:
+            bench.skipped(name, f"too slow to tell: {counted} nodes in {answer.ms / 1000:.1f} s")
+        else:
+            reached = "" if counted is None else f", at {counted} nodes"
+            bench.failed(
+                name,
+                f"go nodes {NODES} did not end within {answer.ms / 1000:.1f} s{reached}",
+                matters=matters,
+            )
+        return
+    if counted is None:
+        bench.usable["nodes"] = f"go nodes {NODES}"
+        bench.passed(name, f"{NODES} asked for; it does not say how many it searched")
+        return
+    bench.usable["nodes"] = _calibrated(answer, counted)
+    if counted > NODES_FACTOR * NODES:
+        bench.warned(name, f"searched {counted} nodes where {NODES} were asked for")
+    else:
+        bench.passed(name, f"searched {counted} of {NODES} nodes in {answer.ms:.0f} ms")
+
+
+def _calibrated(answer: Answer, counted: int) -> str:
+    """Return the limit in nodes that takes about 50 ms."""
+    per_ms = max(counted, 1) / max(answer.ms, 0.2)
+    return f"go nodes {max(200, min(20_000, int(50 * per_ms)))}"
+
+
+def test_depth(bench: SearchBench) -> None:
+    name = "depth"
+    matters = bench.player.depth is not None
+    answer = bench.try_limit(bench.dialect.middlegame, f"go depth {DEPTH}")
+    reached = answer.most("depth")
+    if answer.was_stopped:
+        if reached is not None and reached <= DEPTH:
+            bench.skipped(name, f"too slow to tell: depth {reached} in {answer.ms / 1000:.1f} s")
+        else:
+            shown = "" if reached is None else f", at depth {reached}"
+            bench.failed(
+                name,
+                f"go depth {DEPTH} did not end within {answer.ms / 1000:.1f} s{shown}",
+                matters=matters,
+            )
+        return
+    bench.usable["depth"] = f"go depth {DEPTH}"
+    if reached is not None and reached > DEPTH:
+        bench.warned(name, f"searched to depth {reached} where {DEPTH} was asked for")
+    else:
+        bench.passed(name, f"depth {DEPTH} in {answer.ms:.0f} ms")
+
+
+def test_movetime(bench: SearchBench) -> None:
+    name = "movetime"
+    matters = bench.player.move_time is not None
+    worst = 0.0
+    least = 1.0
+    for asked in MOVE_MS:
+        answer, over = bench.timed(bench.dialect.middlegame, f"go movetime {asked}", asked)
+        if answer.was_stopped:
+            bench.failed(
+                name,
+                f"go movetime {asked} did not end within {answer.ms / 1000:.1f} s",
+                matters=matters,
+            )
+            return
+        worst = max(worst, over)
+        least = min(least, answer.ms / asked)
+        if over > 1000 * bench.margin:
+            bench.failed(
+                name,
+                f"answered {over:.0f} ms after a move time of {asked} ms, twice",
+                matters=matters,
+            )
+            bench.note_overstep(over)
+            return
+    bench.note_overstep(worst)
+    bench.usable["movetime"] = "go movetime 60"
+    if least < LEAST_USED:
+        bench.warned(name, f"used {100 * least:.0f} % of its move time only")
+    else:
+        bench.passed(name, f"oversteps by {worst:.0f} ms at most" if worst > 0 else "in time")
+
+
+def test_clock(bench: SearchBench) -> None:
+    """Its own clock, not the other side's; with an increment; before a time
+    control (UCI); in byo-yomi (USI); and with next to nothing left."""
+    dialect = bench.dialect
+    start, reply = dialect.probes[0], dialect.reply
+    trials: list[tuple[str, Probe, str, int]] = [
+        ("clock", start, dialect.clocks(CLOCK_MS, 60_000), CLOCK_MS),
+        ("clock of the second side", reply, dialect.clocks(60_000, CLOCK_MS), CLOCK_MS),
+        ("clock with an increment", start, dialect.clocks(200, 200, 100), 200),
+    ]
+    if dialect.name == "UCI":
+        words = f"{dialect.clocks(CLOCK_MS, CLOCK_MS)} movestogo 1"
+        trials.append(("last move of a time control", start, words, CLOCK_MS))
+    else:
+        trials.append(("byo-yomi", start, f"{dialect.clocks(0, 0)} byoyomi {CLOCK_MS}", CLOCK_MS))
+    matters = bench.player.time_control is not None
+    for name, probe, go, allowed in trials:
+        if _clock(bench, name, probe, go, allowed, matters=matters):
+            bench.usable.setdefault("clock", dialect.clocks(1500, 1500))
+    go = dialect.clocks(SHORT_MS, SHORT_MS)
+    for _ in range(3):
+        if not _clock(bench, "short clock", start, go, SHORT_MS, matters=False, told=False):
+            return
+    bench.passed("short clock", f"in time with {SHORT_MS} ms left, three times")
+
+
+def _clock(
+    bench: SearchBench,
+    name: str,
+    probe: Probe,
+    go: str,
+    allowed: int,
+    *,
+    matters: bool,
+    told: bool = True,
+) -> bool:
+    """Try a clock; returns whether it was kept.  told: whether to record so."""
+    answer, over = bench.timed(probe, go, allowed)
+    bench.note_overstep(over)
+    if answer.was_stopped:
+        bench.failed(name, f"{go!r} did not end within {answer.ms / 1000:.1f} s", matters=matters)
+        return False
+    if over > 1000 * bench.margin:
+        bench.failed(
+            name,
+            f"answered {over:.0f} ms after its clock of {allowed} ms had run out, twice",
+            matters=matters,
+        )
+        return False
+    if told:
+        bench.passed(name, f"used {answer.ms:.0f} of {allowed} ms")
+    return True
+
+
+def test_own_limits(bench: SearchBench) -> None:
+    """How long a move takes in games, where no clock says so."""
+    player = bench.player
+    words = [
+        f"{word} {value}"
+        for word, value in (("nodes", player.nodes), ("depth", player.depth))
+        if value is not None
+    ]
+    if not words or player.time_control is not None or player.move_time is not None:
+        return
+    go = f"go {' '.join(words)}"
+    answer = bench.try_limit(bench.dialect.middlegame, go)
+    seconds = answer.ms / 1000
+    if answer.was_stopped:
+        bench.skipped("its own limit", f"{go!r} takes more than {seconds:.1f} s a move")
+    else:
+        bench.passed("its own limit", f"{go!r} takes {seconds:.2f} s")
+    bench.move_seconds = seconds

@@ -110,8 +110,30 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "starting and getting ready may take 30 s in any case.",
         60.0,
     ),
+    Setting(
+        "entering_king",
+        OneOf("27", "24", "trial", "none"),
+        "How a king in the enemy's camp wins at shogi: by declaration with 28 points "
+        "(White 27), or with 31 (24 to 30 draw), by reaching the other king's first "
+        "square, or not.",
+        "27",
+    ),
+    Setting(
+        "record_format",
+        Maybe(OneOf("pgn", "sgf", "csa", "kif")),
+        "Format of game records: 'csa' or 'kif' for shogi, by default 'csa'; chess has "
+        "'pgn' and Go 'sgf'.",
+        None,
+    ),
     Setting("openings", Maybe(OPENINGS), "Start positions.", None),
 )
+
+#: Formats of game records, the usual one of each game first.
+RECORD_FORMATS: dict[GameName, tuple[str, ...]] = {
+    "go": ("sgf",),
+    "chess": ("pgn",),
+    "shogi": ("csa", "kif"),
+}
 
 #: Names that make up a GameSettings beside the game itself.
 _GAME_FIELDS = tuple(field for field in GameSettings.__struct_fields__ if field != "game")
@@ -127,8 +149,15 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
     rule = "internal_scorer_handicap_compensation"
     if game == "go" and rule not in given and given.get("scoring") == "territory":
         given[rule] = "no"
-    if game == "shogi":
-        raise SettingError(("game",), "shogi cannot be played yet", "'go' or 'chess'")
+    formats = RECORD_FORMATS[game]
+    if given.get("record_format", formats[0]) not in formats:
+        raise SettingError(
+            ("record_format",),
+            f"games of {game} are not recorded in {given['record_format']}",
+            " or ".join(map(repr, formats)),
+        )
+    if game != "shogi" and given.get("entering_king", "27") != "27":
+        raise SettingError(("entering_king",), f"'entering_king' has no meaning in {game}")
     if game == "go":
         for name in ("board_size", "komi"):
             if name not in given:

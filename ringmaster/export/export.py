@@ -22,7 +22,7 @@ _TABLES: dict[str, Callable[[Results, BinaryIO, bool], None]] = {
     "parquet": write_parquet,
 }
 #: Formats of game records, with the game that they are of.
-_RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go"}
+_RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go", "csa": "shogi", "kif": "shogi"}
 _TREE_LOG = ".tree.jsonl"
 #: All formats, by their names.
 FORMATS = (*_TABLES, *_RECORDS)
@@ -31,6 +31,7 @@ FORMATS = (*_TABLES, *_RECORDS)
 def format_of(output: Path | None) -> str:
     """Return the format that a file's name asks for, else "csv"."""
     suffix = "" if output is None else output.suffix.lower().removeprefix(".")
+    suffix = "kif" if suffix == "kifu" else suffix
     return suffix if suffix in FORMATS else "csv"
 
 

@@ -1,5 +1,5 @@
-"""All game records of a competition in one file: PGN games with an empty line
-between them, or an SGF collection."""
+"""All game records of a competition in one file: PGN or KIF games with an empty
+line between them, an SGF collection, or CSA games with a slash between them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
     but for the empty lines at their ends; returns what is missing, a line of
     text.  Raises StoreError, OSError."""
     waiting = results.waiting_records()
-    end = b"\n\n" if format == "pgn" else b"\n"
-    games = missing = 0
+    end = {"pgn": b"\n\n", "kif": b"\n\n", "csa": b"\n/\n"}.get(format, b"\n")
+    games = missing = foreign = 0
     for game in results.iter_games(void=void):
         record = _record(game, results.path.absolute().parent, waiting)
         # a void game has a record only when something was played
@@ -24,11 +24,27 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
         if record is None:
             missing += not game.is_void
         elif text := record.removeprefix(b"\xef\xbb\xbf").rstrip():
-            stream.write(text + end)
-    if not missing:
-        return []
-    folder = results.path.with_suffix(".games")
-    return [f"{missing} of {games} game records are not in {folder} and were left out"]
+            if format in ("csa", "kif") and format != _shogi_format(text):
+                foreign += 1
+            else:
+                stream.write(text + end)
+    said = []
+    if missing:
+        folder = results.path.with_suffix(".games")
+        said.append(f"{missing} of {games} game records are not in {folder} and were left out")
+    if foreign:
+        other = "kif" if format == "csa" else "csa"
+        said.append(
+            f"{foreign} of {games} game records are in {other}, not {format}, and were left "
+            f"out; --format {other} has them"
+        )
+    return said
+
+
+def _shogi_format(record: bytes) -> str:
+    """Return the format of a shogi game record, told by how it begins: a version
+    or a comment in CSA, a comment or a heading in KIF."""
+    return "csa" if record[:1] in (b"V", b"'", b"N", b"$", b"P") else "kif"
 
 
 def _record(game: Game, directory: Path, waiting: dict[tuple[str, int], str]) -> bytes | None:

@@ -45,6 +45,23 @@ def reason_line(record: GameRecord) -> str:
     return ": ".join(filter(None, (one_line(record.reason), one_line(record.detail))))
 
 
+def player_lines(record: GameRecord, sides: tuple[str, str]) -> list[str]:
+    """Return what is known of the players beside their names: "Black a: GNU Go",
+    "Black time control: 10+0.1"."""
+    found = []
+    for i, side in enumerate(sides):
+        about = ": ".join(filter(None, (one_line(record.codes[i]), lines(record.descriptions[i]))))
+        found.append(f"{side} {about}")
+        if record.parameters[i]:
+            found.append(f"{side} parameters: {assignments(record.parameters[i])}")
+        if record.time_controls[i]:
+            found.append(f"{side} time control: {one_line(record.time_controls[i])}")
+        cpu_time = record.cpu_times[i]
+        if cpu_time is not None:
+            found.append(f"{side} cpu time: {cpu_time:.2f}s")
+    return found
+
+
 def note_lines(record: GameRecord) -> list[str]:
     """Return the notes, cleaned, without empty ones."""
     return [note for note in map(lines, record.notes) if note]

@@ -1,8 +1,8 @@
 """The contract of a game: the rules of one position, played forward.
 
-Players are numbered by order of the first move: 0 is Black in Go and shogi and
-White in chess, 1 the other.  Moves are strings in the protocol's own notation
-(UCI "e2e4", GTP "D4", "pass").
+Player 0 is who moves first in the usual position, Black in Go and shogi and White
+in chess, and 1 the other; from another position 1 may be the first to move.  Moves
+are strings in the protocol's own notation (UCI "e2e4", GTP "D4", "pass").
 """
 
 from __future__ import annotations

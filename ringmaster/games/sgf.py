@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from ringmaster import __version__
 from ringmaster.games.annotations import (
-    assignments,
     note_lines,
+    player_lines,
     player_name,
     reason_line,
     search_summary,
@@ -81,17 +81,7 @@ def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[
 
 
 def _root_comment(record: GameRecord) -> str:
-    comment = []
-    for i, side in enumerate(_SIDES):
-        about = ": ".join(filter(None, (one_line(record.codes[i]), lines(record.descriptions[i]))))
-        comment.append(f"{side} {about}")
-        if record.parameters[i]:
-            comment.append(f"{side} parameters: {assignments(record.parameters[i])}")
-        if record.time_controls[i]:
-            comment.append(f"{side} time control: {one_line(record.time_controls[i])}")
-        cpu_time = record.cpu_times[i]
-        if cpu_time is not None:
-            comment.append(f"{side} cpu time: {cpu_time:.2f}s")
+    comment = player_lines(record, _SIDES)
     reason = reason_line(record)
     comment.append(f"Result: {one_line(record.score)}" + (f" ({reason})" if reason else ""))
     return "\n".join(comment + note_lines(record))

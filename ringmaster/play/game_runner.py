@@ -31,9 +31,14 @@ from ringmaster.play.clock import Clock, describe_limits
 from ringmaster.play.go_referee import GoReferee
 from ringmaster.play.meter import Meter
 from ringmaster.play.referee import ChessReferee, Referee, Settlement
+from ringmaster.play.shogi_referee import ShogiReferee
 from ringmaster.play.transcript import FileTranscript
 
-REFEREES: dict[str, type[Referee]] = {"chess": ChessReferee, "go": GoReferee}
+REFEREES: dict[str, type[Referee]] = {
+    "chess": ChessReferee,
+    "go": GoReferee,
+    "shogi": ShogiReferee,
+}
 
 _REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
     (EngineNotStarted, "start"),
@@ -195,8 +200,8 @@ class GameRunner:
         if thought.kind == "resign":
             return self._referee.loss(mover, "resignation", "", forfeit=False)
         if thought.kind == "claim":
-            score = self._referee.score_of_win(mover, "claim")
-            return Settlement("win", mover, "claim", score)
+            assert self._game is not None
+            return self._referee.claim(self._game, mover)
         return thought
 
     def _set_clock(self, mover: int, limits: Limits) -> None:

@@ -1,6 +1,6 @@
 """What differs from game to game beside the rules: how a game is set up, how it
 is settled when its moves are over, and how its result is written.  Go is in
-`go_referee`."""
+`go_referee`, shogi in `shogi_referee`."""
 
 from __future__ import annotations
 
@@ -53,6 +53,11 @@ class Referee(ABC):
     @abstractmethod
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         """Settle a game that the rules have ended."""
+
+    def claim(self, game: Game, mover: int) -> Settlement:
+        """Settle a game in which the mover claims to have won; by default it is
+        believed."""
+        return Settlement("win", mover, "claim", self.score_of_win(mover, "claim"))
 
     @abstractmethod
     def at_move_limit(self, game: Game) -> Settlement:

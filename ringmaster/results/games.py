@@ -19,8 +19,12 @@ COLOURS: dict[GameName, tuple[str, str]] = {
     "chess": ("white", "black"),
     "shogi": ("black", "white"),
 }
-#: The format of a game's records.
-RECORD_SUFFIX: dict[GameName, str] = {"go": "sgf", "chess": "pgn", "shogi": "csa"}
+#: The suffixes of a game's records, the usual one first.
+RECORD_SUFFIXES: dict[GameName, tuple[str, ...]] = {
+    "go": ("sgf",),
+    "chess": ("pgn",),
+    "shogi": ("csa", "kifu"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +186,13 @@ class Game:
         A void game has one only when something was played.
         """
         attempt = f"_{self.attempt}" if self.is_void else ""
-        folder = os.path.basename(self._folder)
-        return f"{folder}/{self.id}{attempt}.{RECORD_SUFFIX[self.game]}"
+        usual, *others = RECORD_SUFFIXES[self.game]
+        suffix = usual
+        for other in others:
+            # which format a game was recorded in is known to its record alone
+            if os.path.isfile(f"{self._folder}/{self.id}{attempt}.{other}"):
+                suffix = other
+        return f"{os.path.basename(self._folder)}/{self.id}{attempt}.{suffix}"
 
     @property
     def has_record(self) -> bool:

@@ -258,7 +258,8 @@ def test_disabled_matchup_plays_no_more_and_keeps_its_open_games_for_later() -> 
             "players.a.nodes: nodes has no meaning over GTP",
         ),
         ({"openings": "x.epd"}, "openings"),
-        ({"game": "shogi"}, "game: shogi cannot be played yet"),
+        ({"entering_king": "24"}, "entering_king: 'entering_king' has no meaning in go"),
+        ({"record_format": "csa"}, "record_format: games of go are not recorded in csa"),
     ],
 )
 def test_wrong_setting_is_refused_where_it_stands(settings: dict[str, Any], message: str) -> None:

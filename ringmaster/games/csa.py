@@ -1,0 +1,208 @@
+"""Game records in the CSA's standard format, version 2.2, for shogi.
+
+Only writing, and only the text of the record: when and where it is stored is
+left to the caller.  Engine text is cleaned first, so that a record parses
+whatever an engine calls itself or says of its moves.
+
+Source: http://www2.computer-shogi.org/protocol/record_v22.html.  The comments
+that programs read ('** score line) are those of floodgate, scores and lines from
+Black's side and after the move; the first line is version 3's, a comment to
+readers of version 2.2, and says that the text is UTF-8.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rsshogi.core import Board
+
+from ringmaster.games.annotations import (
+    note_lines,
+    player_lines,
+    player_name,
+    reason_line,
+    search_summary,
+)
+from ringmaster.games.sfen import START_SFEN
+from ringmaster.games.shogi_moves import (
+    Step,
+    black_score,
+    details,
+    expected_line,
+    how_it_ended,
+    line_of,
+    start_of,
+    take_step,
+)
+from ringmaster.games.text import one_line
+from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.time_control import TimeControl
+
+_PIECES = {
+    "P": "FU",
+    "L": "KY",
+    "N": "KE",
+    "S": "GI",
+    "G": "KI",
+    "B": "KA",
+    "R": "HI",
+    "K": "OU",
+    "+P": "TO",
+    "+L": "NY",
+    "+N": "NK",
+    "+S": "NG",
+    "+B": "UM",
+    "+R": "RY",
+}
+
+#: The last line of the moves.  Version 2.2 has no word for a perpetual check
+#: (#OUTE_SENNICHITE is one of the server protocol); it is a fault of the side that
+#: gave it.  A mated side is written as having resigned, since a reader that does
+#: not know %TSUMI takes it for a draw.
+_ENDINGS = {
+    "lost": "%TORYO",
+    "time": "%TIME_UP",
+    "illegal": "%ILLEGAL_MOVE",
+    "won": "%KACHI",
+    "black fault": "%+ILLEGAL_ACTION",
+    "white fault": "%-ILLEGAL_ACTION",
+    "repetition": "%SENNICHITE",
+    "impasse": "%HIKIWAKE",
+    "draw": "%JISHOGI",
+    "stopped": "%CHUDAN",
+}
+
+_SIDES = ("Black", "White")
+_SIGNS = "+-"
+
+
+def write_csa(record: GameRecord) -> str:
+    """Return `record` as one game in CSA format, ending in a newline.
+
+    Player 0 is Black.  Times are whole seconds, rounded down; the exact time is in
+    the comment of the move.  A move that is not legal ends the record with a
+    comment that shows it.
+
+    Raises ValueError for a record of another game than shogi.
+    """
+    if record.settings.game != "shogi":
+        raise ValueError(f"CSA records are for shogi, not for {record.settings.game}")
+    return "".join(f"{line}\n" for line in _lines(record))
+
+
+def _lines(record: GameRecord) -> Iterator[str]:
+    yield "'CSA encoding=UTF-8"
+    yield "V2.2"
+    for i, sign in enumerate(_SIGNS):
+        yield f"N{sign}{player_name(record, i)}"
+    for name, value in _information(record):
+        if value:
+            yield f"${name}:{value}"
+    yield from _comment(f"game {one_line(record.game_id)}")
+    for text in player_lines(record, _SIDES):
+        yield from _comment(text)
+    try:
+        start = start_of(record)
+    except ValueError as error:
+        yield from _position(START_SFEN)
+        yield from _comment(f"The opening cannot be shown: {error}")
+        yield "%CHUDAN"
+        return
+    yield from _position(start)
+    yield from _moves(record, Board(start))
+
+
+def _information(record: GameRecord) -> Iterator[tuple[str, str]]:
+    yield "EVENT", one_line(record.event)
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date):
+        yield "START_TIME", record.date.replace("-", "/")
+    yield "TIME_LIMIT", _time_limit(record.clocks)
+    yield "OPENING", one_line(record.opening.name)
+
+
+def _time_limit(clocks: tuple[TimeControl | None, TimeControl | None]) -> str:
+    """Return "00:25+10", hours and minutes for the game and seconds of byo-yomi;
+    "" for a clock that cannot be written so, or for two that differ."""
+    control = clocks[0]
+    if control is None or control != clocks[1]:
+        return ""
+    minutes, seconds = divmod(control.base, 60)
+    plain = not (control.moves or control.increment or control.stones or control.periods > 1)
+    if not plain or seconds or control.period % 1 or minutes >= 6000:
+        return ""
+    hours, minutes = divmod(int(minutes), 60)
+    return f"{hours:02}:{minutes:02}+{int(control.period):02}"
+
+
+def _position(sfen: str) -> Iterator[str]:
+    """Yield the start position and the side to move."""
+    board, side, hands, _ = sfen.split()
+    for number, rank in enumerate(board.split("/"), 1):
+        text = f"P{number}"
+        for piece in re.findall(r"\+?[A-Za-z]|[1-9]", rank):
+            if piece.isdigit():
+                text += " * " * int(piece)
+            else:
+                text += ("+" if piece.isupper() else "-") + _PIECES[piece.upper()]
+        yield text
+    for sign, letters in zip(_SIGNS, ("RBGSNLP", "rbgsnlp"), strict=True):
+        held = ""
+        for count, piece in re.findall(r"([0-9]*)([A-Za-z])", hands):
+            if piece in letters:
+                held += f"00{_PIECES[piece.upper()]}" * int(count or 1)
+        if held:
+            yield f"P{sign}{held}"
+    yield "+" if side == "b" else "-"
+
+
+def _moves(record: GameRecord, board: Board) -> Iterator[str]:
+    book = record.opening.moves
+    for ply, move in enumerate(record.moves):
+        try:
+            step = take_step(board, move.move)
+        except ValueError as error:
+            yield from _comment(f"The move cannot be shown: {error}")
+            yield "%CHUDAN"
+            break
+        yield _csa_move(step)
+        # every move has its time, so that no reader counts them wrongly
+        yield f"T{int(move.seconds or 0)}"
+        if ply < len(book) and move.move == book[ply]:
+            yield from _comment("*book")
+        else:
+            yield from _move_comment(record, board, step, move)
+    else:
+        yield _ENDINGS[how_it_ended(record, 0 if board.turn.is_black() else 1)]
+    reason = reason_line(record)
+    yield from _comment(f"result {one_line(record.score)}" + (f", {reason}" if reason else ""))
+    for note in note_lines(record):
+        yield from _comment(note)
+
+
+def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord) -> Iterator[str]:
+    wanted = record.settings.record_info
+    score = black_score(move, step.side)
+    if score is not None:
+        words = [f"'** {score}"]
+        if "pv" in wanted:
+            words += map(_csa_move, line_of(board, expected_line(move)))
+        yield " ".join(words)
+    summary = ", ".join(filter(None, (search_summary(move), details(move, wanted))))
+    if summary:
+        yield from _comment(f"*{summary}")
+    if move.comment:
+        yield from _comment("\n".join(f"*{line}" for line in move.comment.splitlines()))
+
+
+def _csa_move(step: Step) -> str:
+    return f"{_SIGNS[step.side]}{step.start or '00'}{step.target}{_PIECES[step.piece_after]}"
+
+
+def _comment(text: str) -> Iterator[str]:
+    """Yield a comment, each of its lines marked as one."""
+    for line in text.splitlines():
+        # what looks like a score is one only where it was written as such
+        cleaned = one_line(line, 2000)
+        if cleaned.lstrip("*"):
+            yield "'" + re.sub(r"^\*\*+ ?", "*", cleaned)

@@ -1,0 +1,282 @@
+"""Game records in KIF, the format of Kakinoki's programs, for shogi; as text in
+UTF-8, whose files are called .kifu.
+
+Only writing, and only the text of the record: when and where it is stored is
+left to the caller.  Engine text is cleaned first, so that a record parses
+whatever an engine calls itself or says of its moves.
+
+Source: http://kakinoki.o.oo7.jp/kif_format.html; there is no full description of
+the format.  Board diagrams are as Kifu for Windows writes them, the comments that
+programs read (**対局 …) as Shogidokoro does, scores from Black's side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rsshogi.core import Board
+
+from ringmaster.games.annotations import (
+    note_lines,
+    player_lines,
+    player_name,
+    reason_line,
+)
+from ringmaster.games.sfen import START_SFEN
+from ringmaster.games.shogi_moves import (
+    Step,
+    black_score,
+    details,
+    expected_line,
+    how_it_ended,
+    line_of,
+    start_of,
+    take_step,
+)
+from ringmaster.games.text import one_line
+from ringmaster.model.record import GameRecord, MoveRecord
+
+_FILES = "１２３４５６７８９"
+_RANKS = "一二三四五六七八九"
+_PIECES = {
+    "P": "歩",
+    "L": "香",
+    "N": "桂",
+    "S": "銀",
+    "G": "金",
+    "B": "角",
+    "R": "飛",
+    "K": "玉",
+    "+P": "と",
+    "+L": "成香",
+    "+N": "成桂",
+    "+S": "成銀",
+    "+B": "馬",
+    "+R": "龍",
+}
+#: In a diagram a piece is one character.
+_SHORT = {**_PIECES, "+L": "杏", "+N": "圭", "+S": "全"}
+
+_FULL_BLACK = "ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
+#: Standard handicaps by their boards; White, who gives the odds, moves first.
+_HANDICAPS = {
+    f"lnsgkgsn1/1r5b1/{_FULL_BLACK}": "香落ち",
+    f"1nsgkgsnl/1r5b1/{_FULL_BLACK}": "右香落ち",
+    f"lnsgkgsnl/1r7/{_FULL_BLACK}": "角落ち",
+    f"lnsgkgsnl/7b1/{_FULL_BLACK}": "飛車落ち",
+    f"lnsgkgsn1/7b1/{_FULL_BLACK}": "飛香落ち",
+    f"lnsgkgsnl/9/{_FULL_BLACK}": "二枚落ち",
+    f"lnsgkgsn1/9/{_FULL_BLACK}": "三枚落ち",
+    f"1nsgkgsn1/9/{_FULL_BLACK}": "四枚落ち",
+    f"2sgkgsn1/9/{_FULL_BLACK}": "五枚落ち",
+    f"1nsgkgs2/9/{_FULL_BLACK}": "左五枚落ち",
+    f"2sgkgs2/9/{_FULL_BLACK}": "六枚落ち",
+    f"3gkg3/9/{_FULL_BLACK}": "八枚落ち",
+    f"4k4/9/{_FULL_BLACK}": "十枚落ち",
+}
+
+#: The word in the place of a move after the last one.
+_ENDINGS = {
+    "lost": "投了",
+    "time": "切れ負け",
+    "illegal": "反則負け",
+    "won": "入玉勝ち",
+    "repetition": "千日手",
+    "impasse": "持将棋",
+    "draw": "持将棋",
+    "stopped": "中断",
+}
+
+_SIDES = ("Black", "White")
+
+
+def write_kif(record: GameRecord) -> str:
+    """Return `record` as one game in KIF, ending in a newline.
+
+    Player 0 is Black (先手, or 下手 in a handicap game).  Times are whole seconds,
+    rounded down; the exact time is in the comment of the move.  A move that is not
+    legal ends the record with a comment that shows it.
+
+    Raises ValueError for a record of another game than shogi.
+    """
+    if record.settings.game != "shogi":
+        raise ValueError(f"KIF records are for shogi, not for {record.settings.game}")
+    return "".join(f"{line}\n" for line in _lines(record))
+
+
+def _lines(record: GameRecord) -> Iterator[str]:
+    yield "#KIF version=2.0 encoding=UTF-8"
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date):
+        yield f"開始日時：{record.date.replace('-', '/')}"
+    event = one_line(record.event)
+    if event:
+        yield f"棋戦：{event}"
+    name = one_line(record.opening.name)
+    if name:
+        yield f"戦型：{name}"
+    problem = ""
+    try:
+        start = start_of(record)
+    except ValueError as error:
+        start, problem = START_SFEN, f"The opening cannot be shown: {error}"
+    board, side, _, _ = start.split()
+    handicap = _HANDICAPS.get(board) if side == "w" and " - " in start else None
+    sides = ("下手", "上手") if handicap else ("先手", "後手")
+    if handicap or start.rsplit(" ", 1)[0] == START_SFEN.rsplit(" ", 1)[0]:
+        yield f"手合割：{handicap or '平手'}"
+    else:
+        yield "手合割：その他"
+        yield from _diagram(start)
+    for i, title in enumerate(sides):
+        yield f"{title}：{player_name(record, i)}"
+    yield from _comment(f"game {one_line(record.game_id)}")
+    for text in player_lines(record, _SIDES):
+        yield from _comment(text)
+    yield "手数----指手---------消費時間--"
+    if problem:
+        yield "   1 中断"
+        yield from _comment(problem)
+        return
+    yield from _moves(record, Board(start), sides)
+
+
+def _diagram(sfen: str) -> Iterator[str]:
+    """Yield the start position as a diagram."""
+    board, side, hands, _ = sfen.split()
+    yield f"後手の持駒：{_held(hands, 'rbgsnlp')}"
+    yield "  " + " ".join(reversed(_FILES))
+    yield "+---------------------------+"
+    for number, rank in zip(_RANKS, board.split("/"), strict=True):
+        row = ""
+        for piece in re.findall(r"\+?[A-Za-z]|[1-9]", rank):
+            if piece.isdigit():
+                row += " ・" * int(piece)
+            else:
+                row += (" " if piece.isupper() else "v") + _SHORT[piece.upper()]
+        yield f"|{row}|{number}"
+    yield "+---------------------------+"
+    yield f"先手の持駒：{_held(hands, 'RBGSNLP')}"
+    if side == "w":
+        yield "後手番"
+
+
+def _held(hands: str, letters: str) -> str:
+    """Return the pieces that one side has in hand."""
+    found = []
+    for count, piece in re.findall(r"([0-9]*)([A-Za-z])", hands):
+        if piece in letters:
+            found.append(_PIECES[piece.upper()] + (_number(int(count)) if count else ""))
+    return "　".join(found) or "なし"
+
+
+def _number(value: int) -> str:
+    """Return 2 to 18 in Chinese numerals."""
+    tens, ones = divmod(value, 10)
+    return "十" * tens + (_RANKS[ones - 1] if ones else "")
+
+
+def _moves(record: GameRecord, board: Board, sides: tuple[str, str]) -> Iterator[str]:
+    book = record.opening.moves
+    spent = [0, 0]
+    last = closing = ""
+    for ply, move in enumerate(record.moves):
+        try:
+            step = take_step(board, move.move)
+        except ValueError as error:
+            yield f"{ply + 1:>4} 中断"
+            yield from _comment(f"The move cannot be shown: {error}")
+            break
+        seconds = int(move.seconds or 0)
+        spent[step.side] += seconds
+        yield f"{ply + 1:>4} {_kif_move(step, last)}   {_times(seconds, spent[step.side])}"
+        last = step.target
+        if ply < len(book) and move.move == book[ply]:
+            yield from _comment("book")
+        else:
+            yield from _move_comment(record, board, step, move)
+    else:
+        to_move = 0 if board.turn.is_black() else 1
+        word, closing = _ending(record, to_move, sides)
+        yield f"{len(record.moves) + 1:>4} {word}   {_times(0, spent[to_move])}"
+    reason = reason_line(record)
+    yield from _comment(f"result {one_line(record.score)}" + (f", {reason}" if reason else ""))
+    for note in note_lines(record):
+        yield from _comment(note)
+    if closing:
+        yield f"まで{len(record.moves)}手で{closing}"
+
+
+def _ending(record: GameRecord, to_move: int, sides: tuple[str, str]) -> tuple[str, str]:
+    """Return the word in the place of the next move, and the result in words."""
+    how = how_it_ended(record, to_move)
+    if how in ("black fault", "white fault"):
+        faulty = 0 if how == "black fault" else 1
+        word = "反則負け" if faulty == to_move else "反則勝ち"
+        return word, f"{sides[to_move]}の{word}"
+    word = "詰み" if how == "lost" and record.reason == "mate" else _ENDINGS[how]
+    if how in ("illegal", "won"):
+        return word, f"{sides[to_move]}の{word}"
+    if record.score in ("1-0", "0-1"):
+        return word, f"{sides[0 if record.score == '1-0' else 1]}の勝ち"
+    return word, word
+
+
+def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord) -> Iterator[str]:
+    wanted = record.settings.record_info
+    words = []
+    if move.seconds is not None:
+        minutes, seconds = divmod(move.seconds, 60)
+        words.append(f"時間 {int(minutes):02}:{seconds:06.3f}")
+    if move.depth is not None:
+        deeper = "seldepth" in wanted and move.seldepth is not None
+        words.append(f"深さ {move.depth}" + (f"/{move.seldepth}" if deeper else ""))
+    if "nodes" in wanted and move.nodes is not None:
+        words.append(f"ノード数 {move.nodes}")
+    score = black_score(move, step.side)
+    if move.mate is not None and score is not None:
+        words.append(f"評価値 {'+' if score > 0 else '-'}詰 {abs(move.mate)}")
+    elif score is not None:
+        words.append(f"評価値 {score}")
+    if "pv" in wanted:
+        line = _line(board, expected_line(move), step.target)
+        words += ["読み筋", line] if line else []
+    if words:
+        yield "**対局 " + " ".join(words)
+    more = details(move, tuple(field for field in wanted if field not in ("nodes", "seldepth")))
+    if more:
+        yield from _comment(more)
+    yield from _comment(move.comment)
+
+
+def _line(board: Board, moves: tuple[str, ...], last: str) -> str:
+    words = []
+    for step in line_of(board, moves):
+        words.append("▲△"[step.side] + _kif_move(step, last))
+        last = step.target
+    return " ".join(words)
+
+
+def _kif_move(step: Step, last: str) -> str:
+    """Return "７六歩(77)", "同　角成(88)" or "５五歩打"."""
+    target = step.target
+    square = "同　" if target == last else _FILES[int(target[0]) - 1] + _RANKS[int(target[1]) - 1]
+    if not step.start:
+        return f"{square}{_PIECES[step.piece]}打"
+    return f"{square}{_PIECES[step.piece]}{'成' if step.promotes else ''}({step.start})"
+
+
+def _times(seconds: int, total: int) -> str:
+    """Return "( 0:12/00:01:30)", of the move and of the game so far."""
+    minutes, rest = divmod(total, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"({seconds // 60:>2}:{seconds % 60:02}/{hours:02}:{minutes:02}:{rest:02})"
+
+
+def _comment(text: str) -> Iterator[str]:
+    """Yield a comment, each of its lines marked as one."""
+    for line in text.splitlines():
+        # a second star is for what programs read
+        cleaned = one_line(line, 2000).lstrip("*").strip()
+        if cleaned:
+            yield f"*{cleaned}"

@@ -1,0 +1,326 @@
+"""The rules of shogi, played forward from a position, fast enough for instant engines.
+
+`ShogiGame` plays on rsshogi, which knows the legal moves; repetition, entering
+kings and the end of the game are done here.  SFEN is read by `sfen`; records
+are left to `csa` and `kif`.
+
+The fourth occurrence of a position (board, hands and side to move) ends the
+game: as a draw, or as a loss of the side all whose moves since the first
+occurrence have given check.  A side without a legal move has lost, in check or
+not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from rsshogi.core import Board, Move
+from rsshogi.types import Color, Piece, PieceType, Square
+
+from ringmaster.errors import IllegalMove
+from ringmaster.games.game import Ending, Game
+from ringmaster.games.sfen import DEAD_RANKS, NAMES, START_SFEN, normalise_sfen
+from ringmaster.games.text import cut
+
+_MATE = (Ending(0, "mate"), Ending(1, "mate"))
+_STALEMATE = (Ending(0, "stalemate"), Ending(1, "stalemate"))
+_REPETITION = Ending(None, "repetition")
+_PERPETUAL = (Ending(0, "perpetual check"), Ending(1, "perpetual check"))
+_TRIAL = (Ending(0, "trial"), Ending(1, "trial"))
+_DECLARATION = (Ending(0, "declaration"), Ending(1, "declaration"))
+_IMPASSE = Ending(None, "impasse")
+
+_COLOURS = (Color.BLACK, Color.WHITE)
+_SIDES = ("Black", "White")
+#: Where a king has to get to under the trial rule: the other king's first square.
+_TRIAL_SQUARE = (Square.from_usi("5a"), Square.from_usi("5i"))
+
+_USI_MOVE = re.compile(r"(?:[1-9][a-i]|[PLNSGBR]\*)[1-9][a-i]\+?")
+_LOWER_DROP = re.compile(r"[plnsgbr]\*[1-9][a-i]")
+
+
+class ShogiGame(Game):
+    """A game of shogi; player 0 is Black (sente), whoever moves first."""
+
+    colours = ("black", "white")
+
+    __slots__ = (
+        "_board",
+        "_checks",
+        "_counts",
+        "_entering_king",
+        "_first_seen",
+        "_missing",
+        "_side",
+        "_verdict",
+        "_witness",
+    )
+
+    def __init__(self, sfen: str | None = None, *, entering_king: str = "27") -> None:
+        """Start from `sfen` or the usual position.
+
+        entering_king  "27" or "24" points by declaration, "trial", or "none"
+
+        Raises ValueError, saying what is wrong, for an SFEN that is not a legal
+        position with both kings.
+        """
+        super().__init__()
+        sfen = START_SFEN if sfen is None else normalise_sfen(sfen)
+        self._board = board = Board(sfen)
+        self._side = 0 if sfen.split()[1] == "b" else 1
+        self._entering_king = entering_king
+        #: Ply of the first occurrence of each position, and how often those that
+        #: have come again were there.
+        self._first_seen = {board.zobrist_hash(): 0}
+        self._counts: dict[int, int] = {}
+        #: Moves in a row with which each side has given check.
+        self._checks = [0, 0]
+        #: A move of each side that was legal when last looked at.
+        self._witness: list[Move | None] = [None, None]
+        #: How the last move ended the game, mate apart.
+        self._verdict: Ending | None = None
+        self._missing = 0
+        if self._side:
+            self._missing = max(0, 54 - self._points_of(0) - self._points_of(1))
+
+    @property
+    def to_move(self) -> int:
+        return self._side
+
+    def play(self, move: str) -> None:
+        board = self._board
+        step = USI_MOVES.get(move)
+        if step is None:
+            raise self._refusal(move)
+        try:
+            board.apply_move(step)
+        except ValueError:
+            raise self._refusal(move) from None
+        moves = self.moves
+        moves.append(move)
+        side = self._side
+        self._side = 1 - side
+        checks = self._checks
+        checks[side] = checks[side] + 1 if board.is_in_check() else 0
+        self._verdict = None
+        ply = len(moves)
+        key = board.zobrist_hash()
+        first = self._first_seen.setdefault(key, ply)
+        if first != ply:
+            self._counts[key] = count = self._counts.get(key, 1) + 1
+            if count >= 4:
+                self._verdict = self._repetition((ply - first) // 2)
+        if self._entering_king == "trial" and self._has_arrived(side, step):
+            self._verdict = _TRIAL[side]
+
+    def ending(self) -> Ending | None:
+        board = self._board
+        side = self._side
+        # A move that was legal two plies ago mostly still is; all moves are made
+        # only when it is not.
+        witness = self._witness[side]
+        if witness is None or not board.is_legal_move(witness):
+            legal = board.legal_moves()
+            if not legal:
+                return (_MATE if board.is_in_check() else _STALEMATE)[1 - side]
+            self._witness[side] = legal[-1]
+        return self._verdict
+
+    def sfen(self) -> str:
+        """Return the position as SFEN with the move number."""
+        return self._board.to_sfen()
+
+    def position(self) -> str:
+        """Return the SFEN."""
+        return self._board.to_sfen()
+
+    def in_check(self) -> bool:
+        """Whether the king of the side to move is attacked."""
+        return self._board.is_in_check()
+
+    def declare(self) -> Ending | None:
+        """Return how the game ends when the side to move declares that its king
+        has entered, or None when it must not: `why_not_declare` says why.
+
+        27 points: Black wins with 28, White with 27.  24 points: 31 win, with 24
+        to 30 the game is drawn.
+        """
+        if self.why_not_declare():
+            return None
+        if self._entering_king == "24" and self._declared()[1] < 31:
+            return _IMPASSE
+        return _DECLARATION[self._side]
+
+    def why_not_declare(self) -> str:
+        """Return in a sentence why the side to move must not declare, "" if it may.
+
+        Source: rules of the Computer Shogi Association's tournaments (27 points)
+        and of the Japan Shogi Association (24 points), which both ask for the king
+        and ten other pieces in the camp, and for no check.
+        """
+        if self._entering_king not in ("27", "24"):
+            return "there is no declaration under the rules of this game"
+        board, side = self._board, self._side
+        name = _SIDES[side]
+        if not _in_camp(board.king_square(_COLOURS[side]), side):
+            return f"{name}'s king is not in the enemy's camp"
+        if board.is_in_check():
+            return f"{name} is in check"
+        pieces, points = self._declared()
+        if pieces < 10:
+            return f"{name} has {pieces} pieces beside its king in the enemy's camp, not 10"
+        needed = 24 if self._entering_king == "24" else (28, 27)[side]
+        if points < needed:
+            return f"{name} has {points} points, not {needed}"
+        return ""
+
+    def _declared(self) -> tuple[int, int]:
+        """Return the pieces in the enemy's camp beside the king, and the points of
+        those and of the pieces in hand, of the side to move."""
+        board, side = self._board, self._side
+        pieces = points = 0
+        for square, piece in board.iter_pieces():
+            if piece.color == _COLOURS[side] and _in_camp(square, side):
+                kind = piece.piece_type
+                if kind != PieceType.KING:
+                    pieces += 1
+                    points += 5 if kind in _GREAT else 1
+        points += _points_in_hand(board.hand_counts(_COLOURS[side]))
+        # who gives odds has the points of what is missing from the board
+        return pieces, points + (self._missing if side else 0)
+
+    def _points_of(self, side: int) -> int:
+        """Return the points of all pieces of a side, wherever they are."""
+        board = self._board
+        points = _points_in_hand(board.hand_counts(_COLOURS[side]))
+        for _, piece in board.iter_pieces():
+            if piece.color == _COLOURS[side] and piece.piece_type != PieceType.KING:
+                points += 5 if piece.piece_type in _GREAT else 1
+        return points
+
+    def _repetition(self, moves: int) -> Ending:
+        """Return the verdict on a fourth occurrence, each side having made `moves`
+        moves since the first."""
+        black, white = (checks >= moves for checks in self._checks)
+        # each has checked the other all the time: nobody alone is to blame
+        if black == white:
+            return _REPETITION
+        return _PERPETUAL[1 if black else 0]
+
+    def _has_arrived(self, side: int, step: Move) -> bool:
+        """Whether the king of `side` has just moved to the other king's first
+        square; that nothing can take it there is what makes the move legal."""
+        goal = _TRIAL_SQUARE[side]
+        return (
+            step.to_sq == goal
+            and not step.is_drop()
+            and self._board.king_square(_COLOURS[side]) == goal
+        )
+
+    def _refusal(self, move: str) -> IllegalMove:
+        return IllegalMove(cut(move, 40), self.sfen(), _why_illegal(self._board, self._side, move))
+
+
+def new_shogi_game(sfen: str | None = None, *, entering_king: str = "27") -> ShogiGame:
+    """Return a new game, from `sfen` or the usual position.
+
+    Raises ValueError for an SFEN that is not a legal position with both kings.
+    """
+    return ShogiGame(sfen, entering_king=entering_king)
+
+
+_GREAT = frozenset((PieceType.ROOK, PieceType.BISHOP, PieceType.DRAGON, PieceType.HORSE))
+
+
+def _in_camp(square: Square, side: int) -> bool:
+    """Whether a square is in the camp of the enemy of `side`."""
+    return square.rank <= 2 if side == 0 else square.rank >= 6
+
+
+def _points_in_hand(counts: dict[str, int]) -> int:
+    return sum((5 if name in "RB" else 1) * count for name, count in counts.items())
+
+
+def _why_illegal(board: Board, side: int, move: str) -> str:
+    """Return why `move`, known to be illegal, is so."""
+    if not _USI_MOVE.fullmatch(move):
+        if _LOWER_DROP.fullmatch(move):
+            return f"a drop is written with a capital, {move[0].upper()}{move[1:]}"
+        return "not a move in USI notation"
+    return (_why_no_drop if move[1] == "*" else _why_no_move)(board, side, move)
+
+
+def _why_no_drop(board: Board, side: int, move: str) -> str:
+    letter, target = move[0], move[2:4]
+    square = Square.from_usi(target)
+    kind = PieceType.from_usi(letter)
+    name, who = NAMES[letter], _SIDES[side]
+    if move.endswith("+"):
+        return "a piece is dropped unpromoted"
+    if not board.hand(_COLOURS[side]).count(kind):
+        return f"{who} has no {name} in hand"
+    if not board.is_square_empty(square):
+        return f"there is a piece on {target}"
+    if _is_dead(letter, target, side):
+        return f"a {name} on {target} could never move"
+    if letter == "P" and _has_pawn_on_file(board, side, target[0]):
+        return f"{who} has a pawn on file {target[0]} already"
+    # what is left is a check that it does not answer, or a pawn that mates
+    state = board.to_position_state()
+    state.set_piece(square, Piece.from_color_type(_COLOURS[side], kind))
+    after = Board()
+    after.set_position_state(state)
+    if after.is_attacked_by(after.king_square(_COLOURS[side]), _COLOURS[1 - side]):
+        return "it leaves the king in check"
+    return "a pawn must not be dropped to give mate"
+
+
+def _why_no_move(board: Board, side: int, move: str) -> str:
+    start, target = move[:2], move[2:4]
+    source, square = Square.from_usi(start), Square.from_usi(target)
+    if board.is_square_empty(source):
+        return f"there is no piece on {start}"
+    piece = board.piece_on(source)
+    if piece.color != _COLOURS[side]:
+        return f"the piece on {start} is {_SIDES[1 - side]}'s"
+    kind = piece.piece_type
+    letter = kind.to_usi()[-1]
+    name = ("promoted " if kind.is_promoted() else "") + NAMES[letter]
+    own = not board.is_square_empty(square) and board.piece_on(square).color == _COLOURS[side]
+    attackers = board.attackers_to_color_current(_COLOURS[side], square)
+    if own or not attackers.test(source):
+        return f"the {name} on {start} cannot do that"
+    if move.endswith("+"):
+        if not kind.is_promotable() or kind.is_promoted():
+            return f"a {name} does not promote"
+        if not (_in_camp(source, side) or _in_camp(square, side)):
+            return "a piece promotes only in the enemy's camp"
+    elif not kind.is_promoted() and _is_dead(letter, target, side):
+        return f"a {name} has to promote on {target}"
+    return "it leaves the king in check"
+
+
+def _is_dead(letter: str, target: str, side: int) -> bool:
+    """Whether an unpromoted piece could never move from a square."""
+    from_edge = "abcdefghi".index(target[1]) if side == 0 else "ihgfedcba".index(target[1])
+    return from_edge < DEAD_RANKS.get(letter, 0)
+
+
+def _has_pawn_on_file(board: Board, side: int, file: str) -> bool:
+    pawns = board.pieces_for(PieceType.PAWN, _COLOURS[side])
+    return any(pawns.test(Square.from_usi(file + rank)) for rank in "abcdefghi")
+
+
+def _steps() -> dict[str, Move]:
+    """Return every string that can be a move.  Looking a string up here checks
+    its form: rsshogi itself reads "p*5e", "null" and "0000"."""
+    names = [file + rank for file in "123456789" for rank in "abcdefghi"]
+    strings = [start + end for start in names for end in names if start != end]
+    camps = set("abcghi")
+    strings += [move + "+" for move in strings if camps & {move[1], move[3]}]
+    strings += [f"{piece}*{square}" for piece in "PLNSGBR" for square in names]
+    return {move: Move.from_usi(move) for move in strings}
+
+
+#: Every string that can be a move, whatever the position.
+USI_MOVES = _steps()

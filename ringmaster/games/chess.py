@@ -273,8 +273,11 @@ def _why_illegal(fen: str, move: str, chess960: bool) -> str:
     king_moves = piece.piece_type == chess.KING
     if king_moves and not chess960 and move in _KING_TAKES_ROOK:
         return f"castling is written {_KING_TAKES_ROOK[move]}"
-    if king_moves and chess960 and move in _CASTLING and chess.Board(fen).is_legal(
-        chess.Move(start, end)
+    if (
+        king_moves
+        and chess960
+        and move in _CASTLING
+        and chess.Board(fen).is_legal(chess.Move(start, end))
     ):
         return f"castling is written {_CASTLING[move]}, king takes rook, in Chess960"
     promoting = piece.piece_type == chess.PAWN and chess.square_rank(end) in (0, 7)

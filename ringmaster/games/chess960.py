@@ -106,9 +106,7 @@ def start_fen(number: int) -> str:
 
 
 #: Castling as UCI writes it in standard chess, in both its forms.
-_CASTLING_STRINGS = frozenset(
-    f"e{rank}{file}{rank}" for rank in "18" for file in "acgh"
-)
+_CASTLING_STRINGS = frozenset(f"e{rank}{file}{rank}" for rank in "18" for file in "acgh")
 
 
 def _shredder(fen: str) -> str:

@@ -151,9 +151,7 @@ class VariantGame(Game):
     def san(self, move: str) -> str:
         """Return a legal move in algebraic notation."""
         rules = _pyffish()
-        return str(
-            rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN)
-        )
+        return str(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
 
     def from_san(self, san: str) -> str:
         """Return the legal move that `san` means.  Raises ValueError."""

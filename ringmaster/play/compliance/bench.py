@@ -74,8 +74,8 @@ class Bench:
         #: Seconds from its start to the end of the handshake, and of setting up.
         self.handshake_seconds = 0.0
         self.setup_seconds = 0.0
-        #: The most it overstepped a clock or move time, in ms.
-        self.overstep = 0.0
+        #: The most it overstepped, in ms, by what it was asked: "clock", "movetime".
+        self.overstep: dict[str, float] = {}
         #: Seconds of a move as its games have it, 0 for not known.
         self.move_seconds = 0.0
         #: Whether the same search gave the same answer in a new game.
@@ -120,6 +120,15 @@ class Bench:
     def name(self) -> str:
         """The name that the engine gave in its last handshake, or ""."""
         return "" if self._engine is None else self._engine.name
+
+    def note_overstep(self, kind: str, ms: float) -> None:
+        """Remember by how much a "clock" or "movetime" was overstepped."""
+        self.overstep[kind] = max(self.overstep.get(kind, 0.0), ms)
+
+    def forgive(self) -> None:
+        """Go on with a process that has not answered in time."""
+        if self._engine is not None:
+            self._engine.channel.has_failed = False
 
     def drop(self, patience: float = 0.2) -> None:
         """End the process, if there is one."""

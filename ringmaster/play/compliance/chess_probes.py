@@ -8,32 +8,37 @@ from ringmaster.play.compliance.dialects import Dialect, Probe
 MIDDLEGAME = Probe(
     "a middlegame", "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 4 8"
 )
-#: Black to move: the clock that counts is the second one.
-REPLY = Probe("a reply to 1.e4", moves=("e2e4",))
+#: Black to move, so the clock that counts is the second one.
+REPLY = Probe(
+    "a middlegame, Black to move",
+    "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2Q1RK1 b - - 5 8",
+)
 
 
 def _long_game() -> tuple[str, ...]:
-    """Return a game of 288 plies that breaks no rule and reaches no draw: the
-    knights go out and home twice, then each side pushes a pawn."""
+    """Return a game of 272 plies that breaks no rule, reaches no draw, and ends in a
+    quiet position: before each push of a pawn the knights go out and home twice."""
     inner = "g1f3 g8f6 b1c3 b8c6 f3g1 f6g8 c3b1 c6b8".split()
-    # while a pawn stands on the squares of that one
+    # while pawns stand on the squares of those
     outer = "g1h3 g8h6 b1a3 b8a6 h3g1 h6g8 a3b1 a6b8".split()
-    steps = (("2", "3", "7", "6"), ("3", "4", "6", "5"))
+    pushes = "b2b3 b7b6 g2g3 g7g6 d2d3 d7d6 e2e3 e7e6 b3b4 b6b5 g3g4 g6g5 c2c3 c7c6 f2f3 f7f6"
     moves: list[str] = []
-    for file in "abcdefgh":
-        tour = outer if file in "cf" else inner
-        for low, up, high, down in steps:
-            moves += [*tour, *tour, f"{file}{low}{file}{up}", f"{file}{high}{file}{down}"]
+    for push in pushes.split():
+        tour = outer if "c2c3" in moves else inner
+        if push[1] > "4":
+            # Black begins
+            tour = [tour[i ^ 1] for i in range(len(tour))]
+        moves += [*tour, *tour, push]
     return tuple(moves)
 
 
-LONG_GAME = Probe("a game of 288 plies", moves=_long_game())
+LONG_GAME = Probe("a game of 272 plies", moves=_long_game())
 
 PROBES = (
     Probe("the start position"),
     Probe("an opening", moves=tuple("e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6".split())),
-    REPLY,
     MIDDLEGAME,
+    REPLY,
     Probe("a pawn ending", "8/5pk1/4p1p1/3pP2p/3P1P1P/4K1P1/8/8 w - - 0 40"),
     Probe("a rook ending, Black to move", "8/5pk1/R5p1/7p/5r1P/5PK1/6P1/8 b - - 3 45"),
     Probe(

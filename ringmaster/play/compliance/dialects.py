@@ -47,6 +47,9 @@ class Dialect:
     mate_unit        what mates are counted in, "moves" or "plies"
     new              makes a game by the rules from a FEN or SFEN
     probes           positions, the start position first
+    middlegame       one of them, the side that moves first to move, for searches
+                     that take their time; reply: the same for the other side
+    long_game        a position after hundreds of moves
     """
 
     name: str

@@ -14,6 +14,9 @@ CLOCK_MS, SHORT_MS = 400, 100
 #: An engine may look at the clock, or count, only now and then; beyond this
 #: many times what was asked it does not keep to the limit.
 NODES_FACTOR = 2
+#: Of the nodes asked for, what an engine searches at least when it counts them at
+#: all; one that only looks after each iteration searches a part of them.
+NODES_LEAST = 0.02
 #: Of a move time, what an engine uses at least when it means to use it.
 LEAST_USED = 0.25
 #: Overstepping by more than this (ms) is not a matter of margin.
@@ -39,6 +42,11 @@ def test_nodes(bench: SearchBench) -> None:
     if counted is None:
         bench.usable["nodes"] = f"go nodes {NODES}"
         bench.passed(name, f"{NODES} asked for; it does not say how many it searched")
+        return
+    if counted < NODES_LEAST * NODES:
+        bench.failed(
+            name, f"searched {counted} nodes where {NODES} were asked for", matters=matters
+        )
         return
     bench.usable["nodes"] = _calibrated(answer, counted)
     if counted > NODES_FACTOR * NODES:
@@ -98,9 +106,9 @@ def test_movetime(bench: SearchBench) -> None:
                 f"answered {over:.0f} ms after a move time of {asked} ms, twice",
                 matters=matters,
             )
-            bench.note_overstep(over)
+            bench.note_overstep("movetime", over)
             return
-    bench.note_overstep(worst)
+    bench.note_overstep("movetime", worst)
     bench.usable["movetime"] = "go movetime 60"
     if least < LEAST_USED:
         bench.warned(name, f"used {100 * least:.0f} % of its move time only")
@@ -112,24 +120,24 @@ def test_clock(bench: SearchBench) -> None:
     """Its own clock, not the other side's; with an increment; before a time
     control (UCI); in byo-yomi (USI); and with next to nothing left."""
     dialect = bench.dialect
-    start, reply = dialect.probes[0], dialect.reply
+    first, reply = dialect.middlegame, dialect.reply
     trials: list[tuple[str, Probe, str, int]] = [
-        ("clock", start, dialect.clocks(CLOCK_MS, 60_000), CLOCK_MS),
+        ("clock", first, dialect.clocks(CLOCK_MS, 60_000), CLOCK_MS),
         ("clock of the second side", reply, dialect.clocks(60_000, CLOCK_MS), CLOCK_MS),
-        ("clock with an increment", start, dialect.clocks(200, 200, 100), 200),
+        ("clock with an increment", first, dialect.clocks(200, 200, 100), 200),
     ]
     if dialect.name == "UCI":
         words = f"{dialect.clocks(CLOCK_MS, CLOCK_MS)} movestogo 1"
-        trials.append(("last move of a time control", start, words, CLOCK_MS))
+        trials.append(("last move of a time control", first, words, CLOCK_MS))
     else:
-        trials.append(("byo-yomi", start, f"{dialect.clocks(0, 0)} byoyomi {CLOCK_MS}", CLOCK_MS))
+        trials.append(("byo-yomi", first, f"{dialect.clocks(0, 0)} byoyomi {CLOCK_MS}", CLOCK_MS))
     matters = bench.player.time_control is not None
     for name, probe, go, allowed in trials:
         if _clock(bench, name, probe, go, allowed, matters=matters):
             bench.usable.setdefault("clock", dialect.clocks(1500, 1500))
     go = dialect.clocks(SHORT_MS, SHORT_MS)
     for _ in range(3):
-        if not _clock(bench, "short clock", start, go, SHORT_MS, matters=False, told=False):
+        if not _clock(bench, "short clock", first, go, SHORT_MS, matters=False, told=False):
             return
     bench.passed("short clock", f"in time with {SHORT_MS} ms left, three times")
 
@@ -146,7 +154,7 @@ def _clock(
 ) -> bool:
     """Try a clock; returns whether it was kept.  told: whether to record so."""
     answer, over = bench.timed(probe, go, allowed)
-    bench.note_overstep(over)
+    bench.note_overstep("clock", over)
     if answer.was_stopped:
         bench.failed(name, f"{go!r} did not end within {answer.ms / 1000:.1f} s", matters=matters)
         return False

@@ -86,10 +86,6 @@ class SearchBench(Bench):
         assert best is not None
         return best, best.ms - allowed
 
-    def note_overstep(self, ms: float) -> None:
-        """Remember an overstepping."""
-        self.overstep = max(self.overstep, ms)
-
     def new_game(self) -> float:
         """Announce a new game; returns the milliseconds to readyok.  Raises
         EngineError."""

@@ -16,6 +16,8 @@ READY_PART = 0.25
 READY_FACTOR = 4
 #: The same for a move and hang_timeout.
 MOVE_PART, MOVE_FACTOR = 0.2, 10
+#: Options that make an engine play from its own book.
+BOOKS = ("ownbook", "own book", "usebook", "usi_ownbook")
 #: Seconds of a start that are worth saving (GTP engines are started for each game).
 LONG_START = 1.0
 
@@ -32,9 +34,9 @@ def suggest(bench: Bench) -> list[str]:
 
 def _margin(bench: Bench) -> list[str]:
     player = bench.player
-    if player.time_control is None and player.move_time is None:
-        return []
-    over = bench.overstep
+    kinds = {"clock": player.time_control, "movetime": player.move_time}
+    used = [kind for kind, limit in kinds.items() if limit is not None]
+    over = max((bench.overstep.get(kind, 0.0) for kind in used), default=0.0)
     if not 1000 * bench.margin < over < NO_MARGIN:
         return []
     ms = MARGIN_STEP * math.ceil((over + MARGIN_ROOM) / MARGIN_STEP)
@@ -82,4 +84,8 @@ def _options(bench: SearchBench) -> list[str]:
             found.append(
                 f"options={{{option.name!r}: …}}: not set, its default is {option.default}{unit}"
             )
+    for name in BOOKS:
+        option = bench.options.get(name)
+        if option is not None and option.default == "true" and name not in given:
+            found.append(f"options={{{option.name!r}: False}}: it plays from a book of its own")
     return found

@@ -170,4 +170,4 @@ class Answer:
             if (info.score is not None or info.is_mate) and info.counts.get("multipv", 1) == 1
         ]
         exact = [info for info in scored if not info.bound]
-        return (exact or scored or [None])[-1]
+        return next(reversed(exact or scored), None)

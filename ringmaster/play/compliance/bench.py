@@ -3,6 +3,7 @@ failure, findings, and searches that end whatever the engine does."""
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable
@@ -82,10 +83,25 @@ class Bench:
         self.is_repeatable = True
         #: Whether its memory grew from game to game.
         self.grows = False
+        #: Processes that wanted to run in the minute before the check.
+        self.load = os.getloadavg()[0]
+        self.processors = os.cpu_count() or 1
         self.stderr: list[str] = []
         self._make = make
         self._engine: Engine | None = None
         self.is_first = True
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the machine has more to do than it has processors for, so that
+        lateness may not be the engine's fault."""
+        return self.load > self.processors
+
+    def late(self, name: str, detail: str, *, matters: bool) -> None:
+        """Record that an answer came too late: a warning at most when the machine is busy."""
+        if self.is_busy:
+            detail += f" (the machine is busy: a load of {self.load:.1f} on {self.processors})"
+        self.failed(name, detail, matters=matters and not self.is_busy)
 
     @property
     def margin(self) -> float:
@@ -160,8 +176,8 @@ class Bench:
         exchange  lines that show it, by default the last ones
         """
         shown = self.tape.evidence() if exchange is None else exchange
-        status = "fail" if matters else "warn"
-        self.findings.append(Finding(status, name, one_line(detail, DETAIL), shown))
+        text = one_line(detail, DETAIL)
+        self.findings.append(Finding("fail" if matters else "warn", name, text, shown))
 
     def warned(self, name: str, detail: str, exchange: tuple[str, ...] | None = None) -> None:
         """Record what is odd or against the protocol, and does no harm to games."""

@@ -14,7 +14,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import Finding
 from ringmaster.play.compliance import conduct, go, handshake, limits, searching
 from ringmaster.play.compliance.bench import Bench, Patience
-from ringmaster.play.compliance.chess_probes import UCI
+from ringmaster.play.compliance.chess_probes import UCI, of_variant
 from ringmaster.play.compliance.dialects import Dialect
 from ringmaster.play.compliance.searchbench import SearchBench
 from ringmaster.play.compliance.suggestions import suggest
@@ -111,7 +111,12 @@ def examine(
 
 def dialect_of(player: Player, settings: GameSettings) -> Dialect:
     """Return the protocol's words and the positions for a player's game."""
-    return UCI
+    if player.protocol == "usi":
+        # the rules of shogi are loaded by those who play it
+        from ringmaster.play.compliance.shogi_probes import USI
+
+        return USI
+    return UCI if settings.variant == "standard" else of_variant(settings.variant)
 
 
 def _examine(bench: AnyBench, tests: tuple[Test[AnyBench], ...]) -> Examined:

@@ -87,7 +87,7 @@ def _judge_move(
     bench: SearchBench, log: _Log, probe: Probe, answer: Answer, evidence: Evidence
 ) -> None:
     if answer.bestmove in bench.dialect.extra_words:
-        if not probe.mate and probe.sign >= 0:
+        if probe.sign >= 0:
             log.illegal.append((f"{probe.name}: it says {answer.bestmove!r}", evidence))
         return
     why = _why_illegal(bench, probe, answer.bestmove)

@@ -6,6 +6,7 @@ import math
 
 from ringmaster.engines.engine import START_TIMEOUT
 from ringmaster.play.compliance.bench import Bench
+from ringmaster.play.compliance.conduct import THREADS
 from ringmaster.play.compliance.limits import NO_MARGIN
 from ringmaster.play.compliance.searchbench import SearchBench
 
@@ -78,11 +79,16 @@ def _restart(bench: Bench) -> list[str]:
 def _options(bench: SearchBench) -> list[str]:
     given = {name.casefold() for name in bench.player.options}
     found = []
-    for name, unit in ((bench.dialect.memory, " MB"), ("Threads", "")):
-        option = bench.options.get(name.casefold())
-        if option is not None and name.casefold() not in given:
+    memory = bench.options.get(bench.dialect.memory.casefold())
+    if memory is not None and memory.name.casefold() not in given:
+        found.append(
+            f"options={{{memory.name!r}: …}}: not set, its default is {memory.default} MB"
+        )
+    for name in THREADS:
+        option = bench.options.get(name)
+        if option is not None and name not in given and option.default not in ("0", "1"):
             found.append(
-                f"options={{{option.name!r}: …}}: not set, its default is {option.default}{unit}"
+                f"options={{{option.name!r}: 1}}: not set, it uses {option.default} threads"
             )
     for name in BOOKS:
         option = bench.options.get(name)

@@ -104,6 +104,13 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
     ),
     Setting(
+        "failures",
+        OneOf("void", "loss"),
+        "Whether a crash, a hang or a breach of the protocol during play makes the game void, "
+        "to be played again, or loses it.",
+        "void",
+    ),
+    Setting(
         "hang_timeout",
         Float(above=0, maximum=LONGEST),
         "Seconds for a move that nothing else limits, and for any other answer; "

@@ -83,7 +83,7 @@ class PlayerDefinition:
         if player.protocol == "gtp":
             _check_gtp(player)
             return player
-        _check_uci(player)
+        (_check_uci if player.protocol == "uci" else _check_usi)(player)
         limits = ("time_control", "nodes", "depth", "move_time")
         if all(values[name] is None for name in limits):
             raise SettingError(
@@ -103,6 +103,12 @@ def _check_gtp(player: Player) -> None:
             )
     if player.options:
         raise SettingError(("options",), "GTP has no options", "startup_gtp_commands")
+    if player.ponder:
+        raise SettingError(
+            ("ponder",),
+            "GTP has no pondering",
+            "the engine's own command line or startup_gtp_commands to let it ponder",
+        )
     control = player.time_control
     if control is not None and control.moves:
         raise SettingError(
@@ -113,12 +119,31 @@ def _check_gtp(player: Player) -> None:
 
 
 def _check_uci(player: Player) -> None:
+    """Raise SettingError for what UCI does not have."""
     control = player.time_control
     if control is not None and control.overtime:
         raise SettingError(
             ("time_control",),
-            f"{player.protocol.upper()} has no byo-yomi such as {control}",
+            f"UCI has no byo-yomi such as {control}",
             "base+increment as '10+0.1', or moves/seconds as '40/60'",
+        )
+
+
+def _check_usi(player: Player) -> None:
+    """Raise SettingError for what USI does not have."""
+    control = player.time_control
+    if control is None:
+        return
+    if control.moves:
+        raise SettingError(
+            ("time_control",),
+            f"USI has no time control for a number of moves such as {control}",
+            "base+increment as '600+10', or byo-yomi as '600+10byo'",
+        )
+    if control.stones or control.periods > 1:
+        kind = "Canadian byo-yomi" if control.stones else "byo-yomi of several periods"
+        raise SettingError(
+            ("time_control",), f"USI has no {kind} such as {control}", "one period as '600+10byo'"
         )
 
 
@@ -133,8 +158,8 @@ TIME_CONTROL = CallOf(
             "text",
             String(),
             'Seconds: "10+0.1" (base+increment), "40/60" (moves/seconds), "600" (absolute); '
-            'in Go "600+5x30" (Japanese byo-yomi), "600+30byo" (one period), '
-            '"600+25/300" (Canadian).',
+            'in shogi and Go "600+30byo" (byo-yomi, one period); in Go "600+5x30" (Japanese '
+            'byo-yomi), "600+25/300" (Canadian).',
         ),
     ),
     _parse_time_control,
@@ -168,7 +193,7 @@ PLAYER = CallOf(
             "The engine's protocol; by default the usual one of the game.",
             None,
         ),
-        Setting("options", Maybe(DictOf(String(), Scalar())), "UCI options by name.", None),
+        Setting("options", Maybe(DictOf(String(), Scalar())), "UCI or USI options by name.", None),
         Setting(
             "startup_gtp_commands",
             Maybe(ListOf(GtpCommand())),
@@ -197,6 +222,25 @@ PLAYER = CallOf(
             "move_time",
             Maybe(Float(above=0, maximum=LONGEST)),
             "Seconds it may take for a move; over GTP told as a period of one stone.",
+            None,
+        ),
+        Setting(
+            "margin",
+            Maybe(Float(minimum=0, maximum=LONGEST)),
+            "Seconds it may overstep its clock; by default the game's margin.",
+            None,
+        ),
+        Setting(
+            "ponder",
+            Boolean(),
+            "Whether it thinks on while its opponent thinks (not over GTP).",
+            False,
+        ),
+        Setting(
+            "ready_timeout",
+            Maybe(Float(above=0, maximum=LONGEST)),
+            "Seconds to start, and to get ready for each game; by default 30 (USI: 120), "
+            "or hang_timeout if that is more.",
             None,
         ),
         Setting(

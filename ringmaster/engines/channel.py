@@ -36,6 +36,11 @@ STDERR_LINE = 500
 STDERR_LOG_LINES = 1000
 
 _CHUNK = 1 << 16
+#: Bytes read at once of an engine that is not waited for, and in all.
+_CHUNK_ASIDE = 1 << 13
+MAX_ASIDE = 4 << 20
+#: Characters of an engine's line that go into a message.
+_QUOTED = 200
 #: Milliseconds that `poll` can be asked to wait at most.
 _LONGEST_POLL = (1 << 31) - 1
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
@@ -93,6 +98,16 @@ class Channel:
         self._stderr_partial = b""
         self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
         self._stderr_log: list[str] = []
+        #: Lines of the last read, for messages.
+        self._heard: list[bytes] = []
+        #: Another engine's channel that is read while this one is waited for, and
+        #: where its lines go.
+        self._attended: Channel | None = None
+        self._attended_exchange: Exchange | None = None
+        #: Bytes that may still be read while another engine is waited for, and what
+        #: was wrong with them.
+        self._aside_left = 0
+        self._aside_error: EngineProtocolError | None = None
         self._poll = select.poll()
         self._exit = process.exit_fd
         for fd in (self._stdout, self._stderr, interrupt_fd, self._exit):
@@ -106,6 +121,7 @@ class Channel:
         the line that completes the answer.  Raises EngineTimeout after
         `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
         """
+        start = self._clock()
         try:
             if exchange.request:
                 self.send(exchange.request, seconds)
@@ -127,11 +143,76 @@ class Channel:
                     raise EngineTimeout(
                         f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
                     )
+        except EngineCrashed as error:
+            self.has_failed = True
+            after = (self._clock() - start) / 1e9
+            name = _request_name(exchange.request)
+            raise EngineCrashed(f"{error}, {after:.3f} s after {name}", self.code) from None
         except EngineError as error:
             self.has_failed = True
             # an exchange does not know whose it is
             error.code = error.code or self.code
             raise
+
+    def attend(self, other: Channel, exchange: Exchange) -> None:
+        """Read what another engine says while this one is waited for, so that it
+        is not held up by a full pipe; its lines go to `exchange`.
+
+        What is wrong with them is raised when the other is spoken to.  It is read
+        in small pieces, after this engine's own output, and not without bound.
+        """
+        self.leave()
+        self._attended, self._attended_exchange = other, exchange
+        other._aside_left = MAX_ASIDE
+        for fd in (other._stdout, other._stderr):
+            if fd is not None:
+                self._poll.register(fd, select.POLLIN)
+
+    def leave(self) -> None:
+        """End what `attend` began; idempotent."""
+        other, self._attended = self._attended, None
+        self._attended_exchange = None
+        if other is not None:
+            for fd in (other._stdout, other._stderr):
+                self._forget(fd)
+
+    def _forget(self, fd: int | None) -> None:
+        try:
+            if fd is not None:
+                self._poll.unregister(fd)
+        except KeyError:
+            pass
+
+    def _read_aside(self, fd: int, exchange: Exchange) -> bool:
+        """Take a piece of what this engine says while another one is waited for;
+        returns whether there is any point in going on."""
+        if fd == self._stderr:
+            if not self._read_stderr():
+                self._forget(fd)
+                self._stderr = None
+                return False
+            return True
+        try:
+            chunk = os.read(fd, _CHUNK_ASIDE)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self._aside_left -= len(chunk)
+        lines = (self._partial + chunk).split(b"\n")
+        self._partial = lines.pop()
+        self._heard = lines or self._heard
+        if self.transcript is not None and lines:
+            self.transcript.note(self.code, "<", b"\n".join(lines))
+        try:
+            for line in lines:
+                if exchange.feed(line):
+                    return False
+        except EngineProtocolError as error:
+            self._aside_error = error
+            return False
+        # the end of the stream is found out when it is spoken to
+        return bool(chunk) and self._aside_left > 0 and len(self._partial) <= MAX_LINE
 
     def _patience(self, deadline: int) -> int:
         """Return the milliseconds to a deadline as `poll` takes them."""
@@ -162,6 +243,7 @@ class Channel:
             raise self._crashed()
         lines = (self._partial + chunk).split(b"\n")
         self._partial = lines.pop()
+        self._heard = lines or self._heard
         if self.transcript is not None and lines:
             self.transcript.note(self.code, "<", b"\n".join(lines))
         feed = exchange.feed
@@ -209,6 +291,9 @@ class Channel:
     def send(self, data: bytes, seconds: float) -> None:
         """Write `data`; raises EngineTimeout when the engine does not read it,
         EngineCrashed when it is gone."""
+        if self._aside_error is not None:
+            error, self._aside_error = self._aside_error, None
+            raise error
         if self.transcript is not None:
             self.transcript.note(self.code, ">", data.rstrip(b"\n"))
         try:
@@ -253,6 +338,11 @@ class Channel:
     def _handle_other(self, fd: int) -> None:
         if fd == self._interrupt:
             raise JobAbandoned("told to stop")
+        if self._attended is not None and fd in (self._attended._stdout, self._attended._stderr):
+            assert self._attended_exchange is not None
+            if not self._attended._read_aside(fd, self._attended_exchange):
+                self._forget(fd)
+            return
         if not self._read_stderr():
             self._poll.unregister(fd)
             self._stderr = None
@@ -292,6 +382,13 @@ class Channel:
                     return
             except OSError:
                 return
+
+    def last_line(self) -> str:
+        """Return the last line that the engine has said, as a message quotes it,
+        "" if there was none."""
+        line = next((line for line in reversed(self._heard) if line.strip()), b"")
+        text = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()
+        return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
 
     def take_stderr(self) -> list[str]:
         """Return the lines of standard error since the last call (bounded)."""

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ringmaster.engines.channel import Channel, Transcript
+from ringmaster.engines.channel import Channel, Exchange, Transcript
+from ringmaster.engines.info import read_info, read_pv
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.usage import Usage, forget_peak
 from ringmaster.errors import EngineError, EngineNotStarted
@@ -18,6 +19,8 @@ from ringmaster.model.players import Player
 #: Seconds an engine may take to shake hands, and to get ready for a game: it
 #: may have to load networks, or to clear a large hash table.
 START_TIMEOUT = 30.0
+#: The same over USI, where evaluation files of gigabytes are loaded at isready.
+USI_START_TIMEOUT = 120.0
 #: Seconds an engine may take to quit before it is killed.
 QUIT_PATIENCE = 1.0
 
@@ -27,9 +30,12 @@ MAX_NAME = 200
 MAX_TEXT = 4000
 
 
-def start_timeout(settings: GameSettings) -> float:
+def start_timeout(settings: GameSettings, player: Player) -> float:
     """Return the seconds for starting and getting ready."""
-    return max(START_TIMEOUT, settings.hang_timeout)
+    if player.ready_timeout is not None:
+        return player.ready_timeout
+    usual = USI_START_TIMEOUT if player.protocol == "usi" else START_TIMEOUT
+    return max(usual, settings.hang_timeout)
 
 
 def cut(text: str) -> str:
@@ -37,11 +43,16 @@ def cut(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
+GameOutcome = Literal["win", "lose", "draw"]
+
+
 @dataclass(slots=True)
 class Limits:
     """What a mover may use for one move.
 
-    clock_ms, increment_ms  of both sides in move order, None without a clock
+    clock_ms, increment_ms  of both sides in move order, None without a clock; base
+                            time only, 0 in overtime
+    byoyomi_ms              the mover's period (USI), 0 without one
     moves_to_go             moves to the next time control, 0 without one
     seconds                 when to give up waiting, whatever the limit
     time_left               of both sides, as GTP counts: seconds, and stones or
@@ -52,6 +63,7 @@ class Limits:
     seconds: float
     clock_ms: tuple[int, int] | None = None
     increment_ms: tuple[int, int] = (0, 0)
+    byoyomi_ms: int = 0
     moves_to_go: int = 0
     nodes: int | None = None
     depth: int | None = None
@@ -60,21 +72,60 @@ class Limits:
     cleanup: bool = False
 
 
-@dataclass(slots=True)
 class Thought:
     """What came of a request to move.
 
+    move        as the engine wrote it
     elapsed_ns  from the last byte of the request to the first sight of the answer
-    score       centipawns for the mover; mate in moves for the mover
+    score, mate centipawns for the mover, or its mate (UCI: moves, USI: plies)
+    ponder      the opponent's answer that the engine expects, "" if it names none
+    info        the info line that the score is from (UCI, USI), b"" without one;
+                what else it says is read when it is asked for
     """
 
-    kind: Literal["move", "resign", "claim"]
-    move: str
-    elapsed_ns: int
-    score: int | None = None
-    mate: int | None = None
-    depth: int | None = None
-    nodes: int | None = None
+    __slots__ = ("_numbers", "elapsed_ns", "info", "kind", "mate", "move", "ponder", "score")
+
+    def __init__(
+        self,
+        kind: Literal["move", "resign", "claim"],
+        move: str,
+        elapsed_ns: int,
+        *,
+        score: int | None = None,
+        mate: int | None = None,
+        ponder: str = "",
+        info: bytes = b"",
+    ) -> None:
+        self.kind = kind
+        self.move = move
+        self.elapsed_ns = elapsed_ns
+        self.score = score
+        self.mate = mate
+        self.ponder = ponder
+        self.info = info
+        self._numbers: dict[str, int] | None = None
+
+    def number(self, name: str) -> int | None:
+        """Return what the info line says of "depth", "seldepth", "nodes", "nps",
+        "hashfull" or "tbhits", or None."""
+        if self._numbers is None:
+            self._numbers = read_info(self.info) if self.info else {}
+        return self._numbers.get(name)
+
+    @property
+    def depth(self) -> int | None:
+        """Depth searched, in plies."""
+        return self.number("depth")
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes searched."""
+        return self.number("nodes")
+
+    @property
+    def pv(self) -> tuple[str, ...]:
+        """The line that the engine expects, its own move first."""
+        return read_pv(self.info) if self.info else ()
 
 
 class Engine(ABC):
@@ -170,6 +221,27 @@ class Engine(ABC):
     def think(self, colour: int, limits: Limits) -> Thought:
         """Ask for a move for `colour`."""
 
+    def stop_thinking(self, seconds: float) -> float | None:
+        """Tell an engine whose `think` has timed out to answer at once, where its
+        protocol can; returns the seconds that it took to do so, or None if it
+        did not within `seconds`.  One that answers can be talked to again."""
+        return None
+
+    def ponder(self, colour: int, limits: Limits) -> Exchange | None:
+        """Let the engine that plays `colour` and has just moved think on while its
+        opponent does.  `limits` are those that `think` will be given next, as
+        they stand now.  Returns what its answer will go to (see
+        `Channel.attend`), None if it has nothing to think on."""
+        return None
+
+    def stop_pondering(self, seconds: float) -> None:
+        """End what `ponder` began, without a move; idempotent."""
+        return None
+
+    def end_game(self, outcome: GameOutcome) -> None:
+        """Tell the engine how the game ended for it, where its protocol does."""
+        return None
+
     @abstractmethod
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         """Tell the engine of a move that stands (`own`: it made it itself)."""
@@ -198,6 +270,14 @@ class Engine(ABC):
     def is_fit(self) -> bool:
         """Whether the process can be kept for another game."""
         return self.is_alive()
+
+    def has_exited(self) -> bool:
+        """Whether the process is gone."""
+        return self._channel is None or self._channel.process.has_exited()
+
+    def last_line(self) -> str:
+        """Return the last line that the engine has said, "" if there is none."""
+        return "" if self._channel is None else self._channel.last_line()
 
     def last_words(self) -> str:
         """Return the last lines of standard error, "" if there are none."""

@@ -77,6 +77,8 @@ class GtpEngine(Engine):
     #: How it was told of its clock in this game.
     _told: ClockCommand | None = None
     _claims = False
+    #: The command that was sent last.
+    _asked: Command | None = None
     _has_list: bool = False
     #: Whether it answers to known_command, as far as is known.
     _can_be_asked: bool = True
@@ -93,6 +95,7 @@ class GtpEngine(Engine):
         name = self.player.gtp_aliases.get(words[0], words[0])
         exchange = Command(name, *words[1:])
         self._require_silence(name)
+        self._asked = exchange
         elapsed = self.channel.converse(exchange, self._timeout if seconds is None else seconds)
         if not exchange.ok:
             raise EngineRefused(cut(exchange.text) or "unspecified failure", self.player.code)
@@ -192,7 +195,7 @@ class GtpEngine(Engine):
 
     def _set_up(self, settings: GameSettings) -> None:
         # startup commands may load networks
-        self._timeout = start_timeout(settings)
+        self._timeout = start_timeout(settings, self.player)
         for words in (
             *self.player.startup_gtp_commands,
             ("boardsize", str(settings.board_size)),
@@ -271,6 +274,18 @@ class GtpEngine(Engine):
         if folded == "claim" and claims:
             return Thought("claim", answer, elapsed)
         return Thought("move", answer, elapsed)
+
+    def stop_thinking(self, seconds: float) -> float | None:
+        # GTP has no word for it; what can be told is whether an answer is coming
+        if self._asked is None:
+            return None
+        self._asked.request = b""
+        try:
+            elapsed = self.channel.converse(self._asked, seconds)
+        except EngineError:
+            return None
+        self.channel.has_failed = False
+        return elapsed / 1e9
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         if not own:

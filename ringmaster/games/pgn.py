@@ -23,6 +23,7 @@ _WIDTH = 79
 _TERMINATION = {
     "move limit": "adjudication",
     "time": "time forfeit",
+    "stall": "time forfeit",
     "illegal move": "rules infraction",
     "refused": "rules infraction",
     "crash": "abandoned",
@@ -44,6 +45,7 @@ _DRAWS = {
 _FAULTS = {
     "resignation": "resigns",
     "time": "loses on time",
+    "stall": "loses on time, stalling",
     "illegal move": "makes an illegal move",
     "refused": "refuses a command",
     "crash": "crashes",

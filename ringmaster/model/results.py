@@ -19,6 +19,8 @@ class EngineUsage(msgspec.Struct, frozen=True):
     peak_memory  bytes, resident, the highest seen; None likewise
     thinking     seconds of wall time charged to it
     slowest      seconds of its slowest move
+    ponder_cpu_time  seconds of CPU while its opponent was thinking, if it was told
+                 to ponder (part of cpu_time)
     """
 
     name: str = ""
@@ -27,6 +29,7 @@ class EngineUsage(msgspec.Struct, frozen=True):
     thinking: float = 0.0
     slowest: float = 0.0
     description: str = ""
+    ponder_cpu_time: float | None = None
 
 
 class GameResult(msgspec.Struct, frozen=True, tag="game"):
@@ -37,8 +40,9 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     winner   index into the job's players, for "win" only
     reason   one of the field's short terms: "mate", "resignation", "stalemate",
              "repetition", "50 moves", "material", "move limit", "score",
-             "claim", "time", "illegal move", "refused", "crash", "hang",
-             "protocol", "start"
+             "claim", "time" (its clock ran out), "stall" (the same, and it did
+             not stop when told to), "illegal move", "refused", "crash", "hang"
+             (no answer where no clock ran), "protocol", "start"
     detail   one line for a person: the margin, the move, the engine's last words
     forfeit  whether the loser lost by a fault (illegal move, time, GTP failure)
     score    "B+3.5", "W+R", "W+F", "0", "?", "Void" in Go; "1-0", "0-1",

@@ -2,6 +2,8 @@
 
 All arithmetic is in whole nanoseconds; protocols are told milliseconds or
 seconds, rounded down so that an engine never believes it has more than it has.
+What a move took is rounded down, too, to the milliseconds of UCI and USI: an
+engine cannot know of less.  GTP's time is charged as it was.
 """
 
 from __future__ import annotations
@@ -39,11 +41,13 @@ class Clock:
     """
 
     def __init__(self, player: Player, *, margin: float, hang_timeout: float) -> None:
-        """margin, hang_timeout in seconds."""
+        """margin, hang_timeout in seconds; a player's own margin comes first."""
         self._player = player
         control = player.time_control
         self._control: TimeControl | None = control
-        self._margin = round(margin * _NS)
+        own_margin = margin if player.margin is None else player.margin
+        self._margin = round(own_margin * _NS)
+        self._unit = 1 if player.protocol == "gtp" else _MS
         self._hang = round(hang_timeout * _NS)
         self._move_time = None if player.move_time is None else round(player.move_time * _NS)
         self._now = _Reading(0, 0)
@@ -88,8 +92,16 @@ class Clock:
 
     @property
     def remaining_ms(self) -> int:
-        """Milliseconds left, at least 1: engines read 0 as "no clock"."""
-        return max(1, self.remaining // _MS)
+        """Milliseconds left of the base time, 0 in overtime; at least 1 where there
+        is no overtime: engines read 0 as "no clock"."""
+        if self._now.stage:
+            return 0
+        return max(0 if self._period else 1, self.remaining // _MS)
+
+    @property
+    def byoyomi_ms(self) -> int:
+        """Milliseconds of a period, 0 without overtime."""
+        return self._period // _MS
 
     @property
     def increment_ms(self) -> int:
@@ -133,7 +145,9 @@ class Clock:
         return (self._hang if allowance is None else allowance) / _NS
 
     def charge(self, elapsed: int) -> bool:
-        """Take `elapsed` nanoseconds off; returns False when that was too long."""
+        """Take `elapsed` nanoseconds off, in the protocol's unit; returns False when
+        that was too long."""
+        elapsed -= elapsed % self._unit
         allowance = self.allowance()
         if allowance is not None and elapsed > allowance:
             return False

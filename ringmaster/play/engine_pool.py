@@ -11,11 +11,12 @@ from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine
+from ringmaster.engines.usi import UsiEngine
 from ringmaster.errors import EngineNotStarted
 from ringmaster.model.players import Player
 
-#: What can be spoken to so far.
-ENGINE_OF_PROTOCOL: dict[str, type[Engine]] = {"gtp": GtpEngine, "uci": UciEngine}
+#: What can be spoken to.
+ENGINE_OF_PROTOCOL: dict[str, type[Engine]] = {"gtp": GtpEngine, "uci": UciEngine, "usi": UsiEngine}
 
 MakeEngine = Callable[[Player, Surroundings], Engine]
 
@@ -40,6 +41,9 @@ def _launch_key(player: Player) -> Any:
         sorted(player.environ.items()),
         player.discard_stderr,
     )
+    if player.protocol == "usi":
+        # set without a declaration, so that there is no default to go back to
+        return (*key, "USI_Hash" in player.options)
     if player.protocol != "gtp":
         return key
     # GTP has no way back to the state at the start: a process may serve another

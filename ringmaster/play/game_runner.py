@@ -30,6 +30,7 @@ from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.play.clock import Clock, describe_limits
 from ringmaster.play.go_referee import GoReferee
 from ringmaster.play.meter import Meter
+from ringmaster.play.pondering import Pondering
 from ringmaster.play.referee import ChessReferee, Referee, Settlement
 from ringmaster.play.shogi_referee import ShogiReferee
 from ringmaster.play.transcript import FileTranscript
@@ -46,6 +47,12 @@ _REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
     (EngineTimeout, "hang"),
     (EngineProtocolError, "protocol"),
 )
+
+#: Reasons after which neither engine can be trusted with another game.
+UNSOUND = ("stall", "refused", "crash", "hang", "protocol")
+#: Seconds for an engine whose time is up to answer all the same, and for one that
+#: ponders to stop when the game is over.
+STOP_GRACE = 1.0
 
 #: What the record says where play goes on to clear the board.
 CLEANUP_BEGINS = "cleanup begins"
@@ -81,6 +88,7 @@ class GameRunner:
             Clock(player, margin=settings.margin, hang_timeout=settings.hang_timeout)
             for player in job.players
         )
+        self._pondering = Pondering(engines)
         self._meters = tuple(map(Meter, engines))
         self._timed = any(clock.time_left is not None for clock in self._clocks)
         self._turns: list[_Turn] = []
@@ -101,9 +109,12 @@ class GameRunner:
                 self._launch(transcript)
                 settlement = self._play()
             except EngineError as error:
-                settlement = self._void(error)
+                settlement = self._fail(error)
+            finally:
+                self._pondering.leave()
             # An engine that hangs must not be asked anything more.
-            sound = settlement.outcome != "void" and settlement.reason != "time"
+            sound = settlement.outcome != "void" and settlement.reason not in UNSOUND
+            self._end_game(settlement)
             usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
         finally:
             if transcript is not None:
@@ -120,7 +131,7 @@ class GameRunner:
                 engine.channel.transcript = transcript
                 engine.forget_peak()
             else:
-                engine.launch(transcript, timeout=start_timeout(self.job.settings))
+                engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
                 meter.begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
@@ -171,12 +182,17 @@ class GameRunner:
             said = self._announce(mover, game.moves[-1], over=over)
             if said is not None:
                 return said
+            if not over and self.job.players[mover].ponder:
+                if self._timed:
+                    self._set_clock(mover, limits[mover])
+                self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, self.engines)
 
     def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
         """Return the mover's move, or how the game ended instead."""
         clock = self._clocks[mover]
         engine = self.engines[mover]
+        self._pondering.end(mover)
         if self._timed:
             self._set_clock(mover, limits)
             engine.tell_time(limits)
@@ -186,7 +202,7 @@ class GameRunner:
             if clock.allowance() is None:
                 raise
             self._charge(mover, round(limits.seconds * 1e9))
-            return self._referee.loss(mover, "time", f"{engine.player.code}: {error}")
+            return self._out_of_time(mover, error)
         except EngineRefused as error:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
@@ -204,6 +220,24 @@ class GameRunner:
             return self._referee.claim(self._game, mover)
         return thought
 
+    def _out_of_time(self, mover: int, error: EngineTimeout) -> Settlement:
+        """Settle a game whose mover's clock has run out: on time if it can be
+        brought to answer all the same, or is gone; else it has stalled."""
+        engine = self.engines[mover]
+        seconds = engine.stop_thinking(STOP_GRACE)
+        detail = f"{engine.player.code}: {error}"
+        if seconds is not None:
+            detail += f"; it answered {seconds:.3f} s later"
+            return self._referee.loss(mover, "time", detail)
+        if engine.has_exited():
+            return self._referee.loss(mover, "time", f"{detail}; it is gone now")
+        detail += f", and none when told to stop in {STOP_GRACE:g} s more"
+        return self._referee.loss(mover, "stall", detail + self._last_said(mover))
+
+    def _last_said(self, index: int) -> str:
+        line = self.engines[index].last_line()
+        return f"\nthe last it said: {line}" if line else ""
+
     def _set_clock(self, mover: int, limits: Limits) -> None:
         clock = self._clocks[mover]
         limits.seconds = clock.deadline()
@@ -215,6 +249,7 @@ class GameRunner:
             limits.clock_ms = (pair[0].remaining_ms, pair[1].remaining_ms)
             limits.increment_ms = (pair[0].increment_ms, pair[1].increment_ms)
             limits.moves_to_go = clock.moves_to_go
+            limits.byoyomi_ms = clock.byoyomi_ms
         limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
 
     def _charge(self, mover: int, elapsed: int) -> None:
@@ -257,7 +292,7 @@ class GameRunner:
 
     def _with_final_message(self, mover: int, settlement: Settlement) -> Settlement:
         """Add what an engine says of the answer that ended the game."""
-        if settlement.reason == "time" or not self._explained[mover]:
+        if settlement.reason in ("time", "stall") or not self._explained[mover]:
             return settlement
         message = self._comment(mover, over=True)
         if not message:
@@ -265,12 +300,39 @@ class GameRunner:
         note = f"final message from {self.job.players[mover].code}: {message}"
         return dataclasses.replace(settlement, notes=(*settlement.notes, note))
 
+    def _fail(self, error: EngineError) -> Settlement:
+        """Settle a game that an engine's failure has ended."""
+        settlement = self._void(error)
+        counts = self.job.settings.failures == "loss" and self._game is not None
+        if not counts or settlement.faulty is None or settlement.reason not in UNSOUND:
+            return settlement
+        return self._referee.loss(settlement.faulty, settlement.reason, settlement.detail)
+
+    def _end_game(self, settlement: Settlement) -> None:
+        """Let both engines know that the game is over; after a void one they are
+        ended.  Nothing that one of them does now changes the result."""
+        if settlement.outcome == "void":
+            return
+        for index, engine in enumerate(self.engines):
+            if not engine.is_alive():
+                continue
+            try:
+                self._pondering.stop(index, STOP_GRACE)
+                if settlement.outcome == "win":
+                    engine.end_game("win" if settlement.winner == index else "lose")
+                elif settlement.outcome == "draw":
+                    engine.end_game("draw")
+            except EngineError:
+                # it is not kept
+                continue
+
     def _void(self, error: EngineError) -> Settlement:
         reason = next((r for kind, r in _REASON_OF_ERROR if isinstance(error, kind)), "setup")
         codes = [player.code for player in self.job.players]
         faulty = codes.index(error.code) if error.code in codes else None
         detail = f"{error.code}: {error}" if error.code else str(error)
         if faulty is not None and not isinstance(error, EngineNotStarted):
+            detail += self._last_said(faulty)
             words = self.engines[faulty].last_words()
             if words:
                 detail += f"\nits last words:\n{words}"
@@ -290,6 +352,7 @@ class GameRunner:
             thinking=self._thinking[index] / 1e9,
             slowest=self._slowest[index] / 1e9,
             description="" if tuned else engine.description,
+            ponder_cpu_time=self._pondering.cpu_time(index),
         )
 
     def _result(
@@ -384,6 +447,11 @@ def _move_record(move: str, turn: _Turn) -> MoveRecord:
         mate=thought.mate,
         depth=thought.depth,
         nodes=thought.nodes,
+        seldepth=thought.number("seldepth"),
+        nps=thought.number("nps"),
+        hashfull=thought.number("hashfull"),
+        tbhits=thought.number("tbhits"),
+        pv=thought.pv,
         comment=turn.comment,
         left=None if left is None else left / 1e9,
         overtime=overtime,

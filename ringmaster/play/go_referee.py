@@ -19,7 +19,7 @@ from ringmaster.model.record import GameRecord
 from ringmaster.play.referee import Referee, Settlement
 
 _LETTERS = "BW"
-_SUFFIX_OF_REASON = {"resignation": "R", "time": "T", "claim": "", "score": ""}
+_SUFFIX_OF_REASON = {"resignation": "R", "time": "T", "stall": "T", "claim": "", "score": ""}
 _FINAL_SCORE = re.compile(r"([BW])\+(\S*)", re.ASCII)
 _MARGIN = re.compile(r"\d{1,9}(?:\.\d{0,9})?", re.ASCII)
 

@@ -16,7 +16,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult, JobResult
 from ringmaster.play.compliance import examine
 from ringmaster.play.engine_pool import EnginePool, make_engine
-from ringmaster.play.game_runner import GameRunner
+from ringmaster.play.game_runner import UNSOUND, GameRunner
 from ringmaster.play.transcript import FileTranscript
 
 #: The game id that engines see while they are checked (Gomill's word).
@@ -87,9 +87,10 @@ class Worker:
         healthy = False
         try:
             result = GameRunner(job, engines).play()
-            # After a forfeit on time, a refusal to go on, or a void game, nobody
-            # knows what an engine is doing; a new process costs less than a guess.
-            healthy = result.outcome != "void" and result.reason not in ("time", "refused")
+            # After a failure, a refusal to go on, or a void game, nobody knows what
+            # an engine is doing; a new process costs less than a guess.  One that
+            # was late, but then answered, is kept.
+            healthy = result.outcome != "void" and result.reason not in UNSOUND
             return result
         finally:
             self._pool.give_back(engines, healthy)
@@ -110,7 +111,7 @@ class Worker:
         engine = None
         try:
             engine = self._make(player, self._surroundings_of(CHECK))
-            engine.launch(transcript, timeout=start_timeout(job.settings))
+            engine.launch(transcript, timeout=start_timeout(job.settings, player))
             problems = tuple(engine.check(job.settings))
         except EngineError as error:
             problems = (str(error),)

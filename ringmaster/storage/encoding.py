@@ -44,12 +44,17 @@ def _kept_usage(usage: EngineUsage) -> EngineUsage:
     # microseconds are enough, and a third of the bytes
     return EngineUsage(
         name=_clean(usage.name),
-        cpu_time=None if usage.cpu_time is None else round(usage.cpu_time, 6),
+        cpu_time=_microseconds(usage.cpu_time),
         peak_memory=usage.peak_memory,
         thinking=round(usage.thinking, 6),
         slowest=round(usage.slowest, 6),
         description=_clean(usage.description),
+        ponder_cpu_time=_microseconds(usage.ponder_cpu_time),
     )
+
+
+def _microseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
 
 
 def _clean(text: str) -> str:

@@ -226,9 +226,16 @@ class SqliteStore(Store):
         return Recorded(seq, decode(ticket), result, finished)
 
     def _usage(self, item: list[Any]) -> EngineUsage:
-        name, cpu_time, peak_memory, thinking, slowest, description = item
+        # CPU while pondering stands last, and only where there was any
+        name, cpu_time, peak_memory, thinking, slowest, description, *ponder = item
         return EngineUsage(
-            self._names[name], cpu_time, peak_memory, thinking, slowest, self._names[description]
+            self._names[name],
+            cpu_time,
+            peak_memory,
+            thinking,
+            slowest,
+            self._names[description],
+            *ponder,
         )
 
     def issues(self) -> Sequence[Issue]:
@@ -363,6 +370,7 @@ class _SqliteTransaction(Transaction):
                 used.thinking,
                 used.slowest,
                 self._name_id(used.description),
+                *(() if used.ponder_cpu_time is None else (used.ponder_cpu_time,)),
             ]
             for used in result.usage
         ]

@@ -22,6 +22,9 @@ FLAGS: Table = {
     **uci_player.FLAGS,
     **faults.FLAGS,
     "no-uciok": ("", str, False, "never end the answer to `uci`"),
+    "crash-on-stop": ("", str, False, "exit when told to stop"),
+    "answer-early": ("", str, False, "answer `go ponder` before `ponderhit`"),
+    "ponder-chatter": ("BYTES", int, 0, "so much of info lines as it begins to ponder"),
     "ignore-stop": ("", str, False, "think on after `stop`"),
     "echo-unknown": ("", str, False, "complain about unknown commands, as Stockfish does"),
 }
@@ -77,8 +80,14 @@ class FaultyEngine:
         late = self._flags["overstep"]
         if late is not None:
             seconds += self._clock(words) + late / 1000
-        if b"infinite" in words or b"ponder" in words:
+        self._ponders = b"ponder" in words
+        if b"infinite" in words or self._ponders:
             seconds = 1e6
+        if self._ponders:
+            chatter = self._flags["ponder-chatter"]
+            self._faults.write(BABBLE * (chatter // len(BABBLE)))
+            if self._flags["answer-early"]:
+                seconds = 0
         # who oversteps does not stop either
         self._deaf = self._flags["ignore-stop"] or late is not None
         if seconds:
@@ -98,7 +107,11 @@ class FaultyEngine:
         if command == b"isready":
             self._faults.write(b"readyok\n")
         elif command == b"stop":
+            if self._flags["crash-on-stop"]:
+                os._exit(1)
             return bool(self._deaf)
+        elif command == b"ponderhit" and self._ponders:
+            return False
         elif command == b"quit" and not self._flags["ignore-quit"]:
             self._reader.put_back(line)
             return False

@@ -39,6 +39,8 @@ OUTCOMES = (*BY_NAME, "by-option")
 #: A level is this much stronger or weaker by chance, at most.
 NOISE = 1.5
 
+EXPECTED = ("right", "h7h5", "a1b4")
+
 FLAGS: Table = {
     "moves": ("TEXT", str.split, None, 'the game to play, from the start: "e2e4 e7e5 ..."'),
     "script": ("FILE", str, None, "the same, from a file"),
@@ -59,6 +61,13 @@ FLAGS: Table = {
         "that --openings prints",
     ),
     "info": ("N", int, 0, "info lines before each bestmove"),
+    "expect": (
+        "right|wrong|illegal",
+        lambda text: EXPECTED[("right", "wrong", "illegal").index(text)],
+        None,
+        "name the opponent's answer after each move: the one of the script, one that is "
+        "never played, or one that nobody could play",
+    ),
     "openings": ("N", int, 0, "print N different start positions as EPD, and exit"),
 }
 
@@ -122,7 +131,13 @@ class UciPlayer:
         if self._outcome in BY_NAME:
             moves = [LEVELS[0], *BY_NAME[str(self._outcome)]]
         assert isinstance(moves, list)
-        self._answers = [b"bestmove " + move.encode() + b"\n" for move in moves]
+        expected = (
+            [*moves[1:], ""] if flags["expect"] == "right" else [flags["expect"]] * len(moves)
+        )
+        self._answers = [
+            (f"bestmove {move} ponder {reply}\n" if reply else f"bestmove {move}\n").encode()
+            for move, reply in zip(moves, expected, strict=True)
+        ]
         info = b"info depth %d seldepth 9 score cp %d nodes %d nps 1000000 time 1 pv e2e4 e7e5\n"
         count = flags["info"] if isinstance(flags["info"], int) else 0
         lines = b"".join(info % (i, 10 + i, 100 * i) for i in range(1, count + 1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import psutil
 import pytest
@@ -269,3 +270,59 @@ def test_engine_that_cannot_be_started_says_why(command: list[str], message: str
 def test_missing_working_directory_is_named() -> None:
     with pytest.raises(EngineNotStarted, match=r"working directory '/no/such/place'"):
         EngineProcess(["/bin/sh"], cwd="/no/such/place")
+
+
+def test_attended_engine_is_read_while_another_is_waited_for(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    os.mkfifo(gate)
+    # more than a pipe holds, so that nothing comes through the gate unless it is read
+    noisy = f"for i in $(seq 20000); do echo info string $i; done; echo last; echo go > {gate}; cat"
+    with shell(f"read x < {gate}; echo yes; cat") as waiting, shell(noisy) as talking:
+        heard = Until(b"last")
+        waiting.attend(talking, heard)
+        waiting.converse(Until(b"yes"), 20)
+        waiting.leave()
+        # what is left in the pipe is still there
+        assert len(heard.seen) > 10_000
+        if heard.seen[-1] != b"last":
+            talking.converse(heard, 20)
+        assert len(heard.seen) == 20_001
+
+
+def test_attended_engine_that_prints_for_ever_moves_no_deadline() -> None:
+    with shell("cat > /dev/null") as silent, shell("yes info depth 1") as talking:
+        silent.attend(talking, _Forgetful())
+        with pytest.raises(EngineTimeout, match=r"no answer to 'go' in 0\.1 s"):
+            silent.converse(Until(b"never", b"go\n"), 0.1)
+        silent.leave()
+
+
+@pytest.mark.parametrize("script", ["exit 3", "exec >&- 2>&-; read x", "exec 2>&-; cat"])
+def test_attended_engine_that_ends_disturbs_nobody(script: str) -> None:
+    with shell("read x; sleep 0.05; echo yes; cat") as waiting, shell(script) as ending:
+        waiting.attend(ending, _Forgetful())
+        waiting.converse(Until(b"yes", b"go\n"), 20)
+        waiting.leave()
+        waiting.leave()
+
+
+class _Refusing(Exchange):
+    def feed(self, line: bytes) -> bool:
+        raise EngineProtocolError("not this")
+
+
+def test_what_is_wrong_with_an_attended_engine_is_raised_when_it_is_spoken_to() -> None:
+    with shell("read x; sleep 0.05; echo yes; cat") as waiting, shell("echo x; cat") as wrong:
+        waiting.attend(wrong, _Refusing())
+        waiting.converse(Until(b"yes", b"go\n"), 20)
+        with pytest.raises(EngineProtocolError, match="not this") as raised:
+            wrong.converse(Until(b"x", b"stop\n"), 20)
+        assert raised.value.code == "p"
+        assert wrong.has_failed
+
+
+def test_last_line_is_quoted_in_part() -> None:
+    with shell("echo one; echo two; printf '%0500d\\n\\n' 7; cat") as channel:
+        channel.converse(Until(b""), 10)
+        assert len(channel.last_line()) == 200
+        assert channel.last_line().startswith("0000")

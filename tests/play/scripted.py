@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ringmaster.engines.engine import Engine, Limits, Thought
+from ringmaster.engines.engine import Engine, GameOutcome, Limits, Thought
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.usage import Usage
@@ -42,6 +42,9 @@ class Scripted(Engine):
         self.launches = 0
         self.ends = 0
         self.alive = False
+        #: Seconds that it takes to stop once its time is up, None: it does not.
+        self.stops_in: float | None = 0.25
+        self.told_outcomes: list[GameOutcome] = []
         self.stand_in = ScriptedChannel()
 
     @property
@@ -76,6 +79,15 @@ class Scripted(Engine):
         move, ms = act if isinstance(act, tuple) else (act, 1)
         kind: Any = move if move in ("resign", "claim") else "move"
         return Thought(kind, move, ms * MS)
+
+    def stop_thinking(self, seconds: float) -> float | None:
+        return self.stops_in
+
+    def has_exited(self) -> bool:
+        return not self.alive
+
+    def end_game(self, outcome: GameOutcome) -> None:
+        self.told_outcomes.append(outcome)
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         self.heard.append((colour, move, own))

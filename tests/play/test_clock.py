@@ -15,9 +15,41 @@ MS = 1_000_000
 
 
 def clock(text: str | None = None, *, margin: float = 0.0, **limits: object) -> Clock:
+    """Return a clock that counts nanoseconds, which GTP's does."""
     control = None if text is None else TimeControl.parse(text)
-    player = Player("p", ("x",), protocol="uci", time_control=control, **limits)  # type: ignore[arg-type]
+    player = Player("p", ("x",), **{"time_control": control, **limits})  # type: ignore[arg-type]
     return Clock(player, margin=margin, hang_timeout=60)
+
+
+@pytest.mark.parametrize("protocol", ["uci", "usi"])
+def test_what_a_move_took_is_rounded_down_to_the_unit_of_the_protocol(protocol: str) -> None:
+    c = clock("1", protocol=protocol)
+    assert c.charge(100 * MS + 999_999)
+    assert c.remaining == 900 * MS
+    assert c.charge(900 * MS + 999_999)
+    assert not clock("1", protocol=protocol).charge(S + MS)
+
+
+def test_margin_of_a_player_comes_before_that_of_the_game() -> None:
+    assert clock(move_time=1.0, margin=0.5).allowance() == S + 500 * MS
+    player = Player("p", ("x",), protocol="uci", move_time=1.0, margin=0.0)
+    assert Clock(player, margin=0.5, hang_timeout=60).allowance() == S
+
+
+def test_byo_yomi_is_told_apart_from_the_base_time() -> None:
+    c = clock("2+10byo", protocol="usi")
+    assert (c.remaining_ms, c.byoyomi_ms) == (2000, 10_000)
+    assert c.charge(5 * S)
+    assert (c.remaining_ms, c.byoyomi_ms) == (0, 10_000)
+    assert c.allowance() == 10 * S
+    assert c.charge(10 * S)
+    assert not c.charge(10 * S + MS)
+
+
+def test_the_tightest_of_several_limits_holds() -> None:
+    assert clock("5", move_time=2.0).allowance() == 2 * S
+    assert clock("1", move_time=2.0, nodes=5, depth=3).allowance() == S
+    assert clock(nodes=5, depth=3).allowance() is None
 
 
 def test_move_is_charged_and_the_increment_added() -> None:

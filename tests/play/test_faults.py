@@ -112,17 +112,88 @@ def test_wrong_move_forfeits_or_garbage_is_no_answer(worker: Worker, flags: list
 
 
 @pytest.mark.parametrize(
-    "flags", [["--hang-on", "go:3"], ["--flood-on", "go:3"], ["--hang-on", "go:3", "--ignore-stop"]]
+    ("flags", "said"),
+    [
+        (["--hang-on", "go:3"], "the last it said: bestmove"),
+        (["--flood-on", "go:3"], "the last it said: info string still here"),
+        (["--slow", "1000", "--ignore-stop"], "no answer to 'go"),
+    ],
 )
-def test_engine_that_never_answers_loses_on_time_when_its_clock_has_run_out(
-    worker: Worker, flags: list[str]
+def test_engine_that_does_not_stop_when_its_clock_has_run_out_has_stalled(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, flags: list[str], said: str
 ) -> None:
+    monkeypatch.setattr("ringmaster.play.game_runner.STOP_GRACE", 0.2)
     clock = TimeControl.parse("0.4")
     start = time.monotonic()
     result = play(worker, uci("good"), uci("bad", *flags, time_control=clock), hang_timeout=60)
-    assert (result.outcome, result.winner, result.reason) == ("win", 0, "time")
+    assert (result.outcome, result.winner, result.reason) == ("win", 0, "stall")
+    assert result.forfeit
+    assert "in 0.45 s, and none when told to stop in 0.2 s more" in result.detail or (
+        flags[0] != "--slow"
+    )
+    assert said in result.detail
     assert result.usage[1].slowest > 0.3
     assert time.monotonic() - start < 10
+
+
+def test_engine_that_stops_when_its_clock_has_run_out_loses_on_time_and_is_kept(
+    worker: Worker, tmp_path: Path
+) -> None:
+    pids = tmp_path / "pids"
+    clock = TimeControl.parse("0.1")
+    slow = uci("slow", "--slow", "1000", "--pid-file", str(pids), time_control=clock)
+    for _ in range(2):
+        result = play(worker, uci("good"), slow, hang_timeout=60)
+        assert (result.winner, result.reason, result.forfeit) == (0, "time", True)
+        assert "slow: no answer to 'go" in result.detail
+        assert "; it answered 0.0" in result.detail
+    assert len(pids.read_text().split()) == 1
+
+
+def test_engine_that_dies_when_its_time_is_up_loses_on_time(worker: Worker) -> None:
+    clock = TimeControl.parse("0.1")
+    bad = uci("bad", "--slow", "1000", "--crash-on-stop", time_control=clock)
+    result = play(worker, uci("good"), bad, hang_timeout=60)
+    assert (result.winner, result.reason) == (0, "time")
+    assert "it is gone now" in result.detail
+
+
+def test_go_engine_that_is_late_and_one_that_never_answers_are_told_apart(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.play.game_runner.STOP_GRACE", 0.3)
+    clock = TimeControl.parse("0+25/1")
+    late = gtp("late", "--overstep", "100", time_control=clock)
+    result = play(worker, late, gtp("b"), game="go", hang_timeout=60)
+    assert (result.score, result.reason) == ("W+T", "time")
+    hung = gtp("hung", "--hang-on", "genmove:2", time_control=clock)
+    result = play(worker, hung, gtp("b"), game="go", hang_timeout=60)
+    assert (result.score, result.reason) == ("W+T", "stall")
+
+
+@pytest.mark.parametrize(
+    ("flags", "outcome", "reason"),
+    [
+        (["--crash-on", "go:3"], "win", "crash"),
+        (["--hang-on", "go:3"], "win", "hang"),
+        (["--long-line", "3000000"], "win", "protocol"),
+        (["--crash-on", "uci"], "void", "start"),
+        (["--crash-on", "ucinewgame"], "void", "crash"),
+    ],
+)
+def test_failures_lose_where_that_is_wanted_but_not_before_play_begins(
+    worker: Worker, flags: list[str], outcome: str, reason: str
+) -> None:
+    result = play(worker, uci("good"), uci("bad", *flags), failures="loss")
+    assert (result.outcome, result.reason, result.faulty) == (outcome, reason, 1)
+    assert (result.winner, result.forfeit) == ((0, True) if outcome == "win" else (None, False))
+    assert worker._pool._idle == []
+
+
+def test_crash_tells_when_it_happened_and_what_was_said_last(worker: Worker) -> None:
+    result = play(worker, uci("good"), uci("bad", "--crash-on", "go:3"))
+    assert " s after 'go nodes 1'" in result.detail
+    assert "\nthe last it said: bestmove " in result.detail
 
 
 def test_crash_is_no_hang_although_a_child_holds_the_pipe(worker: Worker) -> None:

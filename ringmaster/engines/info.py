@@ -1,0 +1,66 @@
+"""The info lines of UCI and USI: what an engine says of its search.
+
+Of a move's lines one is kept, as it came.  Its score is read after the move,
+the rest only when somebody asks, which for a record is after the game.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: Bytes kept of an info line; a principal variation of 500 moves fits.
+MAX_INFO = 4096
+#: What stands for a mate whose length an engine does not tell ("mate +", USI).
+LONG_MATE = 999
+
+_SCORE = re.compile(rb"\sscore\s+(cp|mate)\s+([+-]?\d{1,15}|[+-])(?!\S)")
+# an engine may print anything; what has more digits than this is no number
+_NUMBER = re.compile(rb"[+-]?\d{1,15}")
+_NAMES = {
+    name.encode(): name
+    for name in ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits", "time", "multipv")
+}
+
+
+def read_score(line: bytes) -> tuple[int | None, int | None]:
+    """Return the (centipawns, mate) of an info line, at most one of them not None.
+
+    The score is the mover's.  A mate is in moves over UCI and in plies over USI;
+    "mate +" and "mate -" are LONG_MATE, "mate -0" is one that has happened.
+    """
+    match = _SCORE.search(line)
+    if match is None:
+        return None, None
+    kind, text = match.groups()
+    if text in (b"+", b"-"):
+        return None, (LONG_MATE if text == b"+" else -LONG_MATE) if kind == b"mate" else None
+    return (int(text), None) if kind == b"cp" else (None, int(text))
+
+
+def read_info(line: bytes) -> dict[str, int]:
+    """Return the numbers of an info line by name, as far as it has them: "score"
+    or "mate" as `read_score` has them, "depth", "seldepth", "nodes", "nps",
+    "hashfull" (per mille), "tbhits", "time" (ms), "multipv"."""
+    words = line.split()
+    found: dict[str, int] = {}
+    for i, word in enumerate(words[:-1]):
+        if word in (b"pv", b"string"):
+            break
+        name = _NAMES.get(word)
+        if name is not None and _NUMBER.fullmatch(words[i + 1]):
+            found[name] = int(words[i + 1])
+    score, mate = read_score(line)
+    if score is not None:
+        found["score"] = score
+    if mate is not None:
+        found["mate"] = mate
+    return found
+
+
+def read_pv(line: bytes) -> tuple[str, ...]:
+    """Return the principal variation of an info line, () without one."""
+    before, _, rest = line.partition(b" pv ")
+    if b" string" in before:
+        return ()
+    # YaneuraOu and others end it with a remark: "pv 7g7f rep_draw"
+    return tuple(word.decode("ascii", "replace") for word in rest.split())

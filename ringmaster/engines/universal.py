@@ -1,0 +1,349 @@
+"""What UCI and USI share: handshake, options, positions, go, and pondering.
+
+The position is kept as one growing byte string that is written together with
+`go`, so that a move costs one write and one answer.
+
+An engine that ponders has a `go ponder` under way while its opponent thinks.
+When the opponent plays the expected move, `ponderhit` makes it an ordinary
+search; else `stop` ends it, its answer is dropped, and a new one begins.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from dataclasses import replace
+from typing import ClassVar
+
+from ringmaster.engines.channel import Exchange
+from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, start_timeout
+from ringmaster.engines.info import MAX_INFO, read_score
+from ringmaster.engines.options import OptionDeclaration, describe_unknown
+from ringmaster.errors import EngineError, EngineProtocolError, OptionRefused
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import OptionValue
+
+#: An engine may declare this many options.
+MAX_OPTIONS = 10_000
+
+_NS = 1_000_000_000
+_MS = 1_000_000
+# "(none)", "NULL" and "0000" are no moves
+_EXPECTED = re.compile(r"(?=.*[a-z])(?=.*[1-9])[A-Za-z0-9+*@=]{4,8}")
+#: Seconds for an engine to read what is not followed by a wait for an answer.
+_READING = 1.0
+
+
+class Handshake(Exchange):
+    """uci … uciok, usi … usiok: collects the engine's name and its options.
+
+    Lines that are no part of it are passed over: Stockfish greets before it
+    answers, Toga II reports on missing bitbases, YaneuraOu tells of its build.
+    """
+
+    def __init__(self, protocol: str = "uci") -> None:
+        self.request = protocol.encode() + b"\n"
+        self._end = protocol + "ok"
+        self.name = ""
+        self.options: dict[str, OptionDeclaration] = {}
+
+    def feed(self, line: bytes) -> bool:
+        text = line.decode("utf-8", "replace").strip()
+        if text == self._end:
+            return True
+        if text.startswith("id name "):
+            self.name = text[8:].strip()
+        elif text.startswith("option "):
+            option = OptionDeclaration.parse(text)
+            if option is not None:
+                self.options[option.name.casefold()] = option
+            if len(self.options) > MAX_OPTIONS:
+                raise EngineProtocolError(f"it declares more than {MAX_OPTIONS} options")
+        return False
+
+
+class Ready(Exchange):
+    """isready … readyok, after whatever `before` sets up."""
+
+    def __init__(self, before: bytes = b"") -> None:
+        self.request = before + b"isready\n"
+        self.complaints: list[str] = []
+
+    def feed(self, line: bytes) -> bool:
+        if line.strip() == b"readyok":
+            return True
+        # Stockfish: "No such option: X"; others say it in an info string
+        if b"No such option" in line and len(self.complaints) < 20:
+            self.complaints.append(line.decode("utf-8", "replace").strip())
+        return False
+
+
+class Go(Exchange):
+    """position … go … bestmove.  Of the info lines only the last one with a
+    score is kept, and of those with exact scores, if there is any."""
+
+    __slots__ = ("_bound", "_exact", "bestmove", "is_complete", "ponder", "request")
+
+    def __init__(self, request: bytes) -> None:
+        self.request = request
+        self.bestmove = ""
+        self.ponder = ""
+        self.is_complete = False
+        self._exact = b""
+        self._bound = b""
+
+    @property
+    def info(self) -> bytes:
+        """The info line that the score is from, b"" without one."""
+        return self._exact or self._bound
+
+    def feed(self, line: bytes) -> bool:
+        if line.startswith(b"info "):
+            # with MultiPV the best line counts, which is the first
+            if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
+                if line.startswith(b"info string"):
+                    return False
+                if b"bound" in line:
+                    self._bound = line
+                else:
+                    self._exact = line
+            return False
+        if line.startswith(b"bestmove"):
+            words = line.split(None, 4)
+            # an answer that is no text is kept visible for the error message
+            self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
+            if len(words) > 3 and words[2] == b"ponder":
+                self.ponder = words[3].decode("ascii", "replace")
+            self.is_complete = True
+            return True
+        return False
+
+
+class UniversalEngine(Engine):
+    """An engine over UCI or USI, kept from game to game."""
+
+    #: The word for a start position of its own ("fen", "sfen").
+    _setup_word: ClassVar[str]
+    #: Options that say whether the engine may ponder, the usual name first.
+    _ponder_options: ClassVar[tuple[str, ...]]
+
+    def _shake_hands(self) -> None:
+        handshake = Handshake(self.protocol)
+        self.channel.converse(handshake, self._timeout)
+        self.name = handshake.name[:MAX_NAME]
+        self.options = handshake.options
+        self._set: dict[str, str] = {}
+        self._position = b""
+        self._has_moves = False
+        #: The opponent's move that the last answer expects, and the last one played.
+        self._expected = ""
+        self._last_move = ""
+        #: The search that was asked for last, and the one on the opponent's time.
+        self._search: Go | None = None
+        self._pondering: Go | None = None
+
+    @abstractmethod
+    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
+        """Return the `go` line for the limits, its newline included."""
+
+    def _declared(self, name: str) -> OptionDeclaration | None:
+        """Return the option of that name, None when the engine has none."""
+        return self.options.get(name.casefold())
+
+    def _own_options(self, settings: GameSettings) -> dict[str, OptionValue]:
+        """Return the options that the player does not set but a game needs.
+        Raises OptionRefused for what the engine cannot do."""
+        given = {key.casefold() for key in self.player.options}
+        for name in map(str.casefold, self._ponder_options):
+            if name in self.options:
+                return {} if name in given else {self.options[name].name: self.player.ponder}
+        return {}
+
+    def option_lines(self, settings: GameSettings) -> list[str]:
+        """Return the setoption lines that bring the engine from what it was
+        last told to its player's options.
+
+        An option that the previous player set and this one does not is set to
+        its declared default.  Raises OptionRefused naming every wrong option.
+        """
+        wanted: dict[str, str] = {}
+        problems: list[str] = []
+        try:
+            own = self._own_options(settings)
+        except OptionRefused as refusal:
+            own = {}
+            problems += str(refusal).splitlines()
+        for name, value in (*own.items(), *self.player.options.items()):
+            declared = self._declared(name)
+            if declared is None:
+                problems.append(describe_unknown(name, self.options.values()))
+                continue
+            try:
+                wanted[declared.name] = declared.render(value)
+            except OptionRefused as refusal:
+                problems.append(str(refusal))
+        if problems:
+            raise OptionRefused("\n".join(problems), self.player.code)
+        for name in own:
+            # what it does by itself need not be said
+            if name not in self._set and self._default(name) == wanted[name]:
+                del wanted[name]
+        for name in self._set.keys() - wanted.keys():
+            declared = self._declared(name)
+            if declared is not None and declared.type != "button":
+                wanted[name] = declared.default
+        lines = []
+        for name, text in wanted.items():
+            declared = self._declared(name)
+            is_button = declared is not None and declared.type == "button"
+            if self._set.get(name) != text or is_button:
+                lines.append(f"setoption name {name}" + (f" value {text}" if text else ""))
+        self._set = wanted
+        return lines
+
+    def _default(self, name: str) -> str | None:
+        option = self._declared(name)
+        return None if option is None else option.default
+
+    def _get_ready(self, settings: GameSettings) -> Ready:
+        """Set options and wait until the engine is ready for a new game."""
+        self._timeout = start_timeout(settings, self.player)
+        lines = self._ready_lines(self.option_lines(settings))
+        exchange = Ready("".join(f"{line}\n" for line in lines).encode())
+        self.channel.converse(exchange, self._timeout)
+        return exchange
+
+    @abstractmethod
+    def _ready_lines(self, options: list[str]) -> list[str]:
+        """Return what is said before isready."""
+
+    def check(self, settings: GameSettings) -> list[str]:
+        try:
+            return self._get_ready(settings).complaints
+        except OptionRefused as refusal:
+            return str(refusal).splitlines()
+        except EngineError as error:
+            return [str(error)]
+
+    def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        self._get_ready(settings)
+        start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
+        self._position = f"position {start}".encode()
+        self._has_moves = False
+        self._expected = self._last_move = ""
+        self._search = self._pondering = None
+        for move in opening.moves:
+            self.observe(0, move, own=False)
+
+    def observe(self, colour: int, move: str, *, own: bool) -> None:
+        self._position = self._position_after(move)
+        self._has_moves = True
+        self._last_move = move
+
+    def _position_after(self, move: str) -> bytes:
+        return self._position + (b" " if self._has_moves else b" moves ") + move.encode()
+
+    def think(self, colour: int, limits: Limits) -> Thought:
+        seconds, spent = limits.seconds, 0
+        if (pondering := self._pondering) is not None:
+            self._pondering = None
+            if self._last_move == self._expected:
+                return self._take_up(pondering, seconds)
+            if not pondering.is_complete:
+                # its opponent has moved: what it takes to stop is its own time
+                spent = self._converse(pondering, b"stop\n", seconds)
+                seconds = max(0.001, seconds - spent / _NS)
+                limits = _without(limits, colour, spent)
+        # A late line of the last search must not answer this one.
+        self.channel.discard_input()
+        go = Go(b"")
+        request = self._position + b"\n" + self._go_command(limits)
+        return self._thought(go, spent + self._converse(go, request, seconds))
+
+    def _converse(self, go: Go, request: bytes, seconds: float) -> int:
+        self._search = go
+        go.request = request
+        return self.channel.converse(go, seconds)
+
+    def _take_up(self, go: Go, seconds: float) -> Thought:
+        """Make the search on the opponent's time an ordinary one.
+
+        An answer that came too early is kept for now, though the protocol forbids
+        it: the engine is asked nothing more, and has used none of its time.
+        """
+        elapsed = 0 if go.is_complete else self._converse(go, b"ponderhit\n", seconds)
+        return self._thought(go, elapsed)
+
+    def _thought(self, go: Go, elapsed: int) -> Thought:
+        self._expected = go.ponder
+        info = go.info[:MAX_INFO]
+        score, mate = read_score(info) if info else (None, None)
+        return self._make_thought(go.bestmove, elapsed, score, mate, go.ponder, info)
+
+    def _make_thought(
+        self,
+        bestmove: str,
+        elapsed: int,
+        score: int | None,
+        mate: int | None,
+        ponder: str,
+        info: bytes,
+    ) -> Thought:
+        return Thought("move", bestmove, elapsed, score=score, mate=mate, ponder=ponder, info=info)
+
+    def ponder(self, colour: int, limits: Limits) -> Exchange | None:
+        if not _EXPECTED.fullmatch(self._expected):
+            return None
+        go = Go(
+            self._position_after(self._expected) + b"\n" + self._go_command(limits, ponder=True)
+        )
+        self.channel.discard_input()
+        self.channel.send(go.request, _READING)
+        self._pondering = go
+        return go
+
+    def stop_pondering(self, seconds: float) -> None:
+        go, self._pondering = self._pondering, None
+        if go is not None and not go.is_complete:
+            self._converse(go, b"stop\n", seconds)
+
+    def stop_thinking(self, seconds: float) -> float | None:
+        if self._search is None:
+            return None
+        try:
+            elapsed = self._converse(self._search, b"stop\n", seconds)
+        except EngineError:
+            return None
+        self.channel.has_failed = False
+        return elapsed / _NS
+
+    def _say_goodbye(self) -> None:
+        # `stop` first: some engines read nothing else while they search
+        self.channel.send(b"stop\nquit\n", 0.1)
+
+
+def move_limits(limits: Limits) -> list[str]:
+    """Return the words for what limits a single move."""
+    words = []
+    if limits.nodes is not None:
+        words += ["nodes", str(limits.nodes)]
+    if limits.depth is not None:
+        words += ["depth", str(limits.depth)]
+    if limits.move_time_ms is not None:
+        words += ["movetime", str(limits.move_time_ms)]
+    return words
+
+
+def _without(limits: Limits, colour: int, spent: int) -> Limits:
+    """Return the limits of a mover that has used `spent` ns of its time already."""
+    gone = spent // _MS
+    clocks, byoyomi, move_time = limits.clock_ms, limits.byoyomi_ms, limits.move_time_ms
+    if clocks is not None:
+        left = clocks[colour] - gone
+        if byoyomi:
+            byoyomi = max(1, byoyomi + min(0, left))
+        left = max(0 if byoyomi else 1, left)
+        clocks = (left, clocks[1]) if colour == 0 else (clocks[0], left)
+    if move_time is not None:
+        move_time = max(1, move_time - gone)
+    return replace(limits, clock_ms=clocks, byoyomi_ms=byoyomi, move_time_ms=move_time)

@@ -1,0 +1,89 @@
+"""The Universal Shogi Interface, as far as it is not shared with UCI.
+
+Differences that matter: options are read at `isready`, before `usinewgame`; the
+clock may be byo-yomi; an engine resigns, declares a win, and is told the result.
+"""
+
+from __future__ import annotations
+
+from ringmaster.engines.engine import GameOutcome, Limits, Thought
+from ringmaster.engines.options import OptionDeclaration
+from ringmaster.engines.universal import UniversalEngine, move_limits
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import OptionValue
+
+#: Options that may be set although an engine does not declare them: by the text of
+#: the protocol every engine has them.
+_ALWAYS = {
+    option.name.casefold(): option
+    for option in (
+        OptionDeclaration("USI_Hash", "spin", minimum=1),
+        OptionDeclaration("USI_Ponder", "check", "false"),
+    )
+}
+
+
+class UsiEngine(UniversalEngine):
+    """A shogi engine over USI."""
+
+    protocol = "usi"
+    _setup_word = "sfen"
+    # Fairy-Stockfish declares UCI's name over USI, too
+    _ponder_options = ("USI_Ponder", "Ponder")
+
+    def _declared(self, name: str) -> OptionDeclaration | None:
+        return super()._declared(name) or _ALWAYS.get(name.casefold())
+
+    def _own_options(self, settings: GameSettings) -> dict[str, OptionValue]:
+        own = super()._own_options(settings)
+        given = {name.casefold() for name in self.player.options}
+        if self.player.ponder and not own and given.isdisjoint(("usi_ponder", "ponder")):
+            return {"USI_Ponder": True}
+        return own
+
+    def _ready_lines(self, options: list[str]) -> list[str]:
+        return options
+
+    def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        super().start_game(settings, opening, colour)
+        self.channel.send(b"usinewgame\n", self._timeout)
+
+    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
+        return go_command(limits, ponder=ponder)
+
+    def _make_thought(
+        self,
+        bestmove: str,
+        elapsed: int,
+        score: int | None,
+        mate: int | None,
+        ponder: str,
+        info: bytes,
+    ) -> Thought:
+        thought = super()._make_thought(bestmove, elapsed, score, mate, ponder, info)
+        if bestmove == "resign":
+            thought.kind = "resign"
+        elif bestmove == "win":
+            thought.kind = "claim"
+        return thought
+
+    def end_game(self, outcome: GameOutcome) -> None:
+        self.channel.send(f"gameover {outcome}\n".encode(), 0.1)
+
+
+def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
+    """Return the `go` line for the limits, its newline included.
+
+    An engine has either increments or a byo-yomi, which is told to be 0 where there
+    is neither: some take a `go` without it for a search without end.
+    """
+    words = ["go", "ponder"] if ponder else ["go"]
+    if limits.clock_ms is not None:
+        black, white = limits.clock_ms
+        words += ["btime", str(black), "wtime", str(white)]
+        if any(limits.increment_ms) and not limits.byoyomi_ms:
+            words += ["binc", str(limits.increment_ms[0]), "winc", str(limits.increment_ms[1])]
+        else:
+            words += ["byoyomi", str(limits.byoyomi_ms)]
+    words += move_limits(limits)
+    return (" ".join(words) + "\n").encode()

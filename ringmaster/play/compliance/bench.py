@@ -32,7 +32,9 @@ class Patience:
     quiet   to listen for what nobody asked for
     idle    to let the engine think without a limit
     quit    from `quit` to the end of the process
-    whole   after which no further test is begun
+    whole   after which no further test is begun, starts not counted
+    starts  of starting all together, after which nothing is tried that an engine
+            may die of without harm to games
     """
 
     search: float = 3.0
@@ -41,6 +43,7 @@ class Patience:
     idle: float = 0.2
     quit: float = 2.0
     whole: float = 60.0
+    starts: float = 20.0
 
 
 class NotSetUp(EngineError):
@@ -75,6 +78,8 @@ class Bench:
         #: Seconds from its start to the end of the handshake, and of setting up.
         self.handshake_seconds = 0.0
         self.setup_seconds = 0.0
+        #: Seconds spent on starts so far.
+        self.starting = 0.0
         #: The most it overstepped, in ms, by what it was asked: "clock", "movetime".
         self.overstep: dict[str, float] = {}
         #: Seconds of a move as its games have it, 0 for not known.
@@ -119,10 +124,11 @@ class Bench:
         self.tape.forget()
         self._engine = self._make()
         start = self.clock()
-        self._engine.launch(self.tape, timeout=start_timeout(self.settings))
+        self._engine.launch(self.tape, timeout=start_timeout(self.settings, self.player))
         ready = self.clock()
         self.tape.is_opening = False
         complaints = self._engine.check(self.settings)
+        self.starting += self.clock() - start
         if self.is_first:
             self.is_first = False
             self.complaints = complaints
@@ -175,9 +181,16 @@ class Bench:
         matters   whether it would spoil games ("fail", else "warn")
         exchange  lines that show it, by default the last ones
         """
-        shown = self.tape.evidence() if exchange is None else exchange
+        shown = (*self.tape.evidence(), *self._last_words()) if exchange is None else exchange
         text = one_line(detail, DETAIL)
         self.findings.append(Finding("fail" if matters else "warn", name, text, shown))
+
+    def _last_words(self) -> tuple[str, ...]:
+        """Return the end of standard error of a process that is not there any
+        more, "! " before each line."""
+        if self._engine is None or self._engine.is_alive():
+            return ()
+        return tuple(f"! {one_line(w, 160)}" for w in self._engine.last_words().splitlines()[-3:])
 
     def warned(self, name: str, detail: str, exchange: tuple[str, ...] | None = None) -> None:
         """Record what is odd or against the protocol, and does no harm to games."""

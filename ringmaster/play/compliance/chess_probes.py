@@ -111,6 +111,7 @@ UCI = Dialect(
     first="wtime",
     second="btime",
     increments=("winc", "binc"),
+    no_increment="",
     extra_words=frozenset(),
     pv_words=frozenset(),
     sides=("White", "Black"),
@@ -137,7 +138,6 @@ def of_variant(variant: str) -> Dialect:
         return new_game("chess", fen, variant=variant)
 
     if variant == "chess960":
-
         return dataclasses.replace(UCI, new=new)
     start = PROBES[0]
     return dataclasses.replace(

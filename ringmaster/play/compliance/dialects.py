@@ -37,7 +37,7 @@ class Dialect:
     new_game         the command before a game
     start_word       what stands before a FEN ("fen") or SFEN ("sfen")
     first, second    the clocks of the side that moves first and of the other
-    increments       their increments
+    increments       their increments; no_increment: what is said without them
     extra_words      what may stand in place of a move (resignation, claim)
     pv_words         what may stand at the end of a line of play besides
     sides            names of the sides in the order of their moves
@@ -60,6 +60,7 @@ class Dialect:
     first: str
     second: str
     increments: tuple[str, str]
+    no_increment: str
     extra_words: frozenset[str]
     pv_words: frozenset[str]
     sides: tuple[str, str]
@@ -88,6 +89,6 @@ class Dialect:
     def clocks(self, first: int, second: int, increment: int = 0) -> str:
         """Return a `go` command with both clocks, in ms."""
         words = f"go {self.first} {first} {self.second} {second}"
-        if increment:
-            words += "".join(f" {name} {increment}" for name in self.increments)
-        return words
+        if not increment:
+            return words + self.no_increment
+        return words + "".join(f" {name} {increment}" for name in self.increments)

@@ -25,35 +25,51 @@ AnyBench = TypeVar("AnyBench", bound=Bench)
 
 @dataclass(frozen=True)
 class Test(Generic[AnyBench]):
-    """One test.  matters: whether a crash or a hang in it would happen in games."""
+    """One test.
+
+    matters   whether a crash or a hang in it would happen in games, too
+    optional  whether to leave it out when the engine takes long to start anew
+    """
 
     name: str
     run: Callable[[AnyBench], None]
     matters: bool = True
+    optional: bool = False
 
 
-#: From what a game needs to what only the protocol asks for; the limits come
-#: first since the other tests use those that are obeyed.
-SEARCH_TESTS: tuple[Test[SearchBench], ...] = (
-    Test("handshake", handshake.test_handshake),
-    Test("options", handshake.test_options),
-    Test("nodes", limits.test_nodes),
-    Test("depth", limits.test_depth),
-    Test("movetime", limits.test_movetime),
-    Test("clock", limits.test_clock),
-    Test("its own limit", limits.test_own_limits),
-    Test("moves", searching.test_positions),
-    Test("long game", searching.test_long_game),
-    Test("new games", conduct.test_new_games),
-    Test("silence after bestmove", conduct.test_silence),
-    Test("the same search again", conduct.test_repeatability),
-    Test("ponder", conduct.test_ponder),
-    Test("stop", conduct.test_stop, matters=False),
-    Test("stop without a search", conduct.test_idle_stop, matters=False),
-    Test("unknown command and empty line", conduct.test_unknown_commands, matters=False),
-    Test("memory", conduct.test_memory, matters=False),
-    Test("quit", conduct.test_quit, matters=False),
-)
+def search_tests(player: Player) -> tuple[Test[SearchBench], ...]:
+    """Return the tests for UCI and USI, what the player's games need first: other
+    tests search with the limits that have been found to be obeyed, and an engine
+    may die of a limit that it does not know."""
+    tests = (
+        ("nodes", limits.test_nodes, player.nodes),
+        ("depth", limits.test_depth, player.depth),
+        ("movetime", limits.test_movetime, player.move_time),
+        ("clock", limits.test_clock, player.time_control),
+    )
+    used = [Test(name, run) for name, run, limit in tests if limit is not None]
+    unused = [
+        Test(name, run, matters=False, optional=True) for name, run, limit in tests if limit is None
+    ]
+    return (
+        Test("handshake", handshake.test_handshake),
+        Test("options", handshake.test_options),
+        *used,
+        Test("its own limit", limits.test_own_limits),
+        Test("moves", searching.test_positions),
+        Test("long game", searching.test_long_game),
+        Test("new games", conduct.test_new_games),
+        Test("silence after bestmove", conduct.test_silence),
+        Test("ponder", conduct.test_ponder),
+        Test("stop", conduct.test_stop, matters=False),
+        Test("stop without a search", conduct.test_idle_stop, matters=False),
+        *unused,
+        Test("the same search again", conduct.test_repeatability, matters=False),
+        Test("unknown command and empty line", conduct.test_unknown_commands, matters=False),
+        Test("memory", conduct.test_memory, matters=False),
+        Test("quit", conduct.test_quit, matters=False),
+    )
+
 
 GO_TESTS: tuple[Test[Bench], ...] = (
     Test("handshake", go.test_handshake),
@@ -64,7 +80,7 @@ GO_TESTS: tuple[Test[Bench], ...] = (
     Test("unknown command", go.test_unknown_command, matters=False),
     Test("syntax", go.test_syntax, matters=False),
     Test("board size 1000", go.test_board_size, matters=False),
-    Test("clock", go.test_clock, matters=False),
+    Test("clock", go.test_clock, matters=False, optional=True),
     Test("quit", go.test_quit, matters=False),
 )
 
@@ -106,7 +122,9 @@ def examine(
         bench = Bench(player, settings, make, tape, patience)
         return _examine(bench, GO_TESTS)
     dialect = dialect_of(player, settings)
-    return _examine(SearchBench(player, settings, make, tape, patience, dialect), SEARCH_TESTS)
+    return _examine(
+        SearchBench(player, settings, make, tape, patience, dialect), search_tests(player)
+    )
 
 
 def dialect_of(player: Player, settings: GameSettings) -> Dialect:
@@ -129,7 +147,7 @@ def _examine(bench: AnyBench, tests: tuple[Test[AnyBench], ...]) -> Examined:
         except EngineError as error:
             problems = [str(error)]
         if not problems:
-            _run(bench, tests, start + bench.patience.whole)
+            _run(bench, tests, start)
     finally:
         bench.drop(patience=1.0)
     problems += [f"{f.name}: {f.detail}" for f in bench.findings if f.status == "fail"]
@@ -143,12 +161,18 @@ def _examine(bench: AnyBench, tests: tuple[Test[AnyBench], ...]) -> Examined:
     )
 
 
-def _run(bench: AnyBench, tests: tuple[Test[AnyBench], ...], deadline: float) -> None:
+def _run(bench: AnyBench, tests: tuple[Test[AnyBench], ...], start: float) -> None:
     for number, test in enumerate(tests):
-        if bench.clock() > deadline:
+        # an engine may take long to start, and has been given that time
+        if bench.clock() - start - bench.starting > bench.patience.whole:
             left = ", ".join(t.name for t in tests[number:])
             bench.skipped("time", f"not reached in {bench.patience.whole:g} s: {left}")
             return
+        if test.optional and bench.starting > bench.patience.starts:
+            bench.skipped(
+                test.name, f"it has taken {bench.starting:.0f} s to start again and again"
+            )
+            continue
         try:
             bench.engine()
             test.run(bench)

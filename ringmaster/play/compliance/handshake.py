@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from ringmaster.engines.uci import OptionDeclaration
+from ringmaster.engines.options import OptionDeclaration
 from ringmaster.games.text import one_line
 from ringmaster.play.compliance.searchbench import SearchBench
 

@@ -22,6 +22,10 @@ LEAST_USED = 0.25
 #: Overstepping by more than this (ms) is not a matter of margin.
 NO_MARGIN = 1000
 
+#: Tests in which the other side has much more time.
+_FIRST_CLOCK, _SECOND_CLOCK = "clock of the first side", "clock of the second side"
+_ASYMMETRIC = (_FIRST_CLOCK, _SECOND_CLOCK)
+
 
 def test_nodes(bench: SearchBench) -> None:
     name = "nodes"
@@ -123,15 +127,16 @@ def test_clock(bench: SearchBench) -> None:
     dialect = bench.dialect
     first, reply = dialect.middlegame, dialect.reply
     trials: list[tuple[str, Probe, str, int]] = [
-        ("clock", first, dialect.clocks(CLOCK_MS, 60_000), CLOCK_MS),
-        ("clock of the second side", reply, dialect.clocks(60_000, CLOCK_MS), CLOCK_MS),
+        (_FIRST_CLOCK, first, dialect.clocks(CLOCK_MS, 60_000), CLOCK_MS),
+        (_SECOND_CLOCK, reply, dialect.clocks(60_000, CLOCK_MS), CLOCK_MS),
         ("clock with an increment", first, dialect.clocks(200, 200, 100), 200),
     ]
     if dialect.name == "UCI":
         words = f"{dialect.clocks(CLOCK_MS, CLOCK_MS)} movestogo 1"
         trials.append(("last move of a time control", first, words, CLOCK_MS))
     else:
-        trials.append(("byo-yomi", first, f"{dialect.clocks(0, 0)} byoyomi {CLOCK_MS}", CLOCK_MS))
+        words = f"go {dialect.first} 0 {dialect.second} 0 byoyomi {CLOCK_MS}"
+        trials.append(("byo-yomi", first, words, CLOCK_MS))
     matters = bench.player.time_control is not None
     for name, probe, go, allowed in trials:
         if _clock(bench, name, probe, go, allowed, matters=matters):
@@ -160,6 +165,14 @@ def _clock(
         bench.failed(name, f"{go!r} did not end within {answer.ms / 1000:.1f} s", matters=matters)
         return False
     if over > 1000 * bench.margin:
+        if name in _ASYMMETRIC and _has_swapped(bench, probe, allowed):
+            bench.failed(
+                name,
+                f"answered {over:.0f} ms after its clock of {allowed} ms had run out, in time when "
+                "both clocks are alike: it takes the other side's clock for its own",
+                matters=matters,
+            )
+            return False
         bench.late(
             name,
             f"answered {over:.0f} ms after its clock of {allowed} ms had run out, twice",
@@ -169,6 +182,12 @@ def _clock(
     if told:
         bench.passed(name, f"used {answer.ms:.0f} of {allowed} ms")
     return True
+
+
+def _has_swapped(bench: SearchBench, probe: Probe, allowed: int) -> bool:
+    """Whether the engine keeps a clock when the other side's is the same."""
+    answer, over = bench.timed(probe, bench.dialect.clocks(allowed, allowed), allowed)
+    return not answer.was_stopped and over <= 1000 * bench.margin
 
 
 def test_own_limits(bench: SearchBench) -> None:

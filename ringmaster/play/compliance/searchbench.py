@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ringmaster.engines.engine import Engine
-from ringmaster.engines.uci import OptionDeclaration
+from ringmaster.engines.options import OptionDeclaration
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.play.compliance.answers import Answer, Word
@@ -49,6 +49,8 @@ class SearchBench(Bench):
             return "go movetime 300"
         if "nodes" in self.usable:
             return f"go nodes {6 * int(self.usable['nodes'].split()[-1])}"
+        if "clock" in self.usable:
+            return self.dialect.clocks(6000, 6000)
         return self.quick
 
     @property
@@ -89,7 +91,12 @@ class SearchBench(Bench):
     def new_game(self) -> float:
         """Announce a new game; returns the milliseconds to readyok.  Raises
         EngineError."""
-        return self.ready(self.dialect.new_game)[0]
+        if self.dialect.name == "UCI":
+            return self.ready(self.dialect.new_game)[0]
+        # in USI a game ends by gameover, and isready comes before usinewgame
+        ms = self.ready("gameover draw")[0]
+        self.engine().channel.send(f"{self.dialect.new_game}\n".encode(), self.patience.stop)
+        return ms
 
     def ready(self, *before: str, seconds: float | None = None) -> tuple[float, list[str]]:
         """Send lines and isready; returns the milliseconds to readyok and the first

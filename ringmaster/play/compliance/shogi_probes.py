@@ -36,9 +36,9 @@ PROBES = (
     MIDDLEGAME,
     REPLY,
     Probe("an exchange of bishops", moves=_moves("7g7f 3c3d 8h2b+")),
-    Probe("pieces in both hands", "4k4/4g4/p3p3p/9/2P6/9/P3P3P/4G4/4K4 b RBGSNLP2rb2g3s3n3l9p 1"),
+    Probe("pieces in both hands", "4k4/4g4/p3p3p/9/2P6/9/P3P3P/4G4/4K4 b RBGSNLPrbg3s3n3l9p 1"),
     # P*1b would be mate: legal answers are others
-    Probe("a pawn that may not be dropped to mate", "7Rk/5G3/7G1/9/9/9/9/9/4K4 b P2r 1"),
+    Probe("a pawn that may not be dropped to mate", "7nk/9/7G1/9/9/9/9/9/4K4 b P 1"),
     Probe("pawns on all files but one", "4k4/9/9/9/9/9/PPPP1PPPP/9/4K4 b P 1"),
     Probe("a forced promotion", "4k4/P8/1N7/9/9/9/9/9/4K4 b - 1"),
     Probe("a forced promotion, White to move", "4k4/9/9/9/9/9/1n7/p8/4K4 w - 1"),
@@ -94,6 +94,8 @@ USI = Dialect(
     first="btime",
     second="wtime",
     increments=("binc", "winc"),
+    # some engines take a `go` without it for a search without end
+    no_increment=" byoyomi 0",
     extra_words=frozenset({"resign", "win"}),
     # YaneuraOu ends a line so where a repetition decides it
     pv_words=frozenset(

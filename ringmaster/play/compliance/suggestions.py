@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ringmaster.engines.engine import START_TIMEOUT
+from ringmaster.engines.engine import start_timeout
 from ringmaster.play.compliance.bench import Bench
 from ringmaster.play.compliance.conduct import THREADS
 from ringmaster.play.compliance.limits import NO_MARGIN
@@ -50,7 +50,7 @@ def _margin(bench: Bench) -> list[str]:
 
 def _timeouts(bench: Bench) -> list[str]:
     found = []
-    allowed = START_TIMEOUT if bench.player.ready_timeout is None else bench.player.ready_timeout
+    allowed = start_timeout(bench.settings, bench.player)
     start = max(bench.handshake_seconds, bench.setup_seconds)
     if start > READY_PART * allowed:
         seconds = math.ceil(READY_FACTOR * start)
@@ -81,9 +81,7 @@ def _options(bench: SearchBench) -> list[str]:
     found = []
     memory = bench.options.get(bench.dialect.memory.casefold())
     if memory is not None and memory.name.casefold() not in given:
-        found.append(
-            f"options={{{memory.name!r}: …}}: not set, its default is {memory.default} MB"
-        )
+        found.append(f"options={{{memory.name!r}: …}}: not set, its default is {memory.default} MB")
     for name in THREADS:
         option = bench.options.get(name)
         if option is not None and name not in given and option.default not in ("0", "1"):

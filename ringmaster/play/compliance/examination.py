@@ -41,15 +41,22 @@ def search_tests(player: Player) -> tuple[Test[SearchBench], ...]:
     """Return the tests for UCI and USI, what the player's games need first: other
     tests search with the limits that have been found to be obeyed, and an engine
     may die of a limit that it does not know."""
+    control = player.time_control
     tests = (
-        ("nodes", limits.test_nodes, player.nodes),
-        ("depth", limits.test_depth, player.depth),
-        ("movetime", limits.test_movetime, player.move_time),
-        ("clock", limits.test_clock, player.time_control),
+        ("nodes", limits.test_nodes, player.nodes is not None),
+        ("depth", limits.test_depth, player.depth is not None),
+        ("movetime", limits.test_movetime, player.move_time is not None),
+        ("clock", limits.test_clock, control is not None),
+        ("clock with an increment", limits.test_increment, control and control.increment > 0),
+        (
+            "byo-yomi" if player.protocol == "usi" else "last move of a time control",
+            limits.test_overtime,
+            control and (control.overtime != "" or control.moves > 0),
+        ),
     )
-    used = [Test(name, run) for name, run, limit in tests if limit is not None]
+    used = [Test(name, run) for name, run, is_used in tests if is_used]
     unused = [
-        Test(name, run, matters=False, optional=True) for name, run, limit in tests if limit is None
+        Test(name, run, matters=False, optional=True) for name, run, is_used in tests if not is_used
     ]
     return (
         Test("handshake", handshake.test_handshake),

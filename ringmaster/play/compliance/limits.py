@@ -30,7 +30,7 @@ _ASYMMETRIC = (_FIRST_CLOCK, _SECOND_CLOCK)
 def test_nodes(bench: SearchBench) -> None:
     name = "nodes"
     matters = bench.player.nodes is not None
-    answer = bench.try_limit(bench.dialect.middlegame, f"go nodes {NODES}")
+    answer = bench.in_new_game(bench.dialect.middlegame, f"go nodes {NODES}")
     counted = answer.most("nodes")
     if answer.was_stopped:
         if counted is not None and counted <= NODES:
@@ -69,7 +69,7 @@ def _calibrated(answer: Answer, counted: int) -> str:
 def test_depth(bench: SearchBench) -> None:
     name = "depth"
     matters = bench.player.depth is not None
-    answer = bench.try_limit(bench.dialect.middlegame, f"go depth {DEPTH}")
+    answer = bench.in_new_game(bench.dialect.middlegame, f"go depth {DEPTH}")
     reached = answer.most("depth")
     if answer.was_stopped:
         if reached is not None and reached <= DEPTH:
@@ -122,30 +122,43 @@ def test_movetime(bench: SearchBench) -> None:
 
 
 def test_clock(bench: SearchBench) -> None:
-    """Its own clock, not the other side's; with an increment; before a time
-    control (UCI); in byo-yomi (USI); and with next to nothing left."""
+    """Its own clock, not the other side's; and next to nothing left on it."""
     dialect = bench.dialect
-    first, reply = dialect.middlegame, dialect.reply
-    trials: list[tuple[str, Probe, str, int]] = [
-        (_FIRST_CLOCK, first, dialect.clocks(CLOCK_MS, 60_000), CLOCK_MS),
-        (_SECOND_CLOCK, reply, dialect.clocks(60_000, CLOCK_MS), CLOCK_MS),
-        ("clock with an increment", first, dialect.clocks(200, 200, 100), 200),
-    ]
-    if dialect.name == "UCI":
-        words = f"{dialect.clocks(CLOCK_MS, CLOCK_MS)} movestogo 1"
-        trials.append(("last move of a time control", first, words, CLOCK_MS))
-    else:
-        words = f"go {dialect.first} 0 {dialect.second} 0 byoyomi {CLOCK_MS}"
-        trials.append(("byo-yomi", first, words, CLOCK_MS))
     matters = bench.player.time_control is not None
-    for name, probe, go, allowed in trials:
-        if _clock(bench, name, probe, go, allowed, matters=matters):
+    trials = (
+        (_FIRST_CLOCK, dialect.middlegame, dialect.clocks(CLOCK_MS, 60_000)),
+        (_SECOND_CLOCK, dialect.reply, dialect.clocks(60_000, CLOCK_MS)),
+    )
+    for name, probe, go in trials:
+        if _clock(bench, name, probe, go, CLOCK_MS, matters=matters):
             bench.usable.setdefault("clock", dialect.clocks(1500, 1500))
     go = dialect.clocks(SHORT_MS, SHORT_MS)
     for _ in range(3):
-        if not _clock(bench, "short clock", first, go, SHORT_MS, matters=False, told=False):
+        if not _clock(
+            bench, "short clock", dialect.middlegame, go, SHORT_MS, matters=False, told=False
+        ):
             return
     bench.passed("short clock", f"in time with {SHORT_MS} ms left, three times")
+
+
+def test_increment(bench: SearchBench) -> None:
+    control = bench.player.time_control
+    matters = control is not None and control.increment > 0
+    go = bench.dialect.clocks(200, 200, 100)
+    _clock(bench, "clock with an increment", bench.dialect.middlegame, go, 200, matters=matters)
+
+
+def test_overtime(bench: SearchBench) -> None:
+    """The last move before a time control (UCI), byo-yomi (USI)."""
+    dialect = bench.dialect
+    control = bench.player.time_control
+    if dialect.name == "UCI":
+        name, matters = "last move of a time control", control is not None and control.moves > 0
+        go = f"{dialect.clocks(CLOCK_MS, CLOCK_MS)} movestogo 1"
+    else:
+        name, matters = "byo-yomi", control is not None and control.overtime != ""
+        go = f"go {dialect.first} 0 {dialect.second} 0 byoyomi {CLOCK_MS}"
+    _clock(bench, name, dialect.middlegame, go, CLOCK_MS, matters=matters)
 
 
 def _clock(
@@ -201,7 +214,7 @@ def test_own_limits(bench: SearchBench) -> None:
     if not words or player.time_control is not None or player.move_time is not None:
         return
     go = f"go {' '.join(words)}"
-    answer = bench.try_limit(bench.dialect.middlegame, go)
+    answer = bench.in_new_game(bench.dialect.middlegame, go)
     seconds = answer.ms / 1000
     if answer.was_stopped:
         bench.skipped("its own limit", f"{go!r} takes more than {seconds:.1f} s a move")

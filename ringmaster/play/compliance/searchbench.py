@@ -62,8 +62,8 @@ class SearchBench(Bench):
         """Have the engine search a probe's position.  Raises EngineError."""
         return self.think(self.dialect.position(probe), go)
 
-    def try_limit(self, probe: Probe, go: str) -> Answer:
-        """The same as `search` in a new game, so that nothing is remembered."""
+    def in_new_game(self, probe: Probe, go: str) -> Answer:
+        """The same as `search` in a game of its own."""
         self.new_game()
         return self.search(probe, go)
 

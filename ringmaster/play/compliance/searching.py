@@ -42,7 +42,7 @@ def test_positions(bench: SearchBench) -> None:
     breakdowns = 0
     for probe in bench.dialect.probes:
         try:
-            answer = bench.search(probe, bench.deep if probe.mate else bench.quick)
+            answer = bench.in_new_game(probe, bench.deep if probe.mate else bench.quick)
         except EngineError as error:
             bench.failed("moves", f"{probe.name}: {error}")
             bench.drop()
@@ -63,7 +63,7 @@ def test_positions(bench: SearchBench) -> None:
 
 def test_long_game(bench: SearchBench) -> None:
     probe = bench.dialect.long_game
-    answer = bench.search(probe, bench.quick)
+    answer = bench.in_new_game(probe, bench.quick)
     why = _why_illegal(bench, probe, answer.bestmove)
     if why:
         bench.failed("long game", f"{probe.name}: {why}")

@@ -30,47 +30,60 @@ def _long_game() -> tuple[str, ...]:
 
 LONG_GAME = Probe("a game of 306 plies", moves=_long_game())
 
+#: All pieces are on the board or in a hand: some engines count on it.
 PROBES = (
     Probe("the start position"),
     Probe("an opening", moves=_moves("7g7f 3c3d 2g2f 8c8d 2f2e 8d8e 6i7h 4a3b 2e2d 2c2d 2h2d")),
     MIDDLEGAME,
     REPLY,
     Probe("an exchange of bishops", moves=_moves("7g7f 3c3d 8h2b+")),
-    Probe("pieces in both hands", "4k4/4g4/p3p3p/9/2P6/9/P3P3P/4G4/4K4 b RBGSNLPrbg3s3n3l9p 1"),
-    # P*1b would be mate: legal answers are others
-    Probe("a pawn that may not be dropped to mate", "7nk/9/7G1/9/9/9/9/9/4K4 b P 1"),
-    Probe("pawns on all files but one", "4k4/9/9/9/9/9/PPPP1PPPP/9/4K4 b P 1"),
-    Probe("a forced promotion", "4k4/P8/1N7/9/9/9/9/9/4K4 b - 1"),
-    Probe("a forced promotion, White to move", "4k4/9/9/9/9/9/1n7/p8/4K4 w - 1"),
-    Probe("a king in check", "lnsgkgsnl/1r5b1/pppp1pppp/9/9/4r4/PPPP1PPPP/1B7/LNSGKGSNL b P 1"),
-    Probe("a king in double check", "4k4/9/9/9/9/9/3nr4/9/4K4 b G 1"),
+    Probe("pieces in both hands", "4k4/4g4/p3p3p/9/2P6/9/P3P3P/4G4/4K4 b RBG2S2N2L5Prbg2s2n2l6p 1"),
+    # P*1b would be mate
+    Probe("a pawn that may not be dropped to mate", "7nk/9/7G1/9/9/9/9/9/4K4 b P2r2b3g4s3n4l17p 1"),
+    Probe("pawns on all files but one", "4k4/9/9/9/9/9/PPPP1PPPP/9/4K4 b P2r2b4g4s4n4l9p 1"),
+    Probe("a forced promotion", "4k4/P8/1N7/9/9/9/9/9/4K4 b 2r2b4g4s3n4l17p 1"),
+    Probe("a forced promotion, White to move", "4k4/9/9/9/9/9/1n7/p8/4K4 w 2R2B4G4S3N4L17P 1"),
+    Probe("a king in check", "lnsgkgsnl/1r5b1/pppp1pppp/9/9/4r4/PPPP1PPPP/1B7/LNSGKGSNL b Pp 1"),
+    Probe("a king in double check", "4k4/9/9/9/9/9/3nr4/9/4K4 b R2B4G4S3N4L18P 1"),
     Probe("593 legal moves", "R8/2K1S1SSk/4B4/9/9/9/9/9/1L1L1L3 b RBGSNLP3g3n17p 1"),
     Probe("a position that has occurred twice", moves=_moves("4i4h 6a6b 4h4i 6b6a")),
     Probe(
         "Black a rook and a bishop up, Black to move",
-        "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
+        "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b RB 1",
         sign=1,
     ),
     Probe(
         "Black a rook and a bishop up, White to move",
-        "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",
+        "lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w RB 1",
         sign=-1,
     ),
     Probe(
         "White a rook and a bishop up, White to move",
-        "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/9/LNSGKGSNL w - 1",
+        "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/9/LNSGKGSNL w rb 1",
         sign=1,
     ),
     Probe(
         "White a rook and a bishop up, Black to move",
-        "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/9/LNSGKGSNL b - 1",
+        "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/9/LNSGKGSNL b rb 1",
         sign=-1,
     ),
-    Probe("Black mates at once", "4k4/9/4P4/9/9/9/9/9/4K4 b G 1", sign=1, mate=1, plies=1),
-    Probe("White mates at once", "4k4/9/9/9/9/9/4p4/9/4K4 w g 1", sign=1, mate=1, plies=1),
+    Probe(
+        "Black mates at once",
+        "4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1",
+        sign=1,
+        mate=1,
+        plies=1,
+    ),
+    Probe(
+        "White mates at once",
+        "4k4/9/9/9/9/9/4p4/9/4K4 w 2R2B3G4S4N4L17Pg 1",
+        sign=1,
+        mate=1,
+        plies=1,
+    ),
     Probe(
         "Black mates in three plies",
-        "5k3/9/4L4/4+R4/9/9/9/9/4K4 b GS 1",
+        "5k3/9/4L4/4+R4/9/9/9/9/4K4 b GSr2b3g3s4n3l18p 1",
         sign=1,
         mate=3,
         plies=3,
@@ -78,7 +91,7 @@ PROBES = (
     # White can only push its pawn, and Black mates on 1b
     Probe(
         "White is mated in two plies",
-        "8k/6G2/8P/9/p8/9/9/9/4K4 w G 1",
+        "8k/6G2/8P/9/p8/9/9/9/4K4 w 2R2B3G4S4N4L16P 1",
         sign=-1,
         mate=-2,
         plies=2,

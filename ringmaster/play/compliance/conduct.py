@@ -25,7 +25,7 @@ THREADS = ("threads", "thread", "number of threads", "max cpus", "cores")
 NONSENSE = "ringmaster-has-no-such-command"
 
 
-def test_stop(bench: SearchBench) -> None:
+def try_stop(bench: SearchBench) -> None:
     """go infinite, isready meanwhile, stop."""
     think = _go_on(bench, "go infinite")
     if think is None:
@@ -95,7 +95,7 @@ def _stop(bench: SearchBench, think: Think) -> None:
         bench.passed("stop", f"bestmove after {ms:.0f} ms")
 
 
-def test_idle_stop(bench: SearchBench) -> None:
+def try_idle_stop(bench: SearchBench) -> None:
     bench.tape.bestmoves = 0
     bench.ready("stop")
     bench.overhear()
@@ -105,7 +105,7 @@ def test_idle_stop(bench: SearchBench) -> None:
         bench.passed("stop without a search", "ignored")
 
 
-def test_ponder(bench: SearchBench) -> None:
+def try_ponder(bench: SearchBench) -> None:
     """go ponder, then ponderhit, then again and stop; for players that ponder."""
     if not bench.player.ponder:
         return
@@ -128,7 +128,7 @@ def test_ponder(bench: SearchBench) -> None:
         bench.passed("stop while it ponders", f"bestmove after {ms:.0f} ms")
 
 
-def test_silence(bench: SearchBench) -> None:
+def try_silence(bench: SearchBench) -> None:
     """Nothing may be said after bestmove."""
     for _ in range(3):
         bench.search(bench.dialect.middlegame, bench.quick)
@@ -139,13 +139,13 @@ def test_silence(bench: SearchBench) -> None:
     bench.passed("silence after bestmove")
 
 
-def test_unknown_commands(bench: SearchBench) -> None:
+def try_unknown_commands(bench: SearchBench) -> None:
     _, said = bench.ready("", NONSENSE)
     answer = f"it says {said[0]!r} and goes on" if said else "ignored"
     bench.passed("unknown command and empty line", answer)
 
 
-def test_new_games(bench: SearchBench) -> None:
+def try_new_games(bench: SearchBench) -> None:
     """Many new games in a row, and a move in each of the last."""
     bench.new_game()
     bench.search(bench.dialect.middlegame, bench.quick)
@@ -167,7 +167,7 @@ def test_new_games(bench: SearchBench) -> None:
         bench.passed(name, f"{len(times)} in a row, {max(times):.1f} ms at most for each")
 
 
-def test_repeatability(bench: SearchBench) -> None:
+def try_repeatability(bench: SearchBench) -> None:
     """The same search after a new game gives the same answer."""
     name = "the same search again"
     if bench.fixed is None:
@@ -209,7 +209,7 @@ def _threads(bench: SearchBench) -> int:
     return 1
 
 
-def test_memory(bench: SearchBench) -> None:
+def try_memory(bench: SearchBench) -> None:
     peak = bench.engine().measure().peak_memory
     if peak is not None:
         bench.passed("memory", f"{_mib(peak)} at its peak")
@@ -219,7 +219,7 @@ def _mib(size: int) -> str:
     return f"{size / (1 << 20):.0f} MiB"
 
 
-def test_quit(bench: SearchBench) -> None:
+def try_quit(bench: SearchBench) -> None:
     """quit, quit during a search, and the end of its input."""
     _quit(bench, "quit")
     if bench.handshake_seconds + bench.setup_seconds > 1:

@@ -24,7 +24,7 @@ AnyBench = TypeVar("AnyBench", bound=Bench)
 
 
 @dataclass(frozen=True)
-class Test(Generic[AnyBench]):
+class Trial(Generic[AnyBench]):
     """One test.
 
     matters   whether a crash or a hang in it would happen in games, too
@@ -37,58 +37,60 @@ class Test(Generic[AnyBench]):
     optional: bool = False
 
 
-def search_tests(player: Player) -> tuple[Test[SearchBench], ...]:
+def search_tests(player: Player) -> tuple[Trial[SearchBench], ...]:
     """Return the tests for UCI and USI, what the player's games need first: other
     tests search with the limits that have been found to be obeyed, and an engine
     may die of a limit that it does not know."""
     control = player.time_control
     tests = (
-        ("nodes", limits.test_nodes, player.nodes is not None),
-        ("depth", limits.test_depth, player.depth is not None),
-        ("movetime", limits.test_movetime, player.move_time is not None),
-        ("clock", limits.test_clock, control is not None),
-        ("clock with an increment", limits.test_increment, control and control.increment > 0),
+        ("nodes", limits.try_nodes, player.nodes is not None),
+        ("depth", limits.try_depth, player.depth is not None),
+        ("movetime", limits.try_movetime, player.move_time is not None),
+        ("clock", limits.try_clock, control is not None),
+        ("clock with an increment", limits.try_increment, control and control.increment > 0),
         (
             "byo-yomi" if player.protocol == "usi" else "last move of a time control",
-            limits.test_overtime,
+            limits.try_overtime,
             control and (control.overtime != "" or control.moves > 0),
         ),
     )
-    used = [Test(name, run) for name, run, is_used in tests if is_used]
+    used = [Trial(name, run) for name, run, is_used in tests if is_used]
     unused = [
-        Test(name, run, matters=False, optional=True) for name, run, is_used in tests if not is_used
+        Trial(name, run, matters=False, optional=True)
+        for name, run, is_used in tests
+        if not is_used
     ]
     return (
-        Test("handshake", handshake.test_handshake),
-        Test("options", handshake.test_options),
+        Trial("handshake", handshake.try_handshake),
+        Trial("options", handshake.try_options),
         *used,
-        Test("its own limit", limits.test_own_limits),
-        Test("moves", searching.test_positions),
-        Test("long game", searching.test_long_game),
-        Test("new games", conduct.test_new_games),
-        Test("silence after bestmove", conduct.test_silence),
-        Test("ponder", conduct.test_ponder),
-        Test("stop", conduct.test_stop, matters=False),
-        Test("stop without a search", conduct.test_idle_stop, matters=False),
+        Trial("its own limit", limits.try_own_limits),
+        Trial("moves", searching.try_positions),
+        Trial("long game", searching.try_long_game),
+        Trial("new games", conduct.try_new_games),
+        Trial("silence after bestmove", conduct.try_silence),
+        Trial("ponder", conduct.try_ponder),
+        Trial("stop", conduct.try_stop, matters=False),
+        Trial("stop without a search", conduct.try_idle_stop, matters=False),
         *unused,
-        Test("the same search again", conduct.test_repeatability, matters=False),
-        Test("unknown command and empty line", conduct.test_unknown_commands, matters=False),
-        Test("memory", conduct.test_memory, matters=False),
-        Test("quit", conduct.test_quit, matters=False),
+        Trial("the same search again", conduct.try_repeatability, matters=False),
+        Trial("unknown command and empty line", conduct.try_unknown_commands, matters=False),
+        Trial("memory", conduct.try_memory, matters=False),
+        Trial("quit", conduct.try_quit, matters=False),
     )
 
 
-GO_TESTS: tuple[Test[Bench], ...] = (
-    Test("handshake", go.test_handshake),
-    Test("commands", go.test_commands, matters=False),
-    Test("moves", go.test_game),
-    Test("new games", go.test_new_games),
-    Test("final_score", go.test_score),
-    Test("unknown command", go.test_unknown_command, matters=False),
-    Test("syntax", go.test_syntax, matters=False),
-    Test("board size 1000", go.test_board_size, matters=False),
-    Test("clock", go.test_clock, matters=False, optional=True),
-    Test("quit", go.test_quit, matters=False),
+GO_TESTS: tuple[Trial[Bench], ...] = (
+    Trial("handshake", go.try_handshake),
+    Trial("commands", go.try_commands, matters=False),
+    Trial("moves", go.try_game),
+    Trial("new games", go.try_new_games),
+    Trial("final_score", go.try_score),
+    Trial("unknown command", go.try_unknown_command, matters=False),
+    Trial("syntax", go.try_syntax, matters=False),
+    Trial("board size 1000", go.try_board_size, matters=False),
+    Trial("clock", go.try_clock, matters=False, optional=True),
+    Trial("quit", go.try_quit, matters=False),
 )
 
 
@@ -144,7 +146,7 @@ def dialect_of(player: Player, settings: GameSettings) -> Dialect:
     return UCI if settings.variant == "standard" else of_variant(settings.variant)
 
 
-def _examine(bench: AnyBench, tests: tuple[Test[AnyBench], ...]) -> Examined:
+def _examine(bench: AnyBench, tests: tuple[Trial[AnyBench], ...]) -> Examined:
     start = bench.clock()
     name = ""
     try:
@@ -168,7 +170,7 @@ def _examine(bench: AnyBench, tests: tuple[Test[AnyBench], ...]) -> Examined:
     )
 
 
-def _run(bench: AnyBench, tests: tuple[Test[AnyBench], ...], start: float) -> None:
+def _run(bench: AnyBench, tests: tuple[Trial[AnyBench], ...], start: float) -> None:
     for number, test in enumerate(tests):
         # an engine may take long to start, and has been given that time
         if bench.clock() - start - bench.starting > bench.patience.whole:

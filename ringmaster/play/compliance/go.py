@@ -63,14 +63,14 @@ def _set_up(bench: Bench) -> GoGame:
     )
 
 
-def test_handshake(bench: Bench) -> None:
+def try_handshake(bench: Bench) -> None:
     bench.passed(
         "handshake", f"protocol version 2, {1000 * bench.handshake_seconds:.0f} ms after its start"
     )
     bench.passed("ready for a game", f"in {1000 * bench.setup_seconds:.0f} ms")
 
 
-def test_commands(bench: Bench) -> None:
+def try_commands(bench: Bench) -> None:
     """list_commands and known_command agree."""
     engine = _gtp(bench)
     try:
@@ -98,7 +98,7 @@ def test_commands(bench: Bench) -> None:
         bench.warned(name, f"known_command is refused: {refusal}")
 
 
-def test_unknown_command(bench: Bench) -> None:
+def try_unknown_command(bench: Bench) -> None:
     name = "unknown command"
     try:
         answer = _gtp(bench).command(NONSENSE)
@@ -108,7 +108,7 @@ def test_unknown_command(bench: Bench) -> None:
     bench.warned(name, f"it answers '= {one_line(answer, 60)}' to a command that does not exist")
 
 
-def test_syntax(bench: Bench) -> None:
+def try_syntax(bench: Bench) -> None:
     """Blank lines and comments are passed over, an id comes back (GTP 2, 2.2, 2.5)."""
     response = Response(b"\n  \n# a comment\n7 protocol_version # another\n")
     bench.converse(response, bench.patience.search)
@@ -118,7 +118,7 @@ def test_syntax(bench: Bench) -> None:
         bench.passed("syntax", "blank lines, comments, ids")
 
 
-def test_game(bench: Bench) -> None:
+def try_game(bench: Bench) -> None:
     """A short game of the engine against itself: is every move legal, and does the
     engine put its own moves on the board?"""
     engine = _gtp(bench)
@@ -161,7 +161,7 @@ def _expect_occupied(bench: Bench, engine: GtpEngine, vertex: str) -> None:
     bench.warned(name, f"it takes a stone at {vertex}, where one stands already")
 
 
-def test_score(bench: Bench) -> None:
+def try_score(bench: Bench) -> None:
     engine = _gtp(bench)
     settings = bench.settings
     matters = settings.scorer == "players" and bench.player.is_reliable_scorer
@@ -193,7 +193,7 @@ def test_score(bench: Bench) -> None:
         bench.failed("final_score", f"{score[:40]!r} is no score such as B+3.5", matters=matters)
 
 
-def test_new_games(bench: Bench) -> None:
+def try_new_games(bench: Bench) -> None:
     times = []
     for _ in range(NEW_GAMES):
         start = bench.clock()
@@ -204,7 +204,7 @@ def test_new_games(bench: Bench) -> None:
     bench.passed("new games", f"{len(times)} in a row, {1000 * max(times):.0f} ms at most for each")
 
 
-def test_board_size(bench: Bench) -> None:
+def try_board_size(bench: Bench) -> None:
     """A size that cannot be is refused (GTP 2, 6.3.1)."""
     engine = _gtp(bench)
     try:
@@ -217,7 +217,7 @@ def test_board_size(bench: Bench) -> None:
     bench.drop()
 
 
-def test_clock(bench: Bench) -> None:
+def try_clock(bench: Bench) -> None:
     """A move with two seconds left, where it can be told so."""
     engine = _gtp(bench)
     matters = bench.player.time_control is not None
@@ -242,7 +242,7 @@ def test_clock(bench: Bench) -> None:
     bench.drop()
 
 
-def test_quit(bench: Bench) -> None:
+def try_quit(bench: Bench) -> None:
     process = bench.engine().channel.process
     start = bench.clock()
     response = Response(b"quit\n")

@@ -14,7 +14,7 @@ from ringmaster.play.compliance.searchbench import SearchBench
 MOST = 5
 
 
-def test_handshake(bench: SearchBench) -> None:
+def try_handshake(bench: SearchBench) -> None:
     dialect = bench.dialect
     lines = _lines(bench)
     said = {line.split(None, 2)[1] for line in lines if line.startswith(("id name ", "id author "))}
@@ -27,7 +27,7 @@ def test_handshake(bench: SearchBench) -> None:
     bench.passed("ready for a game", f"in {1000 * bench.setup_seconds:.0f} ms")
 
 
-def test_options(bench: SearchBench) -> None:
+def try_options(bench: SearchBench) -> None:
     declared: list[OptionDeclaration] = []
     faults: list[tuple[str, str]] = []
     for line in _lines(bench):

@@ -27,7 +27,7 @@ _FIRST_CLOCK, _SECOND_CLOCK = "clock of the first side", "clock of the second si
 _ASYMMETRIC = (_FIRST_CLOCK, _SECOND_CLOCK)
 
 
-def test_nodes(bench: SearchBench) -> None:
+def try_nodes(bench: SearchBench) -> None:
     name = "nodes"
     matters = bench.player.nodes is not None
     answer = bench.in_new_game(bench.dialect.middlegame, f"go nodes {NODES}")
@@ -66,7 +66,7 @@ def _calibrated(answer: Answer, counted: int) -> str:
     return f"go nodes {max(200, min(20_000, int(50 * per_ms)))}"
 
 
-def test_depth(bench: SearchBench) -> None:
+def try_depth(bench: SearchBench) -> None:
     name = "depth"
     matters = bench.player.depth is not None
     answer = bench.in_new_game(bench.dialect.middlegame, f"go depth {DEPTH}")
@@ -89,7 +89,7 @@ def test_depth(bench: SearchBench) -> None:
         bench.passed(name, f"depth {DEPTH} in {answer.ms:.0f} ms")
 
 
-def test_movetime(bench: SearchBench) -> None:
+def try_movetime(bench: SearchBench) -> None:
     name = "movetime"
     matters = bench.player.move_time is not None
     worst = 0.0
@@ -121,7 +121,7 @@ def test_movetime(bench: SearchBench) -> None:
         bench.passed(name, f"oversteps by {worst:.0f} ms at most" if worst > 0 else "in time")
 
 
-def test_clock(bench: SearchBench) -> None:
+def try_clock(bench: SearchBench) -> None:
     """Its own clock, not the other side's; and next to nothing left on it."""
     dialect = bench.dialect
     matters = bench.player.time_control is not None
@@ -141,14 +141,14 @@ def test_clock(bench: SearchBench) -> None:
     bench.passed("short clock", f"in time with {SHORT_MS} ms left, three times")
 
 
-def test_increment(bench: SearchBench) -> None:
+def try_increment(bench: SearchBench) -> None:
     control = bench.player.time_control
     matters = control is not None and control.increment > 0
     go = bench.dialect.clocks(200, 200, 100)
     _clock(bench, "clock with an increment", bench.dialect.middlegame, go, 200, matters=matters)
 
 
-def test_overtime(bench: SearchBench) -> None:
+def try_overtime(bench: SearchBench) -> None:
     """The last move before a time control (UCI), byo-yomi (USI)."""
     dialect = bench.dialect
     control = bench.player.time_control
@@ -174,27 +174,28 @@ def _clock(
     """Try a clock; returns whether it was kept.  told: whether to record so."""
     answer, over = bench.timed(probe, go, allowed)
     bench.note_overstep("clock", over)
-    if answer.was_stopped:
-        bench.failed(name, f"{go!r} did not end within {answer.ms / 1000:.1f} s", matters=matters)
-        return False
-    if over > 1000 * bench.margin:
-        if name in _ASYMMETRIC and _has_swapped(bench, probe, allowed):
-            bench.failed(
-                name,
-                f"answered {over:.0f} ms after its clock of {allowed} ms had run out, in time when "
-                "both clocks are alike: it takes the other side's clock for its own",
-                matters=matters,
-            )
-            return False
+    evidence = bench.tape.evidence()
+    is_late = answer.was_stopped or over > 1000 * bench.margin
+    if is_late and name in _ASYMMETRIC and _has_swapped(bench, probe, allowed):
+        bench.failed(
+            name,
+            f"it took {answer.ms:.0f} ms with {allowed} ms left and keeps its time when both "
+            "clocks are alike: it takes the other side's clock for its own",
+            matters=matters,
+            exchange=evidence,
+        )
+    elif answer.was_stopped:
+        ended = f"{go!r} did not end within {answer.ms / 1000:.1f} s"
+        bench.failed(name, ended, matters=matters, exchange=evidence)
+    elif is_late:
         bench.late(
             name,
             f"answered {over:.0f} ms after its clock of {allowed} ms had run out, twice",
             matters=matters,
         )
-        return False
-    if told:
+    elif told:
         bench.passed(name, f"used {answer.ms:.0f} of {allowed} ms")
-    return True
+    return not is_late
 
 
 def _has_swapped(bench: SearchBench, probe: Probe, allowed: int) -> bool:
@@ -203,7 +204,7 @@ def _has_swapped(bench: SearchBench, probe: Probe, allowed: int) -> bool:
     return not answer.was_stopped and over <= 1000 * bench.margin
 
 
-def test_own_limits(bench: SearchBench) -> None:
+def try_own_limits(bench: SearchBench) -> None:
     """How long a move takes in games, where no clock says so."""
     player = bench.player
     words = [

@@ -5,7 +5,7 @@ the loop in `ringmaster`."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from ringmaster.errors import (
     StateRefused,
     StoreUnwritable,
 )
+from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult
 from ringmaster.model.settings import Setting
 from ringmaster.reporting.tables import render_report
@@ -171,6 +172,14 @@ class Event:
 
     def _refused(self, refused: StateRefused) -> ControlFileError:
         return self.loaded.error([SettingError(refused.path, str(refused))])
+
+    def engine_key(self, player: Player) -> Hashable:
+        """Return what players share that one thorough check is enough for: of
+        the candidates of a tune all but the values of their options and what
+        they are called."""
+        if "parameters" not in self.loaded.values:
+            return player.code
+        return (player.command, player.cwd, player.protocol, frozenset(player.options))
 
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
         """Return what startup checks found as errors of the control file, each

@@ -521,12 +521,23 @@ def check_players(
     interrupted: Callable[[], bool] = lambda: False,
     *,
     show_stderr: bool = False,
+    thorough: bool = False,
 ) -> list[CheckResult]:
-    """Run the startup checks; returns their results in order."""
-    jobs: list[CheckJob] = [
-        msgspec.structs.replace(job, show_stderr=show_stderr)
-        for job in event.competition.check_jobs()
-    ]
+    """Run the startup checks; returns their results in order.
+
+    thorough  whether to test each engine's keeping to its protocol, too; of the
+              candidates of a tune, which differ by parameters only, just the first
+    """
+    jobs: list[CheckJob] = []
+    tested = set()
+    for job in event.competition.check_jobs():
+        key = event.engine_key(job.player)
+        jobs.append(
+            msgspec.structs.replace(
+                job, show_stderr=show_stderr, thorough=thorough and key not in tested
+            )
+        )
+        tested.add(key)
     for job in jobs:
         executor.submit(job)
     results: dict[str, CheckResult] = {}

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.competitors import COMPETITOR, only_appended
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournament import Tournament
@@ -68,6 +70,8 @@ class Gauntlet(Tournament):
             "Games to play for each pairing; None: no limit.",
             None,
         ),
+        SPRT_SETTING,
+        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -76,6 +80,7 @@ class Gauntlet(Tournament):
         self.opponents: tuple[str, ...] = values["opponents"]
         settings = make_game_settings(self._game, values)
         players = self._different_players(challengers=self.challengers, opponents=self.opponents)
+        check_anchor(values["anchor"], (*self.challengers, *self.opponents))
         count = len(self.challengers)
         for i, challenger in enumerate(players[:count]):
             for j, opponent in enumerate(players[count:], 1):
@@ -87,6 +92,7 @@ class Gauntlet(Tournament):
                     values["openings"],
                     alternating=True,
                     number_of_games=values["rounds"],
+                    sprt=values["sprt"],
                 )
 
     def state(self) -> dict[str, Any]:
@@ -104,7 +110,8 @@ class Gauntlet(Tournament):
         super().restore(state)
 
     def _standings(self) -> Standings:
-        return Standings((*self.challengers, *self.opponents), self.tallies.values())
+        codes = (*self.challengers, *self.opponents)
+        return Standings(codes, self.tallies.values(), self.values["anchor"])
 
     def _against(self, i: int, j: int) -> Tally:
         """Return the results of challenger i against opponent j, as it sees them."""
@@ -138,12 +145,14 @@ class Gauntlet(Tournament):
         )
 
     def live_report(self) -> Report:
-        return Report((self._grid(),))
+        return Report((self._grid(), *self._test_tables()))
 
     def report(self) -> Report:
-        ratings = self._standings().rating_table()
-        blocks = [self._grid()] if ratings is None else [self._grid(), ratings]
-        return Report((*blocks, *self._tables(unplayed=False), *self._engine_lines()))
+        # its own grid in the place of everybody against everybody
+        _, *ratings = self._standings().tables()
+        return Report(
+            (self._grid(), *ratings, *self._tables(unplayed=False), *self._engine_lines())
+        )
 
     def summary(self) -> dict[str, Any]:
         challengers = []

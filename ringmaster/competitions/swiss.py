@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.competition import Verdict
 from ringmaster.competitions.competitors import COMPETITOR, only_appended
@@ -101,6 +102,7 @@ class Swiss(Tournament):
             "played of the round in progress give their points to the opponent.",
             (),
         ),
+        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -108,6 +110,7 @@ class Swiss(Tournament):
         self.competitors: tuple[str, ...] = values["competitors"]
         self._settings = make_game_settings(self._game, values)
         self._different_players(competitors=self.competitors)
+        check_anchor(values["anchor"], self.competitors)
         self._check_codes()
         self._openings = self._book(values["openings"], values["variant"])
         self._rounds: list[Round] = []
@@ -389,19 +392,22 @@ class Swiss(Tournament):
             align=(LEFT, LEFT, RIGHT, LEFT, LEFT),
         )
 
+    def _standings(self) -> Standings:
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
+
     def live_report(self) -> Report:
         return Report((self._table(),))
 
     def report(self) -> Report:
-        ratings = Standings(self.competitors, self.tallies.values()).rating_table()
-        blocks = [self._table()] if ratings is None else [self._table(), ratings]
+        _, *ratings = self._standings().tables()
+        blocks = [self._table(), *ratings]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
         return Report((*blocks, *self._engine_lines()))
 
     def summary(self) -> dict[str, Any]:
         return {
             **super().summary(),
-            **Standings(self.competitors, self.tallies.values()).summary(),
+            **self._standings().summary(),
             "table": [
                 {
                     "place": score.place,

@@ -7,6 +7,7 @@ legal move of the alphabet; its score is the material.  Flags combine.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 
@@ -106,7 +107,7 @@ class CarefulEngine:
             self._board.push_uci(move)
 
     def _go(self, words: list[str]) -> None:
-        numbers = dict(zip(words, words[1:], strict=False))
+        numbers = dict(itertools.pairwise(words))
         self._is_over = False
         self._stops = 0
         if "infinite" in words or "ponder" in words:

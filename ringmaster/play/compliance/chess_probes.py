@@ -6,7 +6,7 @@ import dataclasses
 
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.game import Game
-from ringmaster.games.start import new_game
+from ringmaster.games.start import beginning
 from ringmaster.play.compliance.dialects import Dialect, Probe
 
 MIDDLEGAME = Probe(
@@ -134,9 +134,7 @@ def of_variant(variant: str) -> Dialect:
     other variants only the start position is known, and what follows from it.
     """
 
-    def new(fen: str | None) -> Game:
-        return new_game("chess", fen, variant=variant)
-
+    new = beginning("chess", variant=variant)
     if variant == "chess960":
         return dataclasses.replace(UCI, new=new)
     start = PROBES[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 
 from ringmaster.games.chess import new_chess_game
-from ringmaster.games.game import Game
 from ringmaster.games.start import beginning
 from ringmaster.play.compliance.dialects import Dialect, Probe
 

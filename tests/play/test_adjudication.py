@@ -113,7 +113,7 @@ def test_a_capture_or_a_pawn_move_begins_the_count_of_a_draw_anew() -> None:
     moves = ["b1c3", "b8c6", "c3d5", "e7e6", "d5b4", "c6b4", "g1f3", "g8f6", "f3g1"]
     result = play(moves, [0] * 9, draw_adjudication=draw())
     # 3... e6 is the first of a new row, and so is 5... Nxb4
-    assert result.plies == 9
+    assert (result.plies, result.reason) == (9, "adjudicated draw")
     assert play(moves[:4], [0] * 4, draw_adjudication=draw()).reason == "resignation"
 
 

@@ -138,18 +138,25 @@ def overheads(command: tuple[str, ...], games: int) -> list[int]:
 def bare(command: tuple[str, ...], games: int) -> list[int]:
     """Return the same of a loop that only writes, reads and looks at the clock."""
     found = []
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as engine:
-        assert engine.stdin is not None
-        assert engine.stdout is not None
-        writing, reading = engine.stdin.fileno(), engine.stdout.fileno()
-        for _ in range(games * MOVES):
-            os.write(writing, b"go\n")
+    engines = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)
+    ]
+    try:
+        for ply in range(games * MOVES):
+            stdin, stdout = engines[ply % 2].stdin, engines[ply % 2].stdout
+            assert stdin is not None
+            assert stdout is not None
+            os.write(stdin.fileno(), b"go\n")
             start = time.monotonic_ns()
             answer = b""
             while not answer.endswith(b"bestmove e2e4\n"):
-                answer += os.read(reading, 1 << 16)
+                answer += os.read(stdout.fileno(), 1 << 16)
             elapsed = time.monotonic_ns() - start
             found.append(elapsed - int(answer.split()[7]))
+    finally:
+        for engine in engines:
+            engine.kill()
+            engine.wait()
     return found
 
 

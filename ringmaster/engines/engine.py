@@ -44,6 +44,7 @@ def cut(text: str) -> str:
 
 
 GameOutcome = Literal["win", "lose", "draw"]
+ThoughtKind = Literal["move", "resign", "claim"]
 
 
 @dataclass(slots=True)
@@ -87,7 +88,7 @@ class Thought:
 
     def __init__(
         self,
-        kind: Literal["move", "resign", "claim"],
+        kind: ThoughtKind,
         move: str,
         elapsed_ns: int,
         *,

@@ -16,7 +16,14 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ringmaster.engines.channel import Exchange
-from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, start_timeout
+from ringmaster.engines.engine import (
+    MAX_NAME,
+    Engine,
+    Limits,
+    Thought,
+    ThoughtKind,
+    start_timeout,
+)
 from ringmaster.engines.info import MAX_INFO, read_score
 from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
@@ -96,19 +103,18 @@ class Go(Exchange):
 
     @property
     def info(self) -> bytes:
-        """The info line that the score is from, b"" without one."""
-        return self._exact or self._bound
+        """The info line that the score is from, b"" without one; bounded."""
+        return (self._exact or self._bound)[:MAX_INFO]
 
     def feed(self, line: bytes) -> bool:
         if line.startswith(b"info "):
             # with MultiPV the best line counts, which is the first
             if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
-                if line.startswith(b"info string"):
-                    return False
-                if b"bound" in line:
-                    self._bound = line
-                else:
+                # "info string" may say anything
+                if b"bound" not in line and line[5:7] != b"st":
                     self._exact = line
+                elif line[5:7] != b"st":
+                    self._bound = line
             return False
         if line.startswith(b"bestmove"):
             words = line.split(None, 4)
@@ -155,6 +161,8 @@ class UniversalEngine(Engine):
     _setup_word: ClassVar[str]
     #: Options that say whether the engine may ponder, the usual name first.
     _ponder_options: ClassVar[tuple[str, ...]]
+    #: Answers that are no moves.
+    _kinds: ClassVar[dict[str, ThoughtKind]] = {}
 
     def _shake_hands(self) -> None:
         handshake = Handshake(self.protocol)
@@ -265,8 +273,11 @@ class UniversalEngine(Engine):
             self.observe(0, move, own=False)
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        self._position = self._position_after(move)
-        self._has_moves = True
+        if self._has_moves:
+            self._position += b" " + move.encode()
+        else:
+            self._position += b" moves " + move.encode()
+            self._has_moves = True
         self._last_move = move
 
     def _position_after(self, move: str) -> bytes:
@@ -286,9 +297,9 @@ class UniversalEngine(Engine):
                 limits = _without(limits, colour, spent)
         # A late line of the last search must not answer this one.
         self.channel.discard_input()
-        go = Go(b"")
-        request = self._position + b"\n" + self._go_command(limits)
-        return self._thought(go, spent + self._converse(go, request, seconds))
+        go = Go(self._position + b"\n" + self._go_command(limits))
+        self._search = go
+        return self._thought(go, spent + self.channel.converse(go, seconds))
 
     def _converse(self, go: Go, request: bytes, seconds: float) -> int:
         self._search = go
@@ -321,20 +332,12 @@ class UniversalEngine(Engine):
 
     def _thought(self, go: Go, elapsed: int) -> Thought:
         self._expected = go.ponder
-        info = go.info[:MAX_INFO]
+        info = go.info
         score, mate = read_score(info) if info else (None, None)
-        return self._make_thought(go.bestmove, elapsed, score, mate, go.ponder, info)
-
-    def _make_thought(
-        self,
-        bestmove: str,
-        elapsed: int,
-        score: int | None,
-        mate: int | None,
-        ponder: str,
-        info: bytes,
-    ) -> Thought:
-        return Thought("move", bestmove, elapsed, score=score, mate=mate, ponder=ponder, info=info)
+        kind = self._kinds.get(go.bestmove, "move")
+        return Thought(
+            kind, go.bestmove, elapsed, score=score, mate=mate, ponder=go.ponder, info=info
+        )
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):

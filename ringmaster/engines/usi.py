@@ -6,7 +6,9 @@ clock may be byo-yomi; an engine resigns, declares a win, and is told the result
 
 from __future__ import annotations
 
-from ringmaster.engines.engine import GameOutcome, Limits, Thought
+from typing import ClassVar
+
+from ringmaster.engines.engine import GameOutcome, Limits, ThoughtKind
 from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.universal import UniversalEngine, move_limits
 from ringmaster.model.jobs import GameSettings, Opening
@@ -30,6 +32,7 @@ class UsiEngine(UniversalEngine):
     _setup_word = "sfen"
     # Fairy-Stockfish declares UCI's name over USI, too
     _ponder_options = ("USI_Ponder", "Ponder")
+    _kinds: ClassVar[dict[str, ThoughtKind]] = {"resign": "resign", "win": "claim"}
 
     def _declared(self, name: str) -> OptionDeclaration | None:
         return super()._declared(name) or _ALWAYS.get(name.casefold())
@@ -50,22 +53,6 @@ class UsiEngine(UniversalEngine):
 
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
         return go_command(limits, ponder=ponder)
-
-    def _make_thought(
-        self,
-        bestmove: str,
-        elapsed: int,
-        score: int | None,
-        mate: int | None,
-        ponder: str,
-        info: bytes,
-    ) -> Thought:
-        thought = super()._make_thought(bestmove, elapsed, score, mate, ponder, info)
-        if bestmove == "resign":
-            thought.kind = "resign"
-        elif bestmove == "win":
-            thought.kind = "claim"
-        return thought
 
     def end_game(self, outcome: GameOutcome) -> None:
         self.channel.send(f"gameover {outcome}\n".encode(), 0.1)

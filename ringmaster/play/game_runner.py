@@ -198,7 +198,8 @@ class GameRunner:
         """Return the mover's move, or how the game ended instead."""
         clock = self._clocks[mover]
         engine = self.engines[mover]
-        self._pondering.end(mover)
+        if self._pondering.is_on:
+            self._pondering.end(mover)
         if self._timed:
             self._set_clock(mover, limits)
             engine.tell_time(limits)

@@ -14,6 +14,8 @@ class Pondering:
     def __init__(self, engines: Sequence[Engine]) -> None:
         self._engines = engines
         self._ponders = [False, False]
+        #: Whether any engine has pondered in this game.
+        self.is_on = False
         #: Seconds of CPU when it began, and of all that are over.
         self._began: list[float | None] = [None, None]
         self._used: list[float | None] = [None, None]
@@ -23,7 +25,7 @@ class Pondering:
         engine, opponent = self._engines[index], self._engines[1 - index]
         exchange = engine.ponder(index, limits)
         if exchange is not None:
-            self._ponders[index] = True
+            self._ponders[index] = self.is_on = True
             self._began[index] = engine.measure().cpu_time
             opponent.channel.attend(engine.channel, exchange)
 

@@ -37,7 +37,7 @@ players = {{
     "sf": Player("{stockfish}", time_control="2+0.05", ponder=True, options={{"Hash": 4}}),
     "et": Player("{ethereal}", time_control="2+0.05", ponder=True, options={{"Hash": 4}}),
 }}
-margin = 2
+margin = 30
 move_limit = 80
 matchups = [Matchup("sf", "et", number_of_games=4)]
 """,
@@ -68,8 +68,8 @@ players = {{
     "x": Player("{path}", time_control="1+0.05", ponder=True),
     "sf": Player("{stockfish}", time_control="1+0.05", options={{"Hash": 1}}),
 }}
-margin = 2
-move_limit = 60
+margin = 30
+move_limit = 40
 matchups = [Matchup("x", "sf", number_of_games=2)]
 """,
         "--log-gtp",

@@ -77,6 +77,13 @@ def _parser() -> _Parser:
         help="give each game CPUs of its own, of these (0-3,8; by default of all)",
     )
     parser.add_argument("--json", action="store_true", help="print data (show, check, diff)")
+    checks = parser.add_argument_group("check")
+    checks.add_argument(
+        "--quick", action="store_true", help="only start each engine and set it up, as run does"
+    )
+    checks.add_argument(
+        "-v", "--verbose", action="store_true", help="list the tests that were passed, too"
+    )
     exports = parser.add_argument_group("export")
     # the formats are not imported before one is asked for
     exports.add_argument(
@@ -105,6 +112,10 @@ def run(argv: Sequence[str]) -> int:
             raise UsageError("--affinity goes with run and check")
         if arguments.json and arguments.action not in ("show", "check", "diff"):
             raise UsageError("--json goes with show, check and diff")
+        if arguments.action != "check":
+            for name in ("quick", "verbose"):
+                if getattr(arguments, name):
+                    raise UsageError(f"--{name} goes with check")
         if arguments.action != "export":
             for name in ("format", "output", "void"):
                 if getattr(arguments, name):
@@ -342,6 +353,7 @@ def _check(arguments: argparse.Namespace) -> int:
 
 def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     """Check an event; returns the exit status and what `check --json` prints."""
+    from ringmaster.reporting.check import as_data, render_check
     from ringmaster.reporting.text import sanitise
     from ringmaster.ringmaster import check_players
 
@@ -351,7 +363,7 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     warnings = event.warnings()
     executor = _executor(arguments)()
     try:
-        results = check_players(event, executor, show_stderr=True)
+        results = check_players(event, executor, show_stderr=True, thorough=not arguments.quick)
     finally:
         executor.close()
     problems: dict[str, dict[str, None]] = {r.code: {} for r in results}
@@ -368,10 +380,15 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             if error is not None:
                 print(error, file=sys.stderr)
         for code, name in names.items():
-            if not problems[code] and not arguments.quiet:
+            tested = [r for r in results if r.code == code and r.findings]
+            if arguments.quiet:
+                continue
+            if tested:
+                _say(render_check(tested[0], verbose=arguments.verbose))
+            elif not problems[code]:
                 _say(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else "") + "\n")
     players = [
-        {"code": code, "name": names[code], "problems": list(found)}
+        {"code": code, "name": names[code], "problems": list(found), **as_data(results, code)}
         for code, found in problems.items()
     ]
     ok = failure is None and refused is None

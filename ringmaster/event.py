@@ -5,12 +5,13 @@ the loop in `ringmaster`."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.adjudication import check_files
 from ringmaster.competitions.competition import Competition
 from ringmaster.control.changes import (
     Comparison,
@@ -28,6 +29,7 @@ from ringmaster.errors import (
     StateRefused,
     StoreUnwritable,
 )
+from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult
 from ringmaster.model.settings import Setting
 from ringmaster.reporting.tables import render_report
@@ -106,6 +108,8 @@ class Event:
         """Load what games need.  Raises OpeningsError, ControlFileError."""
         try:
             self.competition.prepare()
+            for job in self.competition.check_jobs():
+                check_files(job.settings)
         except SettingError as error:
             raise self.loaded.error([error]) from None
 
@@ -168,6 +172,14 @@ class Event:
 
     def _refused(self, refused: StateRefused) -> ControlFileError:
         return self.loaded.error([SettingError(refused.path, str(refused))])
+
+    def engine_key(self, player: Player) -> Hashable:
+        """Return what players share that one thorough check is enough for: of
+        the candidates of a tune all but the values of their options and what
+        they are called."""
+        if "parameters" not in self.loaded.values:
+            return player.code
+        return (player.command, player.cwd, player.protocol, frozenset(player.options))
 
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
         """Return what startup checks found as errors of the control file, each

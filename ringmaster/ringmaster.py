@@ -27,7 +27,8 @@ from ringmaster.execution.executor import Done, Executor
 from ringmaster.model.jobs import CheckJob, GameJob
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.reporting.live import Display, RunningGame, View
-from ringmaster.storage.journal import Journal, write_record
+from ringmaster.storage.journal import Journal
+from ringmaster.storage.records import GameRecords
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Run, Transaction
 
@@ -84,7 +85,7 @@ class Ringmaster:
         self._completed = 0
         self._recent: list[str] = []
         self._warnings: list[str] = []
-        self._written: list[tuple[str, int]] = []
+        self._records: GameRecords | None = None
         self._unsaved = 0
         self._state_size = 0
         self._halt = ""
@@ -127,6 +128,8 @@ class Ringmaster:
             finally:
                 self._display.close()
                 self._journal.close()
+                if self._records is not None:
+                    self._records.close()
                 if self._store is not None:
                     self._store.close()
         if self._failure is not None:
@@ -227,7 +230,14 @@ class Ringmaster:
                     transaction.withdraw(issue.game_id)
                 transaction.save_state(self._competition.state())
         self._resume_journal()
-        self._write_pending()
+        values = event.loaded.values
+        self._records = GameRecords(
+            self._store,
+            event.paths,
+            values["record_files"] if values["record_games"] else None,
+            self._warn,
+        )
+        self._records.resume({issue.game_id for issue in self._backlog})
         number = self._store.begin_run(
             Run(
                 number=0,
@@ -281,7 +291,8 @@ class Ringmaster:
         if not self._ahead:
             with self._store.transaction() as transaction:
                 transaction.save_state(self._competition.state())
-                self._forget_written(transaction)
+            if self._records is not None:
+                self._records.finish()
         self._store.end_run(number, self._clock(), reason)
         self._journal.log(f"run {number} ended: {reason}")
         progress = self._competition.progress()
@@ -337,7 +348,10 @@ class Ringmaster:
             # what has come back counts, and so do the games in progress
             self._failure = error
             return None
-        self._started += job is not None
+        if job is not None:
+            self._started += 1
+            assert self._records is not None
+            self._records.place(transaction, job.id)
         return job
 
     def _make_next(self, transaction: Transaction) -> GameJob | None:
@@ -405,7 +419,7 @@ class Ringmaster:
             # was not
             if transaction.record(job.ticket, result) is not None:
                 verdict = self._competition.take(job.ticket, result)
-                self._note(transaction, job, verdict, pending)
+                self._note(transaction, job, result, verdict, pending)
             jobs = self._next_jobs(transaction)
             self._save_state(transaction, force=verdict is not None and verdict.save)
         self._submit(jobs)
@@ -416,7 +430,12 @@ class Ringmaster:
             self._tell(result, verdict, pending)
 
     def _note(
-        self, transaction: Transaction, job: GameJob, verdict: Verdict, pending: Pending | None
+        self,
+        transaction: Transaction,
+        job: GameJob,
+        result: GameResult,
+        verdict: Verdict,
+        pending: Pending | None,
     ) -> None:
         """Store what a verdict asks for, beside the result itself."""
         if verdict.replay:
@@ -427,9 +446,12 @@ class Ringmaster:
         transaction.set_note("history", [verdict.line, *verdict.notes])
         if verdict.snapshot:
             transaction.set_note("tree", verdict.snapshot)
-        if pending is not None:
+        assert self._records is not None
+        if result.outcome != "void":
+            self._records.note(transaction, job.id, job.attempt, pending)
+        elif pending is not None:
             transaction.add_pending(pending)
-        self._forget_written(transaction)
+        self._records.forget(transaction)
 
     def _save_state(self, transaction: Transaction, *, force: bool) -> None:
         """Store the state, a large one only now and then (or by force): what has
@@ -451,25 +473,11 @@ class Ringmaster:
         name = f"{job.id}{suffix}.{result.record_suffix}"
         return Pending(job.id, job.attempt, folder.name, name, result.record)
 
-    def _forget_written(self, transaction: Transaction) -> None:
-        for game_id, attempt in self._written:
-            transaction.drop_pending(game_id, attempt)
-        self._written.clear()
-
-    def _write(self, pending: Pending) -> None:
-        write_record(self._event.paths.log.parent / pending.folder, pending.name, pending.text)
-        self._written.append((pending.game_id, pending.attempt))
-
-    def _write_pending(self) -> None:
-        """Write the game records that a killed run did not come to."""
-        assert self._store is not None
-        for pending in self._store.pending():
-            self._write(pending)
-
     def _tell(self, result: GameResult, verdict: Verdict, pending: Pending | None) -> None:
         """What comes after the commit: record, log, display."""
         if pending is not None:
-            self._write(pending)
+            assert self._records is not None
+            self._records.write(pending)
         if result.outcome == "void":
             self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
             if self._halt:
@@ -513,12 +521,23 @@ def check_players(
     interrupted: Callable[[], bool] = lambda: False,
     *,
     show_stderr: bool = False,
+    thorough: bool = False,
 ) -> list[CheckResult]:
-    """Run the startup checks; returns their results in order."""
-    jobs: list[CheckJob] = [
-        msgspec.structs.replace(job, show_stderr=show_stderr)
-        for job in event.competition.check_jobs()
-    ]
+    """Run the startup checks; returns their results in order.
+
+    thorough  whether to test each engine's keeping to its protocol, too; of the
+              candidates of a tune, which differ by parameters only, just the first
+    """
+    jobs: list[CheckJob] = []
+    tested = set()
+    for job in event.competition.check_jobs():
+        key = event.engine_key(job.player)
+        jobs.append(
+            msgspec.structs.replace(
+                job, show_stderr=show_stderr, thorough=thorough and key not in tested
+            )
+        )
+        tested.add(key)
     for job in jobs:
         executor.submit(job)
     results: dict[str, CheckResult] = {}

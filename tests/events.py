@@ -46,6 +46,19 @@ number_of_games = {games}
 matchups = [Matchup("a", "b"), Matchup("b", "c"), Matchup("a", "c", id="ac")]
 """
 
+#: Twenty rounds, in each of which one of the players has a bye.
+SWISS = """
+competition_type = "swiss"
+game = "chess"
+def duel(strength):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                   "--pid-file", {log!r}], options={{"Strength": strength}}, nodes=1)
+players = {{f"p{{i}}": duel(650 - 15 * i) for i in range(21)}}
+openings = Openings("book.epd")
+competitors = list(players)
+rounds = 20
+games_per_pairing = {games} // 200
+"""
 
 _CANDIDATES = """
 game = "chess"

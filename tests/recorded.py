@@ -36,6 +36,12 @@ komi = 6.5
 matchups = [Matchup("a", "b", handicap=2, number_of_games=4)]
 """
 
+SHOGI = """competition_type = "playoff"
+game = "shogi"
+players = {"a": Player("engine", nodes=1), "b": Player("engine", nodes=1)}
+matchups = [Matchup("a", "b")]
+"""
+
 TUNE = """competition_type = "spsa"
 game = "chess"
 players = {"e": Player("engine", nodes=1)}

@@ -109,6 +109,9 @@ def test_show_json_has_the_keys_of_its_type(
                 "forfeits": [0, 0],
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
+                "endings": {},
+                **dict.fromkeys(("elo", "elo_low", "elo_high", "los", "nelo", "nelo_error")),
+                **dict.fromkeys(("draw_ratio", "pentanomial", "pairs_ratio", "sprt")),
             }
         ],
         "runs": 0,

@@ -15,13 +15,18 @@ from tests.real.engines import PLACES, engine
 
 FOLDER = Path(__file__).parent.parent / "controlfiles"
 FILES = sorted(FOLDER.glob("*.ctl"))
+CHESS = ["stockfish", "glaurung", "toga2", "ethereal-chess", "fairy-stockfish"]
 NEEDS = {
     "allplayall_gnugo.ctl": ["gnugo"],
     "ce_tuner_gnugo.ctl": ["gnugo"],
+    "gauntlet_chess.ctl": CHESS,
     "mc_tuner_gnugo.ctl": ["gnugo"],
     "playoff_chess.ctl": ["stockfish", "glaurung"],
     "playoff_gnugo.ctl": ["gnugo"],
+    "playoff_shogi.ctl": ["fairy-stockfish"],
     "spsa_glaurung.ctl": ["glaurung"],
+    "sprt_chess.ctl": ["stockfish"],
+    "swiss_chess.ctl": CHESS,
     "tune.ctl": [],
 }
 

@@ -23,7 +23,7 @@ from ringmaster.results import Game, Results
 from ringmaster.storage.store import Pending
 from tests.events import PLAYOFF, environment, write_event
 from tests.events import ringmaster as run_ringmaster
-from tests.recorded import GO, TUNE, add, open_store, recorded, ticket, won, write
+from tests.recorded import GO, SHOGI, TUNE, add, open_store, recorded, ticket, won, write
 from tests.test_results import histories
 
 HOSTILE = 'it said "1,2"\r\nthen\n\r=HYPERLINK("x")\0\x1b[2Jé\u2028end'
@@ -381,6 +381,45 @@ def test_go_records_make_a_collection(tmp_path: Path) -> None:
     games = [sgf.Sgf_game.from_coarse_game_tree(tree) for tree in trees]
     assert [game.get_root().get("RE") for game in games] == ["B+0.5", "B+1.5"]
     assert run([str(control), "export", "--format", "pgn"]) == 2
+
+
+def test_shogi_records_of_each_format_make_a_file_and_the_others_are_counted(
+    tmp_path: Path, capfd: Captured
+) -> None:
+    from rsshogi.record import Record
+
+    from ringmaster.games.csa import write_csa
+    from ringmaster.games.kif import write_kif
+    from tests.games.shogi_records import make_record
+
+    control = write(tmp_path, SHOGI)
+    store = open_store(control)
+    add(store, [(ticket("0", n), won(f"0_{n}")) for n in range(4)])
+    record = make_record(["7g7f", "3c3d"], score="0-1", reason="resignation")
+    with store.transaction() as transaction:
+        waiting = Pending("0_3", 0, "event.games", "0_3.kifu", write_kif(record))
+        transaction.add_pending(waiting)
+    store.close()
+    folder = control.with_suffix(".games")
+    folder.mkdir()
+    (folder / "0_0.csa").write_text(write_csa(record))
+    (folder / "0_1.kifu").write_text(write_kif(record))
+    (folder / "0_2.csa").write_text(write_csa(record))
+    names = [game.record_name for game in ringmaster.load(control).games]
+    assert names[:3] == ["event.games/0_0.csa", "event.games/0_1.kifu", "event.games/0_2.csa"]
+    text = export(control, "--format", "csa").read_text()
+    assert text == f"{write_csa(record)}/\n{write_csa(record)}"
+    assert [len(each.moves) for each in Record.from_csa_games_str(text)] == [2, 2]
+    assert capfd.readouterr().err == (
+        "ringmaster: 2 of 4 game records are in kif, not csa, and were left out; "
+        "--format kif has them\n"
+    )
+    target = control.parent / "all.kifu"
+    assert run([str(control), "export", "-o", str(target)]) == 0
+    assert target.read_text() == f"{write_kif(record)}\n" * 2
+    assert "2 of 4 game records are in csa, not kif" in capfd.readouterr().err
+    assert run([str(control), "export", "--format", "pgn"]) == 2
+    assert "did you mean --format csa?" in capfd.readouterr().err
 
 
 def test_games_that_were_really_played_can_be_read_from_one_file(tmp_path: Path) -> None:

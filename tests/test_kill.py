@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import sqlite3
 import subprocess
@@ -20,6 +21,7 @@ from tests.events import (
     MC_TUNER,
     PLAYOFF,
     SPSA,
+    SWISS,
     living_engines,
     ringmaster,
     shown,
@@ -75,7 +77,13 @@ def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
         return True
 
 
-SOURCES = {"spsa": SPSA, "playoff": PLAYOFF, "mc_tuner": MC_TUNER, "ce_tuner": CE_TUNER}
+SOURCES = {
+    "spsa": SPSA,
+    "playoff": PLAYOFF,
+    "mc_tuner": MC_TUNER,
+    "ce_tuner": CE_TUNER,
+    "swiss": SWISS,
+}
 
 
 def snapshots(control: Path) -> list[Any]:
@@ -113,8 +121,20 @@ def test_killed_event_ends_as_an_uninterrupted_one(
     history = control.with_suffix(".hist").read_text().splitlines()
     games_told = [line.split(":")[0] for line in history if line.startswith("game ")]
     assert sorted(games_told) == sorted(f"game {id}" for id in ids)
-    records = {path.stem for path in control.with_suffix(".games").iterdir()}
-    assert records == set(ids)
+    records = {path.stem: path.read_text() for path in control.with_suffix(".games").iterdir()}
+    assert records.keys() == set(ids)
+    # all of them are in one file, whole and once, in the order in which the games
+    # were first given out
+    log = control.with_suffix(".log").read_text()
+    order = dict.fromkeys(re.findall(r" starting game (\S+): ", log))
+    assert sorted(order) == sorted(ids)
+    collected = control.with_suffix(".games.pgn").read_text()
+    assert re.findall(r'\[Round "(.*)"\]', collected) == list(order)
+    assert collected == "".join(records[id] for id in order)
+    waiting = sqlite3.connect(control.with_suffix(".status"))
+    assert waiting.execute("SELECT count(*) FROM places").fetchone() == (0,)
+    assert waiting.execute("SELECT count(*) FROM pending").fetchone() == (0,)
+    waiting.close()
     periods = range(20, len(ids) + 1, 20) if source is MC_TUNER else ()
     assert [snapshot["games"] for snapshot in snapshots(control)] == list(periods)
     if parallel == 1:

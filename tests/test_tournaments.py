@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -98,3 +99,70 @@ def test_diff_and_check_know_what_an_earlier_run_has_played(tmp_path: Path) -> N
         told = done.stdout + done.stderr
         assert "matchup x was played between a and b, the control file has c and d" in told
         assert f"    {other}]" in told, "the line is shown"
+
+
+def test_gauntlet_is_gone_on_with_when_both_lists_have_grown(tmp_path: Path) -> None:
+    control = write(tmp_path, "gauntlet", 'challengers = ["a"]\nopponents = ["b"]\nrounds = 2')
+    assert ringmaster(control).returncode == 0
+    before = shown(control)
+    write(tmp_path, "gauntlet", 'challengers = ["a", "c"]\nopponents = ["b", "d"]\nrounds = 2')
+    done = ringmaster(control, "-j", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    after = shown(control)
+    assert after["games"]["completed"] == after["games"]["total"] == 8
+    assert after["matchups"][0] == before["matchups"][0]
+    records = {path.stem for path in control.with_suffix(".games").iterdir()}
+    assert records == {f"{c}v{o}_{i}" for c in "AB" for o in "12" for i in range(2)}
+    report = control.with_suffix(".report").read_text()
+    assert "A a" in report
+    assert "c over the field: " in report
+    write(tmp_path, "gauntlet", 'challengers = ["c"]\nopponents = ["b", "d"]\nrounds = 2')
+    done = ringmaster(control)
+    assert done.returncode == 1
+    assert "a took part before and must stay in the list" in done.stderr
+
+
+def test_swiss_is_stopped_edited_and_gone_on_with(tmp_path: Path) -> None:
+    control = write(tmp_path, "swiss", 'competitors = ["a", "b", "c"]\nrounds = 2')
+    # the last game of the first round, and no pairing yet of the second
+    assert ringmaster(control, "-g", "2").returncode == 0
+    assert [r["bye"] for r in shown(control)["rounds"]] == ["c"]
+    write(tmp_path, "swiss", 'competitors = ["a", "b", "c", "d"]\nrounds = 2')
+    assert ringmaster(control, "-g", "1").returncode == 0
+    second = shown(control)["rounds"][1]
+    assert second["bye"] is None
+    # edits do not change what is paired
+    write(tmp_path, "swiss", 'competitors = ["a", "b", "c", "d"]\nrounds = 3\nratings = {"d": 9}')
+    done = ringmaster(control, "-j", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    after = shown(control)
+    assert after["games"]["completed"] == after["games"]["total"] == 2 + 4 + 4
+    pairings = [p["players"] for p in after["rounds"][1]["pairings"]]
+    assert pairings == [p["players"] for p in second["pairings"]]
+    assert "round 3 (4/4 games)" in control.with_suffix(".report").read_text()
+    rows = [
+        json.loads(row)
+        for row in ringmaster(control, "export", "--format", "jsonl").stdout.splitlines()
+    ]
+    assert {row["matchup"] for row in rows} == {m["id"] for m in after["matchups"]}
+    assert len(ringmaster(control, "export", "--format", "pgn").stdout.split("[Event ")) == 11
+
+
+def test_swiss_with_a_competitor_that_withdrew_says_so(tmp_path: Path) -> None:
+    control = write(tmp_path, "swiss", 'competitors = ["a", "b", "c", "d"]\nrounds = 2')
+    assert ringmaster(control, "-g", "1").returncode == 0
+    write(
+        tmp_path,
+        "swiss",
+        'competitors = ["a", "b", "c", "d"]\nrounds = 2\nwithdrawn = ["c"]',
+    )
+    done = ringmaster(control, "diff")
+    assert done.returncode == 0
+    assert "withdrawn" in done.stdout
+    assert ringmaster(control, "-j", "2").returncode == 0
+    summary = shown(control)
+    assert summary["games"]["completed"] == summary["games"]["total"]
+    report = control.with_suffix(".report").read_text()
+    assert "1 not played, for a" in report
+    assert "withdrawn: c" in report
+    assert "bye" in report

@@ -10,16 +10,20 @@ from ringmaster.competitions.competition import Competition
 _TYPES = {
     "allplayall": ("ringmaster.competitions.allplayall", "AllPlayAll"),
     "ce_tuner": ("ringmaster.competitions.ce_tuner", "CeTuner"),
+    "gauntlet": ("ringmaster.competitions.gauntlet", "Gauntlet"),
     "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa", "SpsaCompetition"),
+    "swiss": ("ringmaster.competitions.swiss", "Swiss"),
 }
 
 
 #: What control files may call, whatever their type: a helper function that is
 #: shared between files may mention what only another type understands.
 KINDS = (
+    "Anchor",
     "Competitor",
+    "DrawAdjudication",
     "EXPLICIT",
     "LINEAR",
     "LOG",
@@ -27,6 +31,9 @@ KINDS = (
     "Openings",
     "Parameter",
     "Player",
+    "ResignAdjudication",
+    "SPRT",
+    "Tablebases",
     "TimeControl",
     "Verify",
 )

@@ -6,46 +6,16 @@ from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar
 
-from ringmaster.competitions.common import COMMON_SETTINGS, noting
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
+from ringmaster.competitions.common import COMMON_SETTINGS
+from ringmaster.competitions.competitors import COMPETITOR, only_appended
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
-from ringmaster.model.players import Player
-from ringmaster.model.report import Report, Table
-from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
-
-
-class _Competitor(CallOf):
-    def describe(self) -> str:
-        return "a player code"
-
-
-#: Gomill's documentation has plain player codes only; its control files may say
-#: Competitor("code") as well.
-COMPETITOR = _Competitor(
-    "Competitor",
-    (Setting("player", Identifier(), "Code of the player."),),
-    lambda values, context: values["player"],
-    positional=("player",),
-    shorthand=True,
-)
-
-
-def only_appended(before: Any, now: list[str]) -> str:
-    """Return why a change of the competitors is refused: "" when the earlier
-    ones are all there, in their old order, before any new ones.
-
-    before  a list too, or None for an event that had no such setting
-    """
-    if before is None or now[: len(before)] == before:
-        return ""
-    gone = [code for code in before if code not in now]
-    if gone:
-        what = f"{', '.join(gone)} took part before and must stay in the list"
-    else:
-        what = "the earlier competitors must keep their places"
-    return f"{what}; new ones can be added at its end only (it was {', '.join(before)})"
+from ringmaster.errors import StateRefused
+from ringmaster.model.report import Report
+from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
 
 
 class AllPlayAll(Tournament):
@@ -69,25 +39,16 @@ class AllPlayAll(Tournament):
             "Games to play for each pairing; None: no limit.",
             None,
         ),
+        SPRT_SETTING,
+        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self.competitors: tuple[str, ...] = values["competitors"]
         settings = make_game_settings(self._game, values)
-        players: list[Player] = []
-        errors: list[SettingError] = []
-        for i, competitor in enumerate(self.competitors):
-            with noting(errors):
-                if competitor in self.competitors[:i]:
-                    raise SettingError(
-                        ("competitors", i),
-                        f"competitor {competitor!r} is listed twice",
-                        "each player once",
-                    )
-                players.append(self._player(competitor, ("competitors", i)))
-        if errors:
-            raise SettingErrors(errors)
+        players = self._different_players(competitors=self.competitors)
+        check_anchor(values["anchor"], self.competitors)
         for (i, first), (j, second) in combinations(enumerate(players), 2):
             self._add(
                 f"{letters(i)}v{letters(j)}",
@@ -97,6 +58,7 @@ class AllPlayAll(Tournament):
                 values["openings"],
                 alternating=True,
                 number_of_games=values["rounds"],
+                sprt=values["sprt"],
             )
 
     def state(self) -> dict[str, Any]:
@@ -109,19 +71,19 @@ class AllPlayAll(Tournament):
         super().restore(state)
 
     def _standings(self) -> Standings:
-        return Standings(self.competitors, self.tallies.values())
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
 
     def live_report(self) -> Report:
-        return Report((self._standings().grid(),))
+        return Report((self._standings().grid(), *self._test_tables()))
 
     def report(self) -> Report:
-        standings = self._standings()
-        ratings = standings.rating_table()
-        blocks: list[Table] = [standings.grid()]
-        if ratings is not None:
-            blocks.append(ratings)
-        blocks += self._tables(unplayed=False)
-        return Report((*blocks, *self._engine_lines()))
+        return Report(
+            (
+                *self._standings().tables(),
+                *self._tables(unplayed=False),
+                *self._engine_lines(),
+            )
+        )
 
     def summary(self) -> dict[str, Any]:
         return {**super().summary(), **self._standings().summary()}

@@ -13,7 +13,8 @@ import msgspec
 
 from ringmaster.competitions.common import COMMON_SETTINGS, noting, result_reason
 from ringmaster.competitions.competition import Competition, Played
-from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -54,7 +55,7 @@ PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
 )
 
 #: Game settings without which win rates cannot be compared.
-_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style")
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
 
 #: Settings of every tuning event with candidates and an opponent, beside its parameters.
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
@@ -141,7 +142,7 @@ class CandidateTuner(Competition):
                 self._check_parameter(i)
         if errors:
             raise SettingErrors(errors)
-        self.book = OpeningBook(values["openings"], self._game, values["seed"])
+        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
 
     def _find(self, code: str, argument: str) -> Player:
         definition = find_player(self.values["players"], code, (argument,))

@@ -32,6 +32,12 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
     Setting("description", Maybe(String()), "Text for the report.", None, change="report"),
     Setting("record_games", Boolean(), "Write a record of each game.", True),
     Setting(
+        "record_files",
+        OneOf("both", "single", "collected"),
+        "Whether records are in a file a game, in one file of all games, or both.",
+        "both",
+    ),
+    Setting(
         "skip_player_checks",
         Boolean(),
         "Do not check the players before a run.",

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ringmaster.competitions.sequential import SprtReport
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
@@ -67,6 +68,7 @@ class MatchupInfo:
     settings         None when it is not in the control file any more
     alternating      whether the players swap colours, None likewise
     number_of_games  None when there is no limit, or it is not known
+    sprt             its sequential test, None without one
     """
 
     id: str
@@ -75,6 +77,7 @@ class MatchupInfo:
     settings: GameSettings | None = None
     alternating: bool | None = None
     number_of_games: int | None = None
+    sprt: SprtReport | None = None
 
 
 class Competition(ABC):

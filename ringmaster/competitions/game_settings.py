@@ -1,57 +1,47 @@
-"""The settings of a single game, and where its start positions come from."""
+"""The settings of a single game."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
+from ringmaster.competitions.adjudication import ADJUDICATION_SETTINGS, check_adjudication
+from ringmaster.competitions.opening_settings import OPENINGS, check_openings
 from ringmaster.errors import SettingError
-from ringmaster.games.openings import OpeningOrder, Order, load_openings
-from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.games.variants import check_variant
+from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
+    INVALID,
     Boolean,
-    CallOf,
-    FileName,
+    Context,
     Float,
     Integer,
     Maybe,
     OneOf,
     Setting,
+    SettingPath,
+    String,
 )
 from ringmaster.model.time_control import LONGEST
 
 
-class OpeningsSettings(msgspec.Struct, frozen=True):
-    """Openings(…) of a control file; path is absolute."""
+class Variant(String):
+    """The name of a variant of chess that can be played here."""
 
-    path: str
-    order: Order = "sequential"
-    start: int = 1
-    seed: int | None = None
+    def describe(self) -> str:
+        return "'standard', 'chess960' or another variant of chess"
 
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        name = super().interpret(value, path, context)
+        if name is INVALID:
+            return INVALID
+        try:
+            check_variant(name)
+        except ValueError as error:
+            return context.refuse(path, str(error))
+        return name
 
-OPENINGS = CallOf(
-    "Openings",
-    (
-        Setting("path", FileName(), "An EPD file, one position a line."),
-        Setting(
-            "order",
-            OneOf("sequential", "random"),
-            "In the order of the file, or shuffled anew for each pass over it.",
-            "sequential",
-        ),
-        Setting("start", Integer(minimum=1), "Opening to begin with, counted from 1.", 1),
-        Setting(
-            "seed", Maybe(Integer()), "Seed of the random order; by default the event's.", None
-        ),
-    ),
-    lambda values, context: OpeningsSettings(**values),
-    positional=("path",),
-)
 
 #: Settings of a single game.  Go needs board size and komi, which is checked when
 #: the game is known.
@@ -132,7 +122,15 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "'pgn' and Go 'sgf'.",
         None,
     ),
+    Setting(
+        "variant",
+        Variant(),
+        "The rules of chess: 'standard', 'chess960', or a variant or relative of chess by "
+        "the name that UCI_Variant has for it ('crazyhouse', 'xiangqi', …).",
+        "standard",
+    ),
     Setting("openings", Maybe(OPENINGS), "Start positions.", None),
+    *ADJUDICATION_SETTINGS,
 )
 
 #: Formats of game records, the usual one of each game first.
@@ -169,15 +167,19 @@ def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSetting
         for name in ("board_size", "komi"):
             if name not in given:
                 raise SettingError((name,), f"{name!r} is missing", "a number")
-        if values.get("openings") is not None:
-            raise SettingError(("openings",), "openings are for chess so far")
         _check_handicap(given)
         _check_scoring(given)
     else:
         for name in ("board_size", "komi", "handicap", rule, *_RULES_OF_GO):
             if name in given and given[name] != _RULES_OF_GO.get(name):
                 raise SettingError((name,), f"{name!r} has no meaning in {game}")
-    return GameSettings(game=game, **given)
+    variant = given.get("variant", "standard")
+    if game != "chess" and variant != "standard":
+        raise SettingError(("variant",), f"'variant' has no meaning in {game}")
+    check_openings(values.get("openings"), game, variant)
+    settings = GameSettings(game=game, **given)
+    check_adjudication(settings)
+    return settings
 
 
 def _check_scoring(given: Mapping[str, Any]) -> None:
@@ -210,35 +212,3 @@ def _check_handicap(given: Mapping[str, Any]) -> None:
         raise SettingError(
             ("handicap",), f"{style} handicap {handicap} is too large for size {size}", wanted
         )
-
-
-class OpeningBook:
-    """The start positions of an event: read once, before the first game."""
-
-    def __init__(self, settings: OpeningsSettings | None, game: GameName, seed: int) -> None:
-        self._settings = settings
-        self._game = game
-        self._seed = seed if settings is None or settings.seed is None else settings.seed
-
-    @functools.cached_property
-    def _book(self) -> tuple[tuple[Opening, ...], OpeningOrder]:
-        assert self._settings is not None
-        openings = load_openings(self._settings.path, self._game)
-        settings = self._settings
-        order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)
-        return openings, order
-
-    def load(self) -> None:
-        """Read the file.  Raises OpeningsError."""
-        if self._settings is not None:
-            _ = self._book
-
-    def __bool__(self) -> bool:
-        return self._settings is not None
-
-    def pick(self, number: int) -> Opening:
-        """Return the opening of the `number`-th pair (from 0)."""
-        if self._settings is None:
-            return Opening()
-        openings, order = self._book
-        return openings[order.index(number)]

@@ -3,12 +3,16 @@ wrong."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
+from typing import Any
 
+from ringmaster.competitions.sequential import SprtReport
 from ringmaster.competitions.tally import Tally
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
+from ringmaster.stats.elo import pairs_ratio
 
 
 def matchup_table(
@@ -19,12 +23,14 @@ def matchup_table(
     limit: int | None = None,
     details: str = "",
     even: bool = True,
+    sprt: SprtReport | None = None,
 ) -> Table:
     """Return a matchup's results.
 
     limit    games to play, None for no limit
     details  the settings that the results do not show, as text
     even     whether the score says how strong the players are
+    sprt     where its test stands
     """
     completed = tally.completed
     count = f"{completed}" if limit is None else f"{completed}/{limit}"
@@ -55,7 +61,7 @@ def matchup_table(
     return Table(
         headers=(*headers, "avg cpu s"),
         rows=tuple(rows),
-        title=f"{title}\n{details}" if details else title,
+        title="\n".join(filter(None, (title, details, *(sprt.lines() if sprt else ())))),
         notes=tuple(_notes(tally, game, even)),
         align=(LEFT, *([RIGHT] * len(headers))),
     )
@@ -84,7 +90,8 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
     first, second = tally.players
     completed, draws, unknown = tally.completed, tally.total(2), tally.total(3)
     if game != "go" and completed:
-        yield f"{first}: {tally.total(0)} wins, {draws} draws, {tally.total(1)} losses"
+        share = f" ({draws / completed:.1%})" if draws else ""
+        yield f"{first}: {tally.total(0)} wins, {draws} draws{share}, {tally.total(1)} losses"
     elif draws:
         yield f"jigos: {draws}"
     if unknown:
@@ -95,11 +102,55 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
     if tally.void:
         yield f"void games (not counted): {tally.void}"
+    if tally.endings:
+        yield f"ended by:{_kinds(tally.endings, brackets=False)}"
     if tally.known and even:
         yield f"{first} over {second}: {tally.estimate()}"
+        spread = _spread(tally)
+        if spread:
+            yield spread
 
 
-def _kinds(kinds: Mapping[str, int]) -> str:
+def _spread(tally: Tally) -> str:
+    """Return normalised Elo, and the pairs that the errors are taken from."""
+    parts = []
+    normalized = tally.normalized()
+    if math.isfinite(normalized.error):
+        parts.append(str(normalized))
+    if tally.in_pairs:
+        counts = tally.pairs.counts
+        kinds = zip(("LL", "LD", "DD/WL", "WD", "WW"), counts, strict=True)
+        text = "pairs: " + ", ".join(f"{count} {kind}" for kind, count in kinds)
+        ratio = pairs_ratio(counts)
+        parts.append(text if ratio is None else f"{text} (won/lost {ratio:.2f})")
+    return ", ".join(parts)
+
+
+def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
+    """Return the keys of `show --json` that say how strong the first player is; what
+    is infinite there is None, and so is all that results do not tell."""
+    estimate, normalized = tally.estimate(), tally.normalized()
+    told = tally.known > 0 and even
+    known = told and math.isfinite(normalized.error)
+    return {
+        "elo": _finite(estimate.elo) if told else None,
+        "elo_low": _finite(estimate.low) if told else None,
+        "elo_high": _finite(estimate.high) if told else None,
+        "los": estimate.los if told else None,
+        "nelo": normalized.nelo if known else None,
+        "nelo_error": normalized.error if known else None,
+        "draw_ratio": tally.total(2) / tally.known if tally.known else None,
+        "pentanomial": list(tally.pairs.counts) if sum(tally.pairs.counts) else None,
+        "pairs_ratio": pairs_ratio(tally.pairs.counts),
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
     """Return " (2 time, 1 illegal move)", the most frequent first."""
     order = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    return f" ({', '.join(f'{count} {kind}' for kind, count in order)})" if order else ""
+    text = ", ".join(f"{count} {kind}" for kind, count in order)
+    return "" if not order else f" ({text})" if brackets else f" {text}"

@@ -38,3 +38,7 @@ class Pairs(msgspec.Struct):
     def estimate(self) -> elo.EloEstimate:
         """Return the first side's Elo over the other, from complete pairs."""
         return elo.from_pairs(self.counts)
+
+    def normalized(self) -> elo.NormalizedElo:
+        """Return the same in normalised Elo."""
+        return elo.normalized_from_pairs(self.counts)

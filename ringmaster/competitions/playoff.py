@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tournament import SECOND_SELF, Matchup, Tournament
 from ringmaster.errors import SettingError, SettingErrors
@@ -40,6 +42,7 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
         "Games to play; None: no limit.  0 switches a matchup off and keeps its results.",
         None,
     ),
+    SPRT_SETTING,
 )
 
 _TOP_LEVEL = frozenset({"game", *(setting.name for setting in MATCHUP_SETTINGS)})
@@ -112,6 +115,7 @@ class Playoff(Tournament):
             rule=same_players,
             limits="Matchups may be added, changed and removed, but have no other players.",
         ),
+        ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -120,6 +124,8 @@ class Playoff(Tournament):
         for i, definition in enumerate(values["matchups"]):
             with noting(errors):
                 self._add_matchup(i, definition)
+        with noting(errors):
+            check_anchor(values["anchor"], values["players"])
         if errors:
             raise SettingErrors(errors)
 
@@ -159,6 +165,7 @@ class Playoff(Tournament):
             values["openings"],
             alternating=self._game != "go" if alternating is None else alternating,
             number_of_games=values["number_of_games"],
+            sprt=values["sprt"],
         )
 
     def report(self) -> Report:
@@ -166,9 +173,7 @@ class Playoff(Tournament):
         standings = self._standings()
         if standings is None:
             return whole
-        ratings = standings.rating_table()
-        last = (standings.grid(),) if ratings is None else (standings.grid(), ratings)
-        return Report((*whole.blocks, *last))
+        return Report((*whole.blocks, *standings.tables()))
 
     def _standings(self) -> Standings | None:
         """Return a cross table where one says something: for three players or
@@ -179,7 +184,8 @@ class Playoff(Tournament):
         codes = dict.fromkeys(code for m in matchups for code in m.codes)
         if len(codes) < 3 or not all(_alike(m, matchups[0]) for m in matchups):
             return None
-        return Standings(list(codes), [self.tallies[m.id] for m in matchups])
+        tallies = [self.tallies[m.id] for m in matchups]
+        return Standings(list(codes), tallies, self.values["anchor"])
 
 
 def _alike(one: Matchup, other: Matchup) -> bool:

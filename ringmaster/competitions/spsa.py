@@ -21,7 +21,8 @@ from ringmaster.competitions.common import (
     void_rule,
 )
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.game_settings import GAME_SETTINGS, OpeningBook, make_game_settings
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -237,7 +238,7 @@ class SpsaCompetition(Competition):
                     ("parameters", i), "its gain sequences leave the numbers that can be handled"
                 )
         self._verify: VerifySettings | None = values["verify"]
-        self.book = OpeningBook(values["openings"], self._game, values["seed"])
+        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         self._state = State(codes, self.tuner.theta, self.tuner.iterations)
         self._planned_before = self.tuner.iterations
         self.start_values: Values = tuple(p.engine_value(p.start) for p in self.parameters)

@@ -3,13 +3,17 @@ tournament, and ratings."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import msgspec
+
+from ringmaster.competitions.anchor import Anchor
 from ringmaster.competitions.tally import Tally
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
-from ringmaster.stats.ratings import Rating, bradley_terry
+from ringmaster.stats.ratings import Ratings, bradley_terry
 
 
 def letters(index: int) -> str:
@@ -28,20 +32,35 @@ class Standings:
 
     codes    the players, in the order of the grid
     tallies  results of any pairs among them, several of one pair are added up
+    anchor   a player of known Elo; it may be none of them
     """
 
-    def __init__(self, codes: Sequence[str], tallies: Iterable[Tally]) -> None:
+    def __init__(
+        self, codes: Sequence[str], tallies: Iterable[Tally], anchor: Anchor | None = None
+    ) -> None:
         self.codes = tuple(codes)
+        self._anchor = None if anchor is None or anchor.code not in self.codes else anchor
         place = {code: i for i, code in enumerate(self.codes)}
         #: Wins, draws and losses of the player with the lower number.
         self._scores: dict[tuple[int, int], tuple[int, int, int]] = {}
+        #: Its results by pairs of games, where all games were played in pairs.
+        self._pairs: dict[tuple[int, int], list[int]] = {}
+        singles: set[tuple[int, int]] = set()
         for tally in tallies:
             i, j = (place[code] for code in tally.players)
             wins, losses, draws = (tally.total(column) for column in range(3))
+            pairs = tally.pairs.counts
             if i > j:
-                i, j, wins, losses = j, i, losses, wins
+                i, j, wins, losses, pairs = j, i, losses, wins, pairs[::-1]
+            if tally.in_pairs:
+                earlier = self._pairs.get((i, j), [0] * 5)
+                self._pairs[i, j] = [a + b for a, b in zip(earlier, pairs, strict=True)]
+            elif tally.known:
+                singles.add((i, j))
             before = self._scores.get((i, j), (0, 0, 0))
             self._scores[i, j] = (before[0] + wins, before[1] + draws, before[2] + losses)
+        for both in singles:
+            self._pairs.pop(both, None)
 
     def against(self, i: int, j: int) -> tuple[float, float]:
         """Return the points of player i and of player j in their games."""
@@ -73,9 +92,44 @@ class Standings:
             align=(LEFT, *[RIGHT] * (count + 2)),
         )
 
-    def ratings(self) -> list[Rating] | None:
+    def tables(self) -> list[Table]:
+        """Return the grid, and what there is of ratings."""
+        return [t for t in (self.grid(), self.rating_table(), self.los_table()) if t is not None]
+
+    @functools.cached_property
+    def _ratings(self) -> Ratings | None:
+        anchor = self._anchor
+        return bradley_terry(
+            len(self.codes),
+            self._scores,
+            self._pairs,
+            anchor=None if anchor is None else (self.codes.index(anchor.code), anchor.elo),
+        )
+
+    def ratings(self) -> Ratings | None:
         """Return the players' ratings, None when there are no finite ones."""
-        return bradley_terry(len(self.codes), self._scores)
+        return self._ratings
+
+    def los_table(self) -> Table | None:
+        """Return how likely each player is stronger than each other, from the
+        highest rating down; None for two players, and while errors are unknown."""
+        ratings = self.ratings()
+        if ratings is None or ratings.covariance is None or len(self.codes) < 3:
+            return None
+        order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
+        wide = len(letters(len(order) - 1))
+        rows: list[tuple[Cell, ...]] = [
+            (
+                f"{letters(i):{wide}} {self.codes[i]}",
+                *("" if i == j else f"{ratings.los(i, j):.0%}" for j in order),
+            )
+            for i in order
+        ]
+        return Table(
+            headers=("LOS", *map(letters, order)),
+            rows=tuple(rows),
+            align=(LEFT, *[RIGHT] * len(order)),
+        )
 
     def rating_table(self) -> Table | None:
         """Return the ratings from the highest down; a table of notes alone while
@@ -93,10 +147,14 @@ class Standings:
                 ),
             )
         order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
+        anchor = self._anchor
+        elo = "{:+.1f}" if anchor is None else "{:.1f}"
+        above = "above the average of all" if anchor is None else f"where {anchor.code} has"
+        above += "" if anchor is None else f" {anchor.elo:g}"
         rows: list[tuple[Cell, ...]] = [
             (
                 self.codes[i],
-                f"{ratings[i].elo:+.1f}",
+                elo.format(ratings[i].elo),
                 f"{ratings[i].error:.1f}" if math.isfinite(ratings[i].error) else "",
                 "{:g}/{}".format(*self.total(i)),
             )
@@ -106,12 +164,13 @@ class Standings:
             headers=("player", "Elo", "± 95%", "points"),
             rows=tuple(rows),
             align=(LEFT, RIGHT, RIGHT, RIGHT),
-            notes=("Elo above the average of all, by maximum likelihood (Bradley-Terry)",),
+            notes=(f"Elo {above}, by maximum likelihood (Bradley-Terry)",),
         )
 
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json`: "grid" has points[i][j], what player i
-        took from player j (None on the diagonal); "ratings" may be None."""
+        took from player j (None on the diagonal); "ratings" may be None, "covariance"
+        (of ratings above the average, Elo²) and "los" (that i is stronger than j) too."""
         count = range(len(self.codes))
         ratings = self.ratings()
         return {
@@ -132,4 +191,11 @@ class Standings:
                 }
                 for code, rating in zip(self.codes, ratings, strict=True)
             ],
+            "covariance": None
+            if ratings is None or ratings.covariance is None
+            else [list(row) for row in ratings.covariance],
+            "los": None
+            if ratings is None or ratings.covariance is None
+            else [[None if i == j else ratings.los(i, j) for j in count] for i in count],
+            "anchor": None if self._anchor is None else msgspec.structs.asdict(self._anchor),
         }

@@ -6,6 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.sequential import Trial
 from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
 
@@ -22,6 +23,8 @@ class Tally(msgspec.Struct):
     unknown_kinds  games without a result by what kept them from having one
     cpu, timed  seconds of CPU by player, and in how many games it was known
     pairs      the first player's results by pairs, where colours alternate
+    endings    games by how they ended: {"mate": 12, "time": 1}
+    trial      the sequential test of the matchup, if it has one
     """
 
     players: tuple[str, str]
@@ -35,6 +38,8 @@ class Tally(msgspec.Struct):
     cpu: list[float] = msgspec.field(default_factory=lambda: [0.0, 0.0])
     timed: list[int] = msgspec.field(default_factory=lambda: [0, 0])
     pairs: Pairs = msgspec.field(default_factory=Pairs)
+    endings: dict[str, int] = msgspec.field(default_factory=dict)
+    trial: Trial | None = None
 
     def total(self, column: int) -> int:
         """Return a column of `by_colour`, both colourings together."""
@@ -75,6 +80,7 @@ class Tally(msgspec.Struct):
             limit = result.reason == "move limit"
             _count(self.unknown_kinds, "move limit" if limit else "not scored")
         self.by_colour[black][column] += 1
+        _count(self.endings, result.reason or "other")
         for index, used in enumerate(result.usage):
             if used.cpu_time is not None:
                 self.cpu[seat[index]] += used.cpu_time
@@ -82,12 +88,37 @@ class Tally(msgspec.Struct):
         if pair is not None:
             self.pairs.take(pair, result.points(seat.index(0)))
 
+    @property
+    def in_pairs(self) -> bool:
+        """Whether all games were played in pairs and have a result."""
+        return sum(self.pairs.counts) > 0 and self.pairs.games == self.known == self.completed
+
     def estimate(self) -> elo.EloEstimate:
         """Return the first player's Elo over the second: by pairs if all games
         were played in pairs and have a result, else by games with a result."""
-        if sum(self.pairs.counts) and self.pairs.games == self.known == self.completed:
+        if self.in_pairs:
             return self.pairs.estimate()
         return elo.from_games(self.total(0), self.total(2), self.total(1))
+
+    def normalized(self) -> elo.NormalizedElo:
+        """Return the same in normalised Elo."""
+        if self.in_pairs:
+            return self.pairs.normalized()
+        return elo.normalized_from_games(self.total(0), self.total(2), self.total(1))
+
+    def counts_for(self, trial: Trial) -> list[int]:
+        """Return what a test judges, from the worst result of its first player to
+        the best: complete pairs, or all games; a game without a result is half a
+        point."""
+        seen = self if self.players[0] == trial.first else self.turned()
+        if trial.in_pairs:
+            return list(seen.pairs.counts)
+        return [seen.total(1), seen.total(2) + seen.total(3), seen.total(0)]
+
+    def judge(self) -> bool:
+        """Look at the test, if there is one that is undecided; returns whether it
+        is decided now."""
+        return self.trial is not None and self.trial.judge(self.counts_for(self.trial))
 
     def turned(self) -> Tally:
         """Return the same results as seen by the second player."""
@@ -103,6 +134,8 @@ class Tally(msgspec.Struct):
             cpu=self.cpu[::-1],
             timed=self.timed[::-1],
             pairs=self.pairs.turned(),
+            endings=self.endings,
+            trial=self.trial,
         )
 
 

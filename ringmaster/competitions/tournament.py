@@ -5,30 +5,34 @@ Which matchups there are is the business of each type."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.game_settings import (
-    OpeningBook,
-    OpeningsSettings,
-)
-from ringmaster.competitions.matchup_report import describe_settings, matchup_table
+from ringmaster.competitions.matchup_report import describe_settings, matchup_table, statistics
+from ringmaster.competitions.opening_numbers import OpeningNumbers
+from ringmaster.competitions.opening_settings import OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
+from ringmaster.competitions.sequential import SprtReport, Trial, sequential_warnings
 from ringmaster.competitions.tally import Tally
-from ringmaster.errors import SettingError, StateRefused
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
+from ringmaster.stats.sprt import Sprt
 
 #: Added to a player's code for the second side of a matchup with itself (Gomill);
 #: "#" cannot occur in a code of the control file.
 SECOND_SELF = "#2"
+
+WITHOUT_OPENINGS = (
+    "without openings, engines that play alike every time will play the same game again and again"
+)
 
 
 class Matchup:
@@ -37,6 +41,7 @@ class Matchup:
     players          the first takes the first move in the games with even numbers
     alternating      whether it takes it in those only
     number_of_games  None for no limit
+    sprt             a test that ends it, whether the first player is the stronger
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class Matchup:
         *,
         alternating: bool,
         number_of_games: int | None,
+        sprt: Sprt | None = None,
     ) -> None:
         self.id = id
         self.players = players
@@ -57,6 +63,13 @@ class Matchup:
         self.book = book
         self.alternating = alternating
         self.number_of_games = number_of_games
+        self.sprt = sprt
+
+    def trial(self) -> Trial | None:
+        """Return its test before any result."""
+        if self.sprt is None:
+            return None
+        return Trial(self.sprt, self.codes[0], self.sprt.pentanomial and self.alternating)
 
     @property
     def codes(self) -> tuple[str, str]:
@@ -103,7 +116,8 @@ class Tournament(Competition):
         #: How the engines describe themselves, by player code.
         self._engines: dict[str, str] = {}
         self._players: dict[str, Player] = {}
-        self._books: dict[OpeningsSettings | None, OpeningBook] = {}
+        self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
+        self._numbers = OpeningNumbers()
 
     # what a type builds its matchups with
 
@@ -119,6 +133,32 @@ class Tournament(Competition):
         player = self._players[code]
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
+    def _different_players(self, **lists: Sequence[str]) -> list[Player]:
+        """Return the players of the settings that list competitors, by the names
+        of these settings; nobody may be listed twice.  Raises SettingErrors."""
+        players: list[Player] = []
+        errors: list[SettingError] = []
+        seen: set[str] = set()
+        for name, codes in lists.items():
+            for i, code in enumerate(codes):
+                with noting(errors):
+                    if code in seen:
+                        raise SettingError(
+                            (name, i),
+                            f"competitor {code!r} is listed twice",
+                            "each player once",
+                        )
+                    seen.add(code)
+                    players.append(self._player(code, (name, i)))
+        if errors:
+            raise SettingErrors(errors)
+        return players
+
+    def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
+        """Return the book of some openings; the same ones share a book."""
+        book = OpeningBook(openings, self._game, self.values["seed"], variant)
+        return self._books.setdefault((openings, variant), book)
+
     def _add(
         self,
         id: str,
@@ -129,21 +169,21 @@ class Tournament(Competition):
         *,
         alternating: bool,
         number_of_games: int | None,
+        sprt: Sprt | None = None,
     ) -> None:
-        """Add a matchup; matchups with the same openings share a book."""
+        """Add a matchup."""
         matchup = Matchup(
             id,
             name,
             players,
             settings,
-            self._books.setdefault(
-                openings, OpeningBook(openings, self._game, self.values["seed"])
-            ),
+            self._book(openings, settings.variant),
             alternating=alternating,
             number_of_games=number_of_games,
+            sprt=sprt,
         )
         self.matchups[id] = matchup
-        self.tallies[id] = Tally(matchup.codes)
+        self.tallies[id] = Tally(matchup.codes, trial=matchup.trial())
 
     # the contract of a competition
 
@@ -154,11 +194,31 @@ class Tournament(Competition):
     def warnings(self) -> list[str]:
         bare = [m.id for m in self.matchups.values() if self._game == "chess" and not m.book]
         if not bare:
-            return []
+            return self._test_warnings()
         which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
+        return [f"{which}{WITHOUT_OPENINGS}", *self._test_warnings()]
+
+    def _test_warnings(self) -> list[str]:
+        """Return what is noteworthy of tests; each line stands for all matchups of
+        which the same is to be said."""
+        said: dict[str, list[str]] = {}
+        for id, matchup in self.matchups.items():
+            trial = self._trial(matchup)
+            if trial is None or matchup.number_of_games == 0:
+                continue
+            for line in sequential_warnings(matchup.number_of_games, matchup.alternating, trial):
+                said.setdefault(line, []).append(id)
+            before = self.tallies[id].trial
+            if before is not None and not before.same(trial):
+                was, now = (
+                    "undecided" if t.decision is None else f"{t.decision.accepted} accepted"
+                    for t in (before, trial)
+                )
+                line = f"the SPRT has been changed: it was {was}, by the results so far it is {now}"
+                said.setdefault(line, []).append(id)
         return [
-            f"{which}without openings, engines that play alike every time will play the same "
-            "game again and again"
+            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
+            for line, ids in said.items()
         ]
 
     def check_jobs(self) -> list[CheckJob]:
@@ -175,7 +235,11 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def next_job(self) -> GameJob | None:
-        open_matchups = [m for m in self.matchups.values() if m.wants(self.tallies[m.id].next)]
+        for matchup in self.matchups.values():
+            # here and not when a state is restored: the results that come after it
+            # were judged by an earlier test, or have not been judged at all
+            self.tallies[matchup.id].trial = self._trial(matchup)
+        open_matchups = [m for m in self.matchups.values() if self._wants_more(m)]
         if not open_matchups:
             return None
         # the one with the fewest games first (Gomill); ties in the order written
@@ -193,8 +257,53 @@ class Tournament(Competition):
             "b": black,
             "p": matchup.pair(number),
         }
+        self._draw_opening(matchup, ticket)
         self._open[matchup.id].add(number)
         return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
+        """Let a game's ticket say which opening it has, unless that is the one of
+        its pair's number."""
+        number = self._numbers.of_its_pair(ticket)
+        # the second game of a pair has the first one's, whatever the policy is now
+        begins = ticket["p"] is None or ticket["i"] % 2 == 0
+        if number is None and begins and matchup.book.by_encounter:
+            number = self._numbers.next(
+                (id, self._openings_by_round(id, ticket))
+                for id in self.tallies
+                # of matchups that are gone, nobody knows which book they had
+                if id not in self.matchups or self.matchups[id].book is matchup.book
+            )
+        if number is not None:
+            ticket["n"] = number
+            self._numbers.know(ticket)
+
+    def _openings_by_round(self, id: str, ticket: Ticket) -> int:
+        """Return how many openings a matchup has had before a game, if it has been
+        played by rounds."""
+        matchup = self.matchups.get(id)
+        games: int = self.tallies[id].next - (id == ticket["m"])
+        return games if matchup is not None and not matchup.alternating else (games + 1) // 2
+
+    def _trial(self, matchup: Matchup) -> Trial | None:
+        """Return the test of a matchup as the control file has it now: as it was
+        left, or, when that was another one, judged anew by the results so far."""
+        tally = self.tallies[matchup.id]
+        trial = matchup.trial()
+        if trial is None or trial.same(tally.trial):
+            return None if trial is None else tally.trial
+        trial.judge(tally.counts_for(trial))
+        return trial
+
+    def _wants_more(self, matchup: Matchup) -> bool:
+        """Whether a new game of a matchup is to be given out; once its test is
+        decided, only the second of a pair."""
+        number = self.tallies[matchup.id].next
+        if not matchup.wants(number):
+            return False
+        trial = self._trial(matchup)
+        half = matchup.alternating and number % 2 == 1
+        return trial is None or trial.decision is None or half
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -206,9 +315,14 @@ class Tournament(Competition):
             (by_code[first], by_code[second]),
             matchup.settings,
             ticket,
-            # by the pair it counts for, whatever the colours do now
-            matchup.book.pick(ticket["i"] if ticket["p"] is None else ticket["p"]),
+            matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
         )
+
+    def _opening_number(self, ticket: Ticket) -> int:
+        """Return the place of a game's opening in its book: by the pair it counts
+        for, whatever the colours do now."""
+        number: int = ticket["i"] if ticket["p"] is None else ticket["p"]
+        return number
 
     def describe(self, ticket: Ticket) -> Played:
         return Played(
@@ -229,9 +343,26 @@ class Tournament(Competition):
                 matchup.settings,
                 matchup.alternating,
                 matchup.number_of_games,
+                self._sprt_report(matchup),
             )
             for id, tally in self.tallies.items()
         ]
+
+    def _sprt_report(self, matchup: Matchup) -> SprtReport | None:
+        trial = self._trial(matchup)
+        if trial is None:
+            return None
+        return SprtReport(
+            trial.test,
+            matchup.codes,
+            tuple(self.tallies[matchup.id].counts_for(trial)),
+            trial.decision,
+            self._complete(matchup),
+        )
+
+    def _complete(self, matchup: Matchup) -> bool:
+        """Whether every game of a matchup has been played."""
+        return not self._wants_more(matchup) and not any(map(matchup.wants, self._open[matchup.id]))
 
     def _codes(self, ticket: Ticket) -> tuple[str, str]:
         """Return the players of a game, the one who moves first comes first."""
@@ -244,6 +375,7 @@ class Tournament(Competition):
             return False
         tally = self.tallies[matchup.id]
         tally.next = max(tally.next, ticket["i"] + 1)
+        self._numbers.know(ticket)
         self._open[matchup.id].add(ticket["i"])
         return matchup.wants(ticket["i"])
 
@@ -251,8 +383,8 @@ class Tournament(Competition):
         id = ticket["m"]
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
-        # in any run: once a matchup has a result, its setup is known to work
-        first = tally.completed == 0
+        self._numbers.know(ticket)
+        first = not self._proven(id)
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
         void = result.outcome == "void"
@@ -262,19 +394,34 @@ class Tournament(Competition):
                 if used.description or used.name:
                     self._engines[code] = used.description or used.name
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
-        return Verdict(result_line(result, codes), replay=void, halt=halt)
-
-    def finished(self) -> bool:
-        return all(
-            not m.wants(self.tallies[m.id].next) and not any(map(m.wants, self._open[m.id]))
-            for m in self.matchups.values()
+        matchup = self.matchups.get(id)
+        notes: tuple[str, ...] = ()
+        if matchup is not None and self._trial(matchup) is tally.trial and tally.judge():
+            report = self._sprt_report(matchup)
+            assert report is not None
+            notes = tuple(f"matchup {id}: {line}" for line in report.lines())
+        # a decision is kept: later settings must not make it anew on the way to
+        # the results that followed it
+        return Verdict(
+            result_line(result, codes), replay=void, halt=halt, notes=notes, save=bool(notes)
         )
 
+    def _proven(self, id: str) -> bool:
+        """Whether a matchup's setup is known to work: it has had a result, in any
+        run."""
+        return self.tallies[id].completed > 0
+
+    def finished(self) -> bool:
+        return all(map(self._complete, self.matchups.values()))
+
     def state(self) -> dict[str, Any]:
-        return {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        state = {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        numbers = self._numbers.state()
+        return {**state, "openings": numbers} if numbers else state
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._engines = dict(state.get("engines", {}))
+        self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
@@ -303,6 +450,10 @@ class Tournament(Competition):
             limit = 0 if matchup is None else matchup.number_of_games
             if matchup is not None:
                 count += sum(map(matchup.wants, self._open[id]))
+                if limit is None or limit > count:
+                    trial = self._trial(matchup)
+                    if trial is not None and trial.decision is not None:
+                        limit = count + self._wants_more(matchup)
             total = None if total is None or limit is None else total + max(limit, count)
         return Progress(sum(completed.values()), total)
 
@@ -322,7 +473,19 @@ class Tournament(Competition):
                     limit=matchup.number_of_games,
                     details=describe_settings(matchup.settings),
                     even=matchup.even,
+                    sprt=self._sprt_report(matchup),
                 )
+
+    def _test_tables(self) -> Iterator[Table]:
+        """Yield where the matchups' tests stand, a row for each: for a display that
+        has no table for each matchup."""
+        rows: list[tuple[Cell, ...]] = []
+        for matchup in self.matchups.values():
+            report = self._sprt_report(matchup)
+            if report is not None:
+                rows.append((self._heading(matchup), f"{report.llr:.2f}", report.status))
+        if rows:
+            yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))
 
     def _heading(self, matchup: Matchup) -> str:
         """Return a matchup's name, with its id where others have the same name."""
@@ -368,9 +531,20 @@ class Tournament(Competition):
                     "forfeits": list(tally.forfeits),
                     "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
                     "void": tally.void,
+                    "endings": dict(tally.endings),
+                    **self._statistics(id, tally),
                 }
                 for id, tally in self.tallies.items()
             ]
+        }
+
+    def _statistics(self, id: str, tally: Tally) -> dict[str, Any]:
+        matchup = self.matchups.get(id)
+        even = bool(sum(tally.pairs.counts)) if matchup is None else matchup.even
+        report = None if matchup is None else self._sprt_report(matchup)
+        return {
+            **statistics(tally, even=even),
+            "sprt": None if report is None else report.summary(),
         }
 
     def _name(self, id: str) -> str:

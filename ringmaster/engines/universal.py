@@ -19,7 +19,7 @@ from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, start_timeout
 from ringmaster.engines.info import MAX_INFO, read_score
 from ringmaster.engines.options import OptionDeclaration, describe_unknown
-from ringmaster.errors import EngineError, EngineProtocolError, OptionRefused
+from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import OptionValue
 
@@ -32,6 +32,8 @@ _MS = 1_000_000
 _EXPECTED = re.compile(r"(?=.*[a-z])(?=.*[1-9])[A-Za-z0-9+*@=]{4,8}")
 #: Seconds for an engine to read what is not followed by a wait for an answer.
 _READING = 1.0
+#: Seconds that a search is given to begin before it is ended or made an ordinary one.
+_BEGINNING = 0.05
 
 
 class Handshake(Exchange):
@@ -119,6 +121,33 @@ class Go(Exchange):
         return False
 
 
+class PonderedGo(Exchange):
+    """go ponder … bestmove; knows whether the engine has said anything yet.
+
+    As an exchange of its own it ends with the first line, which shows that the
+    search has begun; the answer is in `go`.
+    """
+
+    def __init__(self, request: bytes, started: int) -> None:
+        self.go = Go(request)
+        self.started = started
+        self.has_spoken = False
+
+    def feed(self, line: bytes) -> bool:
+        self.has_spoken = True
+        self.go.feed(line)
+        return self.go.is_complete
+
+
+class _FirstLine(Exchange):
+    def __init__(self, pondered: PonderedGo) -> None:
+        self._pondered = pondered
+
+    def feed(self, line: bytes) -> bool:
+        self._pondered.feed(line)
+        return True
+
+
 class UniversalEngine(Engine):
     """An engine over UCI or USI, kept from game to game."""
 
@@ -140,7 +169,7 @@ class UniversalEngine(Engine):
         self._last_move = ""
         #: The search that was asked for last, and the one on the opponent's time.
         self._search: Go | None = None
-        self._pondering: Go | None = None
+        self._pondering: PonderedGo | None = None
 
     @abstractmethod
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
@@ -247,11 +276,12 @@ class UniversalEngine(Engine):
         seconds, spent = limits.seconds, 0
         if (pondering := self._pondering) is not None:
             self._pondering = None
+            self._let_begin(pondering)
             if self._last_move == self._expected:
-                return self._take_up(pondering, seconds)
-            if not pondering.is_complete:
+                return self._take_up(pondering.go, seconds)
+            if not pondering.go.is_complete:
                 # its opponent has moved: what it takes to stop is its own time
-                spent = self._converse(pondering, b"stop\n", seconds)
+                spent = self._converse(pondering.go, b"stop\n", seconds)
                 seconds = max(0.001, seconds - spent / _NS)
                 limits = _without(limits, colour, spent)
         # A late line of the last search must not answer this one.
@@ -264,6 +294,21 @@ class UniversalEngine(Engine):
         self._search = go
         go.request = request
         return self.channel.converse(go, seconds)
+
+    def _let_begin(self, pondering: PonderedGo) -> None:
+        """Give a search that was asked for a moment ago the time to begin, on
+        nobody's clock.
+
+        Ethereal forgets a `ponderhit` that comes before its search thread runs, and
+        thinks on for ever.
+        """
+        left = _BEGINNING - (self._clock() - pondering.started) / _NS
+        if pondering.has_spoken or left <= 0:
+            return
+        try:
+            self.channel.converse(_FirstLine(pondering), left)
+        except EngineTimeout:
+            self.channel.has_failed = False
 
     def _take_up(self, go: Go, seconds: float) -> Thought:
         """Make the search on the opponent's time an ordinary one.
@@ -294,18 +339,19 @@ class UniversalEngine(Engine):
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):
             return None
-        go = Go(
-            self._position_after(self._expected) + b"\n" + self._go_command(limits, ponder=True)
-        )
+        request = self._position_after(self._expected) + b"\n"
+        request += self._go_command(limits, ponder=True)
         self.channel.discard_input()
-        self.channel.send(go.request, _READING)
-        self._pondering = go
-        return go
+        self.channel.send(request, _READING)
+        self._pondering = PonderedGo(request, self._clock())
+        return self._pondering
 
     def stop_pondering(self, seconds: float) -> None:
-        go, self._pondering = self._pondering, None
-        if go is not None and not go.is_complete:
-            self._converse(go, b"stop\n", seconds)
+        pondering, self._pondering = self._pondering, None
+        if pondering is not None:
+            self._let_begin(pondering)
+            if not pondering.go.is_complete:
+                self._converse(pondering.go, b"stop\n", seconds)
 
     def stop_thinking(self, seconds: float) -> float | None:
         if self._search is None:

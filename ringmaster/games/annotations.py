@@ -2,11 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringmaster.games.text import lines, one_line
 from ringmaster.model.record import GameRecord, MoveRecord
+
+#: What a record may say of a move beside score, depth and time: names of the
+#: fields of MoveRecord, with what they are called in comments.
+RECORD_INFO = {
+    "seldepth": "sd",
+    "nodes": "n",
+    "nps": "nps",
+    "hashfull": "hashfull",
+    "tbhits": "tbhits",
+    "pv": "pv",
+    "left": "left",
+}
+#: Moves of a line that are kept; engines print them without end.
+_LONGEST_PV = 100
+
+
+def search_details(move: MoveRecord, info: Sequence[str]) -> list[str]:
+    """Return what is known of a move of the fields that are asked for:
+    ["sd=20", "n=1234", 'pv="e2e4 e7e5"'].  `left` is not among them, since each
+    format has its own place for a clock."""
+    found = []
+    for name, label in RECORD_INFO.items():
+        value = getattr(move, name)
+        if name not in info or name == "left" or value is None:
+            continue
+        if name == "pv":
+            line = one_line(" ".join(value[:_LONGEST_PV]), 1000).replace('"', "'")
+            found += [f'{label}="{line}"'] if line else []
+        else:
+            found.append(f"{label}={value}")
+    return found
 
 
 def search_summary(move: MoveRecord) -> str:

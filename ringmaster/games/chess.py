@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 from ringmaster.errors import IllegalMove
 from ringmaster.games.fen import START_FEN, normalise_fen
@@ -46,6 +46,8 @@ class _ChessRules(Game):
     """What both backends share: the names of things and the words of a refusal."""
 
     colours = ("white", "black")
+    #: Whether a king castles by taking its rook, from anywhere on the first rank.
+    chess960: ClassVar[bool] = False
 
     __slots__ = ()
 
@@ -60,7 +62,7 @@ class _ChessRules(Game):
 
     def _refusal(self, move: str) -> IllegalMove:
         fen = self.fen()
-        return IllegalMove(cut(move, 40), fen, _why_illegal(fen, move))
+        return IllegalMove(cut(move, 40), fen, _why_illegal(fen, move, self.chess960))
 
 
 class ChessGame(_ChessRules):
@@ -77,10 +79,7 @@ class ChessGame(_ChessRules):
         super().__init__()
         if fen is None:
             fen = START_FEN
-        board = _plain_board(fen)
-        if board is None:
-            fen = normalise_fen(fen)
-            board = cozy.Board.from_fen(_without_counters(fen))
+        fen, board = self._read(fen)
         # cozy_chess has an 8-bit clock that stops at 100 and a 16-bit move
         # number, so its counters start at 0 1 and the real ones are kept here.
         fields = fen.split()
@@ -89,6 +88,20 @@ class ChessGame(_ChessRules):
         self._clock = int(fields[4])
         self._first_ply = 2 * (int(fields[5]) - 1) + self._side
         self._take_stock()
+
+    @staticmethod
+    def _read(fen: str) -> tuple[str, cozy.Board]:
+        """Return a FEN in a form whose fields can be read, and its board."""
+        board = _plain_board(fen)
+        if board is None:
+            fen = normalise_fen(fen)
+            board = cozy.Board.from_fen(without_counters(fen))
+        return fen, board
+
+    @property
+    def board(self) -> cozy.Board:
+        """The board, to look at; its counters are not the game's."""
+        return self._board
 
     @property
     def to_move(self) -> int:
@@ -195,7 +208,8 @@ class ReferenceChessGame(_ChessRules):
         import chess
 
         super().__init__()
-        self._board: Any = chess.Board(normalise_fen(START_FEN if fen is None else fen))
+        fen = normalise_fen(START_FEN if fen is None else fen, self.chess960)
+        self._board: Any = chess.Board(fen, chess960=self.chess960)
 
     @property
     def to_move(self) -> int:
@@ -208,8 +222,9 @@ class ReferenceChessGame(_ChessRules):
         if not _UCI_MOVE.fullmatch(move) or move[:2] == move[2:4]:
             raise self._refusal(move)
         step = chess.Move.from_uci(move)
+        king_moves = board.piece_type_at(step.from_square) == chess.KING
         if not board.is_legal(step) or (
-            move in _KING_TAKES_ROOK and board.piece_type_at(step.from_square) == chess.KING
+            king_moves and not self.chess960 and move in _KING_TAKES_ROOK
         ):
             raise self._refusal(move)
         board.push(step)
@@ -240,7 +255,7 @@ def new_chess_game(fen: str | None = None) -> ChessGame | ReferenceChessGame:
     return ChessGame(fen) if HAVE_COZY else ReferenceChessGame(fen)
 
 
-def _why_illegal(fen: str, move: str) -> str:
+def _why_illegal(fen: str, move: str, chess960: bool) -> str:
     """Return why `move`, known to be illegal, is so."""
     import chess
 
@@ -248,15 +263,23 @@ def _why_illegal(fen: str, move: str) -> str:
         return "the null move"
     if not _UCI_MOVE.fullmatch(move):
         return "not a move in UCI notation"
-    board = chess.Board(fen)
+    board = chess.Board(fen, chess960=chess960)
     start, end = chess.parse_square(move[:2]), chess.parse_square(move[2:4])
     piece = board.piece_at(start)
     if piece is None:
         return f"there is no piece on {move[:2]}"
     if piece.color != board.turn:
         return f"the piece on {move[:2]} is {'White' if piece.color else 'Black'}'s"
-    if move in _KING_TAKES_ROOK and piece.piece_type == chess.KING:
+    king_moves = piece.piece_type == chess.KING
+    if king_moves and not chess960 and move in _KING_TAKES_ROOK:
         return f"castling is written {_KING_TAKES_ROOK[move]}"
+    if (
+        king_moves
+        and chess960
+        and move in _CASTLING
+        and chess.Board(fen).is_legal(chess.Move(start, end))
+    ):
+        return f"castling is written {_CASTLING[move]}, king takes rook, in Chess960"
     promoting = piece.piece_type == chess.PAWN and chess.square_rank(end) in (0, 7)
     if promoting and len(move) == 4 and board.is_pseudo_legal(chess.Move(start, end, chess.QUEEN)):
         return "it does not say what the pawn promotes to"
@@ -293,7 +316,7 @@ def _plain_board(fen: str) -> cozy.Board | None:
     if form is None:
         return None
     try:
-        board = cozy.Board.from_fen(_without_counters(fen))
+        board = cozy.Board.from_fen(without_counters(fen))
     except ValueError:
         return None
     if board.checkers():
@@ -309,7 +332,8 @@ def _plain_board(fen: str) -> cozy.Board | None:
     return board
 
 
-def _without_counters(fen: str) -> str:
+def without_counters(fen: str) -> str:
+    """Return a FEN with its counters at 0 and 1."""
     return fen.rsplit(" ", 2)[0] + " 0 1"
 
 

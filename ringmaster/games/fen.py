@@ -19,12 +19,13 @@ _COUNTER = re.compile(r"[0-9]{1,6}")
 _RANK = re.compile(r"[1-8KQRBNPkqrbnp]+")
 
 
-def normalise_fen(fen: str) -> str:
+def normalise_fen(fen: str, chess960: bool = False) -> str:
     """Return `fen` as python-chess writes it: single spaces, castling rights in
-    the order KQkq, an en-passant square only where the capture is legal.
+    the order KQkq (in Chess960 as X-FEN has them), an en-passant square only where
+    the capture is legal.
 
-    Raises ValueError for anything but a legal position of standard chess in
-    six fields; the message does not repeat the FEN.
+    Raises ValueError for anything but a legal position of standard chess, or of
+    Chess960, in six fields; the message does not repeat the FEN.
     """
     import chess
 
@@ -33,7 +34,7 @@ def normalise_fen(fen: str) -> str:
         raise ValueError(f"a FEN has 6 fields, this has {len(fields)}")
     _check_fields(*fields)
     try:
-        board = chess.Board(" ".join(fields))
+        board = chess.Board(" ".join(fields), chess960=chess960)
     except ValueError as error:
         raise ValueError(str(error).partition(": ")[0]) from None
     wrong = board.status()

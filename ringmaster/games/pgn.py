@@ -1,19 +1,28 @@
-"""Game records in PGN, for chess.
+"""Game records in PGN, for chess and its variants.
 
 Only writing, and only the text of the record: when and where it is stored is
 left to the caller.  Made after a game, never in it: SAN comes from python-chess,
-at some 30 microseconds a ply.  Engine text is cleaned first, so that a record
-parses whatever an engine calls itself or says of its moves.
+at some 30 microseconds a ply (of variants from pyffish).  Engine text is cleaned
+first, so that a record parses whatever an engine calls itself or says of its moves.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 
-from ringmaster.games.annotations import assignments, note_lines, player_name, search_summary
+from ringmaster.games.annotations import (
+    assignments,
+    note_lines,
+    player_name,
+    search_details,
+    search_summary,
+)
+from ringmaster.games.san import san_moves
 from ringmaster.games.text import one_line, shown
-from ringmaster.model.record import GameRecord
+from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.time_control import TimeControl
 
 _SIDES = ("White", "Black")
 _RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
@@ -22,6 +31,9 @@ _WIDTH = 79
 #: Values of the Termination tag that the PGN standard knows.
 _TERMINATION = {
     "move limit": "adjudication",
+    "adjudicated draw": "adjudication",
+    "adjudicated win": "adjudication",
+    "tablebases": "adjudication",
     "time": "time forfeit",
     "stall": "time forfeit",
     "illegal move": "rules infraction",
@@ -39,6 +51,15 @@ _DRAWS = {
     "50 moves": "Draw by the 50-move rule",
     "material": "Draw by insufficient material",
     "move limit": "Draw by the move limit",
+    "adjudicated draw": "Draw by adjudication",
+    "tablebases": "Draw by tablebases",
+}
+
+#: How a game was won that nobody lost by a fault.
+_WINS = {
+    "mate": "mates",
+    "adjudicated win": "wins by adjudication",
+    "tablebases": "wins by tablebases",
 }
 
 #: What the loser did; in a void game nobody is named.
@@ -60,9 +81,9 @@ def write_pgn(record: GameRecord) -> str:
     """Return `record` as one PGN game, ending in an empty line.
 
     Player 0 is White.  Moves are commented in the field's style,
-    {+0.31/12 0.52s}, those of the opening {book}; the last comment gives the
-    reason of the result.  A move that is not legal ends the record with a
-    comment that shows it.
+    {+0.31/12 0.52s, sd=20, n=1234, [%clk 0:00:09.5]}, scores from the mover's side,
+    those of the opening {book}; the last comment gives the reason of the result.
+    A move that is not legal ends the record with a comment that shows it.
 
     Raises ValueError for a record of another game than chess.
     """
@@ -85,14 +106,14 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     for i, side in enumerate(_SIDES):
         yield side, player_name(record, i)
     yield "Result", result
+    variant = record.settings.variant
+    if variant != "standard":
+        yield "Variant", _VARIANTS.get(variant, variant)
     if record.opening.fen is not None:
         yield "SetUp", "1"
         yield "FEN", record.opening.fen
-    if record.time_controls[0] == record.time_controls[1]:
-        yield "TimeControl", record.time_controls[0] or "-"
-    else:
-        for i, side in enumerate(_SIDES):
-            yield f"{side}TimeControl", record.time_controls[i] or "-"
+    yield from _opening_tags(one_line(record.opening.name))
+    yield from _time_tags(record)
     yield "Termination", _TERMINATION.get(record.reason, "normal")
     yield "PlyCount", str(plies)
     for i, side in enumerate(_SIDES):
@@ -100,36 +121,111 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
             yield f"{side}Parameters", assignments(record.parameters[i])
 
 
+#: Names of variants that readers know; others are as UCI_Variant has them.
+_VARIANTS = {
+    "chess960": "Chess960",
+    "3check": "Three-check",
+    "kingofthehill": "King of the Hill",
+    "racingkings": "Racing Kings",
+}
+#: How a book names an opening: "B90 Sicilian: Najdorf".
+_ECO = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
+
+
+def _opening_tags(name: str) -> Iterator[tuple[str, str]]:
+    match = _ECO.fullmatch(name)
+    if match is not None:
+        yield "ECO", match[1]
+        name = match[2]
+    if name:
+        yield "Opening", name
+
+
+def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
+    """Yield when the game was played, and under which limits.
+
+    TimeControl is as the standard has it (PGN 9.6.1), the fraction of a second
+    apart; limits that it cannot say (nodes, depth, time a move) have tags of
+    their own.
+    """
+    controls = [_time_control(clock) for clock in record.clocks]
+    if controls[0] == controls[1]:
+        yield "TimeControl", controls[0]
+    else:
+        for side, control in zip(_SIDES, controls, strict=True):
+            yield f"{side}TimeControl", control
+    for side, control, words in zip(_SIDES, controls, record.time_controls, strict=True):
+        if words and words != control:
+            yield f"{side}Limits", words
+    if record.started is not None:
+        yield "GameStartTime", _moment(record.started)
+        yield "GameEndTime", _moment(record.started + record.seconds)
+        yield "GameDuration", _hours(int(record.seconds))
+
+
+def _time_control(clock: TimeControl | None) -> str:
+    return "-" if clock is None else str(clock)
+
+
+def _moment(seconds: float) -> str:
+    """Return seconds since the epoch as local time with its distance from UTC."""
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
+
+
+def _hours(seconds: int) -> str:
+    """Return whole seconds as "00:03:25"."""
+    return f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+
 def _movetext(record: GameRecord) -> tuple[list[str], int]:
     """Return the words of the moves with their comments, and how many plies
     they are."""
-    import chess
-
     words: list[str] = []
+    fen = record.opening.fen
     try:
-        board = chess.Board(record.opening.fen or chess.STARTING_FEN)
+        sans = san_moves(record.settings.variant, fen, [move.move for move in record.moves])
     except ValueError as error:
         return list(_comment(f"The opening cannot be shown: {error}")), 0
     book = record.opening.moves
+    info = record.settings.record_info
     after_comment = True
+    before = _plies_before(fen)
     for ply, move in enumerate(record.moves):
-        try:
-            step = chess.Move.from_uci(move.move)
-            if not board.is_legal(step):
-                raise ValueError("not legal")
-        except ValueError:
+        if ply == len(sans):
             words += _comment(f"The move {shown(move.move)} is not legal here")
             return words, ply
-        if board.turn or after_comment:
-            words.append(f"{board.fullmove_number}{'.' if board.turn else '...'}")
-        words.append(board.san_and_push(step))
+        number, black = divmod(before + ply, 2)
+        if not black or after_comment:
+            words.append(f"{number + 1}{'...' if black else '.'}")
+        words.append(sans[ply])
         if ply < len(book) and move.move == book[ply]:
             comment = "book"
         else:
-            comment = ", ".join(filter(None, (search_summary(move), one_line(move.comment))))
+            comment = ", ".join(filter(None, _said(move, info)))
         words += _comment(comment)
         after_comment = bool(comment)
     return words, len(record.moves)
+
+
+def _plies_before(fen: str | None) -> int:
+    """Return how many plies a game had before its start position, by the side to
+    move and the move number that the position gives."""
+    fields = (fen or "").split()
+    if len(fields) < 3:
+        return 0
+    number = int(fields[-1]) if fields[-1].isdecimal() else 1
+    return 2 * max(number - 1, 0) + (fields[1] == "b")
+
+
+def _said(move: MoveRecord, info: tuple[str, ...]) -> Iterator[str]:
+    """Yield the parts of a move's comment."""
+    yield search_summary(move)
+    yield from search_details(move, info)
+    if "left" in info and move.left is not None:
+        # the one way to tell of a clock that viewers of PGN understand
+        whole, fraction = divmod(round(max(move.left, 0.0) * 1000), 1000)
+        yield f"[%clk {whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}.{fraction:03d}]"
+    yield one_line(move.comment)
 
 
 def _closing_comment(record: GameRecord, result: str) -> str:
@@ -145,8 +241,8 @@ def _closing_comment(record: GameRecord, result: str) -> str:
         winner, loser = _SIDES if result == "1-0" else _SIDES[::-1]
         if reason in _FAULTS:
             sentence = f"{loser} {_FAULTS[reason]}"
-        elif reason == "mate":
-            sentence = f"{winner} mates"
+        elif reason in _WINS:
+            sentence = f"{winner} {_WINS[reason]}"
         else:
             sentence = f"{winner} wins" + (f": {reason}" if reason else "")
     sentence += f" ({detail})" if detail else ""

@@ -114,13 +114,17 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
 
 
 class CheckJob(msgspec.Struct, frozen=True, tag="check"):
-    """A startup check: launch `player`, shake hands, set everything up."""
+    """A startup check: launch `player`, shake hands, set everything up.
+
+    thorough  whether to test, too, how well the engine keeps to its protocol
+    """
 
     id: str
     player: Player
     settings: GameSettings
     show_stderr: bool = False
     transcript: str | None = None
+    thorough: bool = False
 
 
 Job = GameJob | CheckJob

@@ -15,6 +15,7 @@ OPENINGS_STREAM = 2
 UCB_STREAM = 3
 COLOUR_STREAM = 4
 CROSS_ENTROPY_STREAM = 5
+BOOK_STREAM = 11
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

@@ -54,6 +54,7 @@ class GameRecord:
     notes     further lines (final_score answers, void reasons)
     parameters    per player, the values it was given by a tuner
     time_controls per player, all its limits in words; clocks the clock among them
+    started   seconds since the epoch, None if unknown; seconds the game took
     """
 
     game_id: str
@@ -73,4 +74,6 @@ class GameRecord:
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     time_controls: tuple[str, str] = ("", "")
     clocks: tuple[TimeControl | None, TimeControl | None] = (None, None)
+    started: float | None = None
+    seconds: float = 0.0
     cpu_times: tuple[float | None, float | None] = (None, None)

@@ -80,14 +80,39 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
         return 0.5
 
 
+class Finding(msgspec.Struct, frozen=True):
+    """What one test of a thorough check found.
+
+    status    "fail" would spoil games as this player plays them, "warn" is
+              against the protocol or odd, "skip" could not be tested
+    name      what was tested, in a few words
+    detail    one line: what was measured, or what is wrong
+    exchange  lines that show it, "> " before what the engine was told and "< "
+              before what it said
+    """
+
+    status: Literal["pass", "warn", "fail", "skip"]
+    name: str
+    detail: str = ""
+    exchange: tuple[str, ...] = ()
+
+
 class CheckResult(msgspec.Struct, frozen=True, tag="check"):
-    """The result of a startup check: no problems means that it passed."""
+    """The result of a check: no problems means that games can be played.
+
+    findings, suggestions  of a thorough check; each finding that is a "fail" is
+                 among the problems, too
+    seconds      how long a thorough check took
+    """
 
     check_id: str
     code: str
     name: str = ""
     problems: tuple[str, ...] = ()
     stderr: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    seconds: float = 0.0
 
 
 JobResult = GameResult | CheckResult

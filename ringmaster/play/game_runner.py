@@ -27,6 +27,7 @@ from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.play.adjudication import make_adjudicator
 from ringmaster.play.clock import Clock, describe_limits
 from ringmaster.play.go_referee import GoReferee
 from ringmaster.play.meter import Meter
@@ -145,6 +146,7 @@ class GameRunner:
         transcript.close()
 
     def _play(self) -> Settlement:
+        adjudicator = make_adjudicator(self.job.settings)
         game = self._game = self._referee.begin(self.engines)
         ending = game.ending()
         limit = self.job.settings.move_limit
@@ -182,6 +184,10 @@ class GameRunner:
             said = self._announce(mover, game.moves[-1], over=over)
             if said is not None:
                 return said
+            if adjudicator is not None and ending is None:
+                verdict = adjudicator.judge(game, mover, outcome.score, outcome.mate)
+                if verdict is not None:
+                    return self._referee.adjudicated(verdict)
             if not over and self.job.players[mover].ponder:
                 if self._timed:
                     self._set_clock(mover, limits[mover])
@@ -369,7 +375,7 @@ class GameRunner:
         # a void game is worth a record only when something was played
         if job.record and self._game is not None and (settlement.outcome != "void" or plies):
             try:
-                record = self._referee.write(self._game_record(settlement, usage, started))
+                record = self._referee.write(self._game_record(settlement, usage, started, seconds))
             except (ValueError, ArithmeticError) as error:
                 # a game is worth more than its record
                 notes.append(f"no game record: {error}")
@@ -398,7 +404,11 @@ class GameRunner:
         )
 
     def _game_record(
-        self, settlement: Settlement, usage: tuple[EngineUsage, EngineUsage], started: float
+        self,
+        settlement: Settlement,
+        usage: tuple[EngineUsage, EngineUsage],
+        started: float,
+        seconds: float,
     ) -> GameRecord:
         job = self.job
         first, second = job.players
@@ -426,6 +436,8 @@ class GameRunner:
             time_controls=(describe_limits(first), describe_limits(second)),
             clocks=(first.time_control, second.time_control),
             cpu_times=(usage[0].cpu_time, usage[1].cpu_time),
+            started=started,
+            seconds=seconds,
         )
 
 

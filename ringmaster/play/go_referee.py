@@ -29,6 +29,10 @@ class GoReferee(Referee):
 
     record_suffix = "sgf"
     score_of_void = "Void"
+    score_of_draw = "0"
+    # Gomill's
+    usual_at_move_limit = "unknown"
+    score_of_unknown = "Void"
 
     def __init__(self, job: GameJob) -> None:
         super().__init__(job)
@@ -159,9 +163,6 @@ class GoReferee(Referee):
         if not engine.is_alive():
             raise EngineError("it is not there any more", engine.player.code)
         return engine.optional("final_score")
-
-    def at_move_limit(self, game: Game) -> Settlement:
-        return Settlement("unknown", None, "move limit", "Void", "hit move limit")
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return f"{_LETTERS[winner]}+{_SUFFIX_OF_REASON.get(reason, 'F')}"

@@ -7,13 +7,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 from ringmaster.engines.engine import Engine
-from ringmaster.games.chess import new_chess_game
 from ringmaster.games.game import Ending, Game
+from ringmaster.games.start import new_game
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.record import GameRecord
 from ringmaster.model.results import Outcome
+from ringmaster.play.adjudication import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,12 @@ class Referee(ABC):
     """Sets up, settles and writes down the games of one kind."""
 
     record_suffix: str
+    #: How a draw is written down.
+    score_of_draw: ClassVar[str] = "1/2-1/2"
+    #: How a game at the move limit comes out where no setting says so, and how an
+    #: unknown result is written down.
+    usual_at_move_limit: ClassVar[Literal["draw", "unknown"]] = "draw"
+    score_of_unknown: ClassVar[str] = "*"
 
     def __init__(self, job: GameJob) -> None:
         self.job = job
@@ -59,9 +67,17 @@ class Referee(ABC):
         believed."""
         return Settlement("win", mover, "claim", self.score_of_win(mover, "claim"))
 
-    @abstractmethod
     def at_move_limit(self, game: Game) -> Settlement:
         """Settle a game that reached the move limit."""
+        if (self.job.settings.move_limit_result or self.usual_at_move_limit) == "draw":
+            return Settlement("draw", None, "move limit", self.score_of_draw)
+        return Settlement("unknown", None, "move limit", self.score_of_unknown, "hit move limit")
+
+    def adjudicated(self, verdict: Verdict) -> Settlement:
+        """Settle a game that was stopped before its rules ended it."""
+        if verdict.winner is None:
+            return Settlement("draw", None, verdict.reason, self.score_of_draw, verdict.detail)
+        return self.loss(1 - verdict.winner, verdict.reason, verdict.detail, forfeit=False)
 
     @abstractmethod
     def score_of_win(self, winner: int, reason: str) -> str:
@@ -91,13 +107,13 @@ class Referee(ABC):
 
 
 class ChessReferee(Referee):
-    """Chess: every game that ends is settled by the rules."""
+    """Chess and its variants: every game that ends is settled by the rules."""
 
     record_suffix = "pgn"
     score_of_void = "*"
 
     def begin(self, engines: Sequence[Engine]) -> Game:
-        game = new_chess_game(self.job.opening.fen)
+        game = new_game(self.job.settings, self.job.opening.fen)
         for move in self.job.opening.moves:
             game.play(move)
         return game
@@ -107,9 +123,6 @@ class ChessReferee(Referee):
             return Settlement("draw", None, ending.reason, "1/2-1/2")
         score = self.score_of_win(ending.winner, ending.reason)
         return Settlement("win", ending.winner, ending.reason, score)
-
-    def at_move_limit(self, game: Game) -> Settlement:
-        return Settlement("draw", None, "move limit", "1/2-1/2")
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return ("1-0", "0-1")[winner]

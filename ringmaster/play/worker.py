@@ -14,6 +14,7 @@ from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, GameJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult, JobResult
+from ringmaster.play.compliance import examine
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
 from ringmaster.play.transcript import FileTranscript
@@ -100,6 +101,12 @@ class Worker:
         if job.show_stderr:
             # whoever asks for a check wants to see what is said (Gomill)
             player = msgspec.structs.replace(player, discard_stderr=False)
+        if job.thorough:
+            try:
+                return self._examine(job, player, transcript)
+            finally:
+                if transcript is not None:
+                    transcript.close()
         problems: tuple[str, ...]
         engine = None
         try:
@@ -122,6 +129,27 @@ class Worker:
             name="" if engine is None else engine.name,
             problems=problems,
             stderr=stderr if job.show_stderr else (),
+        )
+
+    def _examine(
+        self, job: CheckJob, player: Player, transcript: FileTranscript | None
+    ) -> CheckResult:
+        surroundings = self._surroundings_of(CHECK)
+        examined = examine(
+            player,
+            job.settings,
+            lambda: self._make(player, surroundings),
+            transcript=transcript,
+        )
+        return CheckResult(
+            check_id=job.id,
+            code=player.code,
+            name=examined.name,
+            problems=examined.problems,
+            stderr=examined.stderr if job.show_stderr else (),
+            findings=examined.findings,
+            suggestions=examined.suggestions,
+            seconds=examined.seconds,
         )
 
     def close(self) -> None:

@@ -12,10 +12,11 @@ import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.sequential import SprtReport
 from ringmaster.model.players import GameName
 from ringmaster.results.games import COLOURS, Game
 from ringmaster.stats import elo
-from ringmaster.stats.elo import EloEstimate
+from ringmaster.stats.elo import EloEstimate, NormalizedElo
 
 #: Settings of a game that mean something outside Go.
 _COMMON = ("move_limit", "margin", "hang_timeout")
@@ -111,6 +112,9 @@ class MatchupResults:
     number_of_games  as asked for; None when there is no limit or it is not known
     alternating  whether the control file has the players swap colours; None when
               it is not known
+    sprt      its sequential test: test, llr, bounds, accepted, conclusion, …; None
+              without one
+    endings   games by how they ended: {"mate": 12, "time": 1}
     """
 
     id: str
@@ -122,6 +126,8 @@ class MatchupResults:
     draws: int = 0
     unknown: int = 0
     void: int = 0
+    sprt: SprtReport | None = None
+    endings: dict[str, int] = field(default_factory=dict)
     _pairs: Pairs = field(default_factory=Pairs, repr=False)
 
     @property
@@ -177,6 +183,36 @@ class MatchupResults:
         return all(results.games for side in self.sides for results in side.by_colour.values())
 
     @property
+    def pentanomial(self) -> list[int]:
+        """Complete pairs by the first player's points: 0, ½, 1, 1½, 2."""
+        return list(self._pairs.counts)
+
+    @property
+    def pairs_ratio(self) -> float | None:
+        """Pairs that the first player won over those it lost; None if none is lost."""
+        return elo.pairs_ratio(self._pairs.counts)
+
+    @property
+    def draw_ratio(self) -> float | None:
+        """Share of draws among the games with a result; None without any."""
+        known = self.total - self.unknown
+        return self.draws / known if known else None
+
+    @property
+    def nelo(self) -> NormalizedElo | None:
+        """The same as `elo` in normalised Elo."""
+        if self.elo is None:
+            return None
+        if self._in_pairs:
+            return self._pairs.normalized()
+        first, second = self.sides
+        return elo.normalized_from_games(first.wins, self.draws + self.unknown, second.wins)
+
+    @property
+    def _in_pairs(self) -> bool:
+        return sum(self._pairs.counts) > 0 and self._pairs.games == self.total
+
+    @property
     def elo(self) -> EloEstimate | None:
         """How much stronger the first player is: by pairs if all games were
         played in pairs, else by games, unknown results counted as draws.
@@ -187,7 +223,7 @@ class MatchupResults:
         even = self.alternating is not False and self.settings.get("handicap") is None
         if not self.total or not even:
             return None
-        if sum(self._pairs.counts) and self._pairs.games == self.total:
+        if self._in_pairs:
             return self._pairs.estimate()
         first, second = self.sides
         return elo.from_games(first.wins, self.draws + self.unknown, second.wins)
@@ -212,6 +248,8 @@ class MatchupResults:
         if game.is_void:
             self.void += 1
             return
+        reason = game.reason or "other"
+        self.endings[reason] = self.endings.get(reason, 0) + 1
         self.draws += game.is_draw
         self.unknown += game.is_unknown
         for results, side in ((first, game.sides[0]), (second, game.sides[1])):
@@ -250,5 +288,11 @@ def matchup_of(info: MatchupInfo, game: GameName) -> MatchupResults:
         for code in info.players
     )
     return MatchupResults(
-        info.id, info.name, (first, second), settings, info.number_of_games, info.alternating
+        info.id,
+        info.name,
+        (first, second),
+        settings,
+        info.number_of_games,
+        info.alternating,
+        sprt=info.sprt,
     )

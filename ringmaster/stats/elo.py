@@ -3,7 +3,8 @@
 Pairs of games (one opening, both colours) are counted by the points of a pair,
 since the two games of a pair are not independent; the variance of the mean
 score is taken from those five counts (the "pentanomial" of the testing field).
-Elo is the logistic −400·log₁₀(1/s − 1) of the mean score s.
+Elo is the logistic −400·log₁₀(1/s − 1) of the mean score s; normalised Elo is by
+how many standard deviations of a game s is above ½.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ from dataclasses import dataclass
 
 #: Two-sided 95 % quantile of the normal distribution.
 Z95 = 1.959963984540054
+#: Normalised Elo of one standard deviation of a game (Van den Bergh, "Normalized
+#: Elo", 2021, section 2): without draws, equal players have as much Elo.
+NELO = 800 / math.log(10)
 #: With fewer games (or pairs) than this no bounds are given.
 FEWEST = 4
 
@@ -49,6 +53,20 @@ class EloEstimate:
         if math.isinf(self.low):
             return f"at most {self.high:+.0f} Elo, {los}"
         return f"{self.elo:+.1f} ± {self.error:.1f} Elo, {los}"
+
+
+@dataclass(frozen=True)
+class NormalizedElo:
+    """nelo ± error (95 %); both are 0 and infinite when results say nothing."""
+
+    nelo: float
+    error: float
+    games: int
+
+    def __str__(self) -> str:
+        if math.isinf(self.error):
+            return "nElo not known yet"
+        return f"{self.nelo:+.1f} ± {self.error:.1f} nElo"
 
 
 def elo_of_score(score: float) -> float:
@@ -97,3 +115,45 @@ def from_pairs(counts: Sequence[int]) -> EloEstimate:
     mean = sum(n * s for n, s in zip(counts, scores, strict=True)) / pairs
     variance = sum(n * (s - mean) ** 2 for n, s in zip(counts, scores, strict=True)) / pairs
     return _estimate(mean, variance, pairs, 2 * pairs)
+
+
+def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
+    """counts of results from worst to best, evenly spaced in score; 3 are games, 5
+    are pairs, whose mean has 1/√2 of a game's standard deviation."""
+    count = sum(counts)
+    scores = [i / (len(counts) - 1) for i in range(len(counts))]
+
+    def moment(centre: float, power: int) -> float:
+        return sum(n * (s - centre) ** power for n, s in zip(counts, scores, strict=True)) / count
+
+    if count < FEWEST or max(counts) == count:
+        return NormalizedElo(0.0, math.inf, games)
+    mean = moment(0.0, 1)
+    deviation = math.sqrt(moment(mean, 2))
+    t = (mean - 0.5) / deviation
+    skewness, kurtosis = (moment(mean, power) / deviation**power for power in (3, 4))
+    # t is what finance calls the Sharpe ratio; its variance by the delta method is
+    # (1 − t·γ₃ + t²(γ₄ − 1)/4)/n (Mertens, "Comments on variance of the IID
+    # estimator in Lo (2002)", 2002)
+    variance = max(0.0, 1 - t * skewness + t * t * (kurtosis - 1) / 4) / count
+    scale = NELO / math.sqrt(2 if len(counts) == 5 else 1)
+    return NormalizedElo(t * scale, Z95 * math.sqrt(variance) * scale, games)
+
+
+def normalized_from_games(wins: int, draws: int, losses: int) -> NormalizedElo:
+    """Return the normalised Elo of independent games (Van den Bergh, "Normalized
+    Elo", section 2)."""
+    return _normalized((losses, draws, wins), wins + draws + losses)
+
+
+def normalized_from_pairs(counts: Sequence[int]) -> NormalizedElo:
+    """Return the normalised Elo of pairs, counted as for `from_pairs` (Van den
+    Bergh, "Normalized Elo", section 4)."""
+    return _normalized(counts, 2 * sum(counts))
+
+
+def pairs_ratio(counts: Sequence[int]) -> float | None:
+    """Return pairs won over pairs lost, even ones left out; None where none is
+    lost."""
+    lost = counts[0] + counts[1]
+    return (counts[3] + counts[4]) / lost if lost else None

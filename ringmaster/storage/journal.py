@@ -56,21 +56,21 @@ class Journal:
         self._paths = (log, hist)
         self._tree = tree
         self._clock = clock
-        self._log: int | None = _open(log)
+        self._log: int | None = open_to_append(log)
         self._hist: int | None = None
 
     def log(self, message: str) -> None:
         """Append an event with the time of day."""
         assert self._log is not None, "closed"
         stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
-        _write(self._log, f"{stamp} {one_line(message)}\n".encode(), self._paths[0])
+        write_through(self._log, f"{stamp} {one_line(message)}\n".encode(), self._paths[0])
 
     def history(self, lines: Sequence[str]) -> None:
         """Append lines to the history; all in one write."""
         if self._hist is None:
-            self._hist = _open(self._paths[1])
+            self._hist = open_to_append(self._paths[1])
         text = "".join(f"{one_line(line)}\n" for line in lines)
-        _write(self._hist, text.encode(), self._paths[1])
+        write_through(self._hist, text.encode(), self._paths[1])
 
     def snapshot(self, line: str, *, unless_last: bool = False) -> None:
         """Append a line of JSON to the tree log.
@@ -78,13 +78,13 @@ class Journal:
         unless_last  not if it is the last line already
         """
         assert self._tree is not None, "no tree log"
-        fd = _open(self._tree)
+        fd = open_to_append(self._tree)
         try:
             data = f"{line}\n".encode()
             size = os.fstat(fd).st_size
             start = max(0, size - len(data))
             if not unless_last or os.pread(fd, len(data), start) != data:
-                _write(fd, data, self._tree)
+                write_through(fd, data, self._tree)
         finally:
             os.close(fd)
 
@@ -106,9 +106,9 @@ class Journal:
             # a kill may have cut even the first line short
             written = next(n for n in range(len(first) - 1, -1, -1) if tail.endswith(first[:n]))
         if self._hist is None:
-            self._hist = _open(self._paths[1], end_line=written < 2)
+            self._hist = open_to_append(self._paths[1], end_line=written < 2)
         # the line end before it is not a part of it
-        _write(self._hist, block[max(1, written) :], self._paths[1])
+        write_through(self._hist, block[max(1, written) :], self._paths[1])
 
     def _tail(self, size: int) -> bytes:
         """Return the end of the history."""
@@ -130,7 +130,13 @@ class Journal:
         self._log = self._hist = None
 
 
-def _open(path: Path, *, end_line: bool = True) -> int:
+def open_to_append(path: Path, *, end_line: bool = True) -> int:
+    """Open a file for appending, made if it is missing.
+
+    end_line  end a last line that has no end
+
+    Raises StoreUnwritable.
+    """
     try:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
     except OSError as error:
@@ -149,10 +155,11 @@ def _end_last_line(fd: int, path: Path) -> None:
     next one would be glued to it."""
     size = os.fstat(fd).st_size
     if size and os.pread(fd, 1, size - 1) != b"\n":
-        _write(fd, b"\n", path)
+        write_through(fd, b"\n", path)
 
 
-def _write(fd: int, data: bytes, path: Path) -> None:
+def write_through(fd: int, data: bytes, path: Path) -> None:
+    """Append data, whole or not at all.  Raises StoreUnwritable."""
     size = os.fstat(fd).st_size
     try:
         while data:

@@ -4,7 +4,7 @@ which play thousands of games a second, and for tests."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -13,7 +13,7 @@ import msgspec
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import GameResult
 from ringmaster.storage.encoding import decode, encode, kept
-from ringmaster.storage.store import Issue, Pending, Recorded, Run, Store, Transaction
+from ringmaster.storage.store import Issue, Pending, Placed, Recorded, Run, Store, Transaction
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -35,6 +35,8 @@ class MemoryStore(Store):
         self._recorded: dict[tuple[str, int], None] = {}
         self._issues: dict[str, tuple[int, str]] = {}
         self._pending: dict[tuple[str, int], Pending] = {}
+        self._places: dict[str, tuple[int, int | None]] = {}
+        self._last_place = 0
         self._notes: dict[str, str] = {}
         self._state: tuple[int, str] | None = None
         self._counts = (0, 0)
@@ -123,6 +125,18 @@ class MemoryStore(Store):
         """See `Store.pending`."""
         self._check_open()
         return list(self._pending.values())
+
+    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
+        """See `Store.in_turn`."""
+        self._check_open()
+        found: list[Placed] = []
+        for game_id, (place, attempt) in sorted(self._places.items(), key=lambda item: item[1][0]):
+            if attempt is None or len(found) == most:
+                break
+            pending = self._pending.get((game_id, attempt))
+            if place > after and pending is not None:
+                found.append(Placed(place, pending))
+        return found
 
     def note(self, key: str) -> Any:
         """See `Store.note`."""
@@ -218,6 +232,33 @@ class _MemoryTransaction(Transaction):
         with self._change():
             self._remove(self._store._pending, (game_id, attempt))
 
+    def give_place(self, game_id: str) -> None:
+        """See `Transaction.give_place`."""
+        with self._change():
+            if game_id not in self._store._places:
+                self._store._last_place += 1
+                self._put(self._store._places, game_id, (self._store._last_place, None))
+
+    def fill_place(self, game_id: str, attempt: int) -> None:
+        """See `Transaction.fill_place`."""
+        with self._change():
+            places = self._store._places
+            if game_id in places:
+                self._put(places, game_id, (places[game_id][0], attempt))
+
+    def drop_place(self, game_id: str) -> None:
+        """See `Transaction.drop_place`."""
+        with self._change():
+            self._remove(self._store._places, game_id)
+
+    def pass_over(self, but: Collection[str] = ()) -> None:
+        """See `Transaction.pass_over`."""
+        with self._change():
+            places = self._store._places
+            for game_id in [g for g, (_, attempt) in places.items() if attempt is None]:
+                if game_id not in but:
+                    self._remove(places, game_id)
+
     def set_note(self, key: str, value: Any) -> None:
         """See `Transaction.set_note`."""
         with self._change():
@@ -232,7 +273,7 @@ class _MemoryTransaction(Transaction):
     def _remove(self, items: dict[_K, _V], key: _K) -> None:
         if key not in items:
             return
-        # issues and pending records are few: their order is kept by a copy
+        # issues, places and pending records are few: their order is kept by a copy
         before = list(items.items())
         del items[key]
 

@@ -55,8 +55,20 @@ def _first(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
+def _places(connection: sqlite3.Connection) -> None:
+    # a place is never given twice, also when all before it have been dropped
+    connection.execute(
+        """CREATE TABLE places (
+            place INTEGER PRIMARY KEY AUTOINCREMENT,
+            game_id TEXT NOT NULL UNIQUE, attempt INTEGER)"""
+    )
+
+
 #: Migration n (from 1) brings a file from version n - 1 to n; only ever added to.
-MIGRATIONS: tuple[tuple[str, Migration], ...] = (("first tables", _first),)
+MIGRATIONS: tuple[tuple[str, Migration], ...] = (
+    ("first tables", _first),
+    ("places in the collected file of game records", _places),
+)
 
 
 def check_header(path: Path) -> None:

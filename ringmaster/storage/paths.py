@@ -9,6 +9,9 @@ from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable, UsageError
 
+#: What the names of game records end in.
+RECORD_SUFFIXES = ("pgn", "sgf", "csa", "kif", "kifu")
+
 
 @dataclass(frozen=True)
 class OutputPaths:
@@ -67,6 +70,10 @@ class OutputPaths:
         """The folder of game records."""
         return self._beside(".games")
 
+    def collected(self, suffix: str) -> Path:
+        """The file of all game records of one format."""
+        return self._beside(f".games.{suffix}")
+
     @property
     def void(self) -> Path:
         """The folder of records of void games."""
@@ -81,8 +88,9 @@ class OutputPaths:
         # the store first: once it is gone the event is reset, whatever stops
         # the rest; its log, which is locked meanwhile, last
         sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
+        collected = map(self.collected, RECORD_SUFFIXES)
         texts = [self.hist, self.tree_log, self.report, self.cmd, self.log]
-        return [self.status, *sqlite, *texts]
+        return [self.status, *sqlite, *collected, *texts]
 
     def _folders(self) -> list[Path]:
         return [self.games, self.void, self.gtplogs]

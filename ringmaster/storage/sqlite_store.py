@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from ringmaster.storage.connect import (
     translated,
 )
 from ringmaster.storage.encoding import decode, encode, kept
-from ringmaster.storage.store import Issue, Pending, Recorded, Run, Store, Transaction
+from ringmaster.storage.store import Issue, Pending, Placed, Recorded, Run, Store, Transaction
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
@@ -248,16 +248,19 @@ class SqliteStore(Store):
         """See `Store.pending`."""
         rows = self._rows("SELECT game_id, attempt, folder, name, text FROM pending ORDER BY rowid")
         with decoding(self._path):
-            return [
-                Pending(
-                    game_id=game_id,
-                    attempt=attempt,
-                    folder=folder,
-                    name=name,
-                    text=zlib.decompress(text).decode("utf-8", "surrogatepass"),
-                )
-                for game_id, attempt, folder, name, text in rows
-            ]
+            return [_pending(*row) for row in rows]
+
+    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
+        """See `Store.in_turn`."""
+        rows = self._rows(
+            "SELECT place, game_id, attempt, folder, name, text FROM places "
+            "JOIN pending USING (game_id, attempt) WHERE place > ? AND place < coalesce("
+            "(SELECT place FROM places WHERE attempt IS NULL ORDER BY place LIMIT 1), "
+            f"{1 << 62}) ORDER BY place LIMIT ?",
+            (after, most),
+        )
+        with decoding(self._path):
+            return [Placed(place, _pending(*row)) for place, *row in rows]
 
     def note(self, key: str) -> Any:
         """See `Store.note`."""
@@ -300,6 +303,11 @@ def _run(row: tuple[Any, ...]) -> Run:
         ended=ended,
         end_reason=end_reason,
     )
+
+
+def _pending(game_id: str, attempt: int, folder: str, name: str, text: bytes) -> Pending:
+    whole = zlib.decompress(text).decode("utf-8", "surrogatepass")
+    return Pending(game_id, attempt, folder, name, whole)
 
 
 class _SqliteTransaction(Transaction):
@@ -436,6 +444,28 @@ class _SqliteTransaction(Transaction):
     def drop_pending(self, game_id: str, attempt: int) -> None:
         """See `Transaction.drop_pending`."""
         self._execute("DELETE FROM pending WHERE game_id = ? AND attempt = ?", (game_id, attempt))
+
+    def give_place(self, game_id: str) -> None:
+        """See `Transaction.give_place`."""
+        self._execute(
+            "INSERT INTO places (game_id) VALUES (?) ON CONFLICT (game_id) DO NOTHING", (game_id,)
+        )
+
+    def fill_place(self, game_id: str, attempt: int) -> None:
+        """See `Transaction.fill_place`."""
+        self._execute("UPDATE places SET attempt = ? WHERE game_id = ?", (attempt, game_id))
+
+    def drop_place(self, game_id: str) -> None:
+        """See `Transaction.drop_place`."""
+        self._execute("DELETE FROM places WHERE game_id = ?", (game_id,))
+
+    def pass_over(self, but: Collection[str] = ()) -> None:
+        """See `Transaction.pass_over`."""
+        self._execute(
+            "DELETE FROM places WHERE attempt IS NULL "
+            "AND game_id NOT IN (SELECT value FROM json_each(?))",
+            (self._encode(list(but)),),
+        )
 
     def set_note(self, key: str, value: Any) -> None:
         """See `Transaction.set_note`."""

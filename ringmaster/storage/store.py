@@ -7,7 +7,7 @@ of the next jobs are stored together or not at all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -64,6 +64,14 @@ class Pending(msgspec.Struct, frozen=True):
     text: str
 
 
+class Placed(msgspec.Struct, frozen=True):
+    """A game record with its place in the collected file; later ones are larger,
+    and none is given twice."""
+
+    place: int
+    pending: Pending
+
+
 class Transaction(ABC):
     """Changes that become visible together, when the `with` block ends."""
 
@@ -93,6 +101,24 @@ class Transaction(ABC):
     @abstractmethod
     def drop_pending(self, game_id: str, attempt: int) -> None:
         """A game record is on disk."""
+
+    @abstractmethod
+    def give_place(self, game_id: str) -> None:
+        """Give a game the next place in the collected file of game records,
+        unless it has one."""
+
+    @abstractmethod
+    def fill_place(self, game_id: str, attempt: int) -> None:
+        """The record that goes to a game's place is the pending one of this
+        attempt; nothing happens without a place."""
+
+    @abstractmethod
+    def drop_place(self, game_id: str) -> None:
+        """Give a place up: its record has been written, or there will be none."""
+
+    @abstractmethod
+    def pass_over(self, but: Collection[str] = ()) -> None:
+        """Give up every place that has not been filled, except of these games."""
 
     @abstractmethod
     def set_note(self, key: str, value: Any) -> None:
@@ -146,6 +172,11 @@ class Store(ABC):
     @abstractmethod
     def pending(self) -> Sequence[Pending]:
         """Return the game records that are still to be written."""
+
+    @abstractmethod
+    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
+        """Return the first records whose turn in the collected file it is: places
+        from `after` on, in order, up to one that has not been filled."""
 
     @abstractmethod
     def note(self, key: str) -> Any:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.allplayall import AllPlayAll, only_appended
+from ringmaster.competitions.allplayall import AllPlayAll
+from ringmaster.competitions.competitors import only_appended
 from ringmaster.competitions.playoff import Playoff
 from ringmaster.competitions.standings import letters
 from ringmaster.errors import StoreError
@@ -328,3 +329,43 @@ def test_interrupted_tournament_is_as_one_that_never_was(
             plays[1].interrupt()
     assert plays[1].competition.state() == plays[0].competition.state()
     assert plays[1].competition.next_job() == plays[0].competition.next_job()
+
+
+def test_anchor_puts_all_ratings_on_its_scale() -> None:
+    for anchor in (call("Anchor", "b", 2800), ("b", 2800)):
+        tournament = chess(anchor=anchor)
+        for pairing in ("AvB", "AvC", "BvC"):
+            play(tournament, "wwlddwlw", pairing)
+        table = tournament.report().blocks[1]
+        rows = {row[0]: row[1:3] for row in table.rows}
+        assert rows["b"] == ("2800.0", "0.0")
+        assert float(rows["a"][0]) > 2800 > float(rows["c"][0])
+        assert table.notes == ("Elo where b has 2800, by maximum likelihood (Bradley-Terry)",)
+        assert tournament.summary()["anchor"] == {"code": "b", "elo": 2800}
+
+
+def test_chance_of_being_stronger_is_told_for_every_two_players() -> None:
+    tournament = chess()
+    for pairing in ("AvB", "AvC", "BvC"):
+        play(tournament, "wwlddwlw", pairing)
+    table = tournament.report().blocks[2]
+    assert table.headers == ("LOS", "A", "B", "C")
+    assert [row[0] for row in table.rows] == ["A a", "B b", "C c"]
+    los = tournament.summary()["los"]
+    assert table.rows[0][3] == f"{los[0][2]:.0%}"
+    assert los[0][2] == pytest.approx(1 - los[2][0])
+    assert los[1][1] is None
+
+
+@pytest.mark.parametrize(
+    ("anchor", "message"),
+    [
+        (("d", 2800), "anchor: 'd' does not take part"),
+        (("b", "strong"), "anchor.elo: 'strong' is not a number"),
+        (2800, "anchor: 2800 is not a Anchor definition"),
+    ],
+)
+def test_wrong_anchor_is_refused(anchor: Any, message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        chess(anchor=anchor)
+    assert message in str(refused.value)

@@ -118,6 +118,18 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "forfeits": [0, 0],
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
+                "endings": {"mate": 3, "stalemate": 1},
+                "elo": pytest.approx(88.74, abs=0.01),
+                # two pairs say nothing of the spread
+                "elo_low": None,
+                "elo_high": None,
+                "los": 0.5,
+                "nelo": None,
+                "nelo_error": None,
+                "draw_ratio": 0.25,
+                "pentanomial": [0, 1, 0, 0, 1],
+                "pairs_ratio": 1.0,
+                "sprt": None,
             }
         ]
     }

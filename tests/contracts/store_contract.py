@@ -327,3 +327,88 @@ class StoreContract:
             store.counts()
         with pytest.raises(RuntimeError), store.transaction():
             pass
+
+    def test_records_come_in_the_order_of_their_places(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            for id in "abcd":
+                transaction.give_place(id)
+            transaction.give_place("a")
+        for id in "cba":
+            assert in_turn(store) == []
+            fill(store, id)
+        assert in_turn(store) == ["a", "b", "c"]
+        first = store.in_turn()[0]
+        assert first.pending == pending_of("a")
+        assert [placed.pending.game_id for placed in store.in_turn(first.place)] == ["b", "c"]
+        assert [placed.pending.game_id for placed in store.in_turn(most=2)] == ["a", "b"]
+
+    def test_a_dropped_place_holds_nobody_up_and_is_not_given_again(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.give_place("a")
+            transaction.give_place("b")
+            transaction.drop_place("a")
+            transaction.drop_place("nobody")
+        fill(store, "b")
+        (before,) = store.in_turn()
+        with store.transaction() as transaction:
+            transaction.drop_place("b")
+            transaction.give_place("c")
+        fill(store, "c")
+        assert [placed.pending.game_id for placed in store.in_turn(before.place)] == ["c"]
+
+    def test_empty_places_are_passed_over_but_those_still_wanted(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            for id in "abcd":
+                transaction.give_place(id)
+        fill(store, "b")
+        fill(store, "d")
+        with store.transaction() as transaction:
+            transaction.pass_over(["c", "other"])
+        assert in_turn(store) == ["b"]
+        with store.transaction() as transaction:
+            transaction.pass_over()
+        assert in_turn(store) == ["b", "d"]
+
+    def test_only_the_record_of_the_attempt_that_counts_has_its_turn(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.give_place("a")
+            transaction.add_pending(pending_of("a", folder="t.void"))
+        assert in_turn(store) == []
+        fill(store, "a", attempt=1)
+        assert [placed.pending.attempt for placed in store.in_turn()] == [1]
+        with store.transaction() as transaction:
+            transaction.fill_place("nobody", 0)
+        assert in_turn(store) == ["a"]
+
+    def test_places_of_a_transaction_that_fails_are_as_they_were(self, store: Store) -> None:
+        with store.transaction() as transaction:
+            transaction.give_place("a")
+            transaction.give_place("b")
+        fill(store, "a")
+        with pytest.raises(ZeroDivisionError):
+            fail_to_change_places(store)
+        assert in_turn(store) == ["a"]
+        fill(store, "b")
+        assert in_turn(store) == ["a", "b"]
+
+
+def pending_of(game_id: str, attempt: int = 0, folder: str = "t.games") -> Pending:
+    return Pending(game_id, attempt, folder, f"{game_id}.pgn", f"record of {game_id}")
+
+
+def fill(store: Store, game_id: str, attempt: int = 0) -> None:
+    with store.transaction() as transaction:
+        transaction.add_pending(pending_of(game_id, attempt))
+        transaction.fill_place(game_id, attempt)
+
+
+def in_turn(store: Store) -> list[str]:
+    return [placed.pending.game_id for placed in store.in_turn()]
+
+
+def fail_to_change_places(store: Store) -> None:
+    with store.transaction() as transaction:
+        transaction.drop_place("a")
+        transaction.pass_over()
+        transaction.give_place("c")
+        raise ZeroDivisionError

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import faults
 import uci_player
 from flags import Table, parse
+from uci_player import UciPlayer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,14 +22,18 @@ if TYPE_CHECKING:
 FLAGS: Table = {
     **uci_player.FLAGS,
     **faults.FLAGS,
-    "no-uciok": ("", str, False, "never end the answer to `uci`"),
+    "no-uciok": ("", str, False, "never end the answer to `uci` or `usi`"),
+    "ready-after": ("SECONDS", float, 0.0, "time for the first `isready`"),
     "crash-on-stop": ("", str, False, "exit when told to stop"),
     "answer-early": ("", str, False, "answer `go ponder` before `ponderhit`"),
     "ponder-chatter": ("BYTES", int, 0, "so much of info lines as it begins to ponder"),
     "ignore-stop": ("", str, False, "think on after `stop`"),
     "echo-unknown": ("", str, False, "complain about unknown commands, as Stockfish does"),
 }
-COMMANDS = {"uci", "isready", "ucinewgame", "setoption", "position", "go", "stop", "ponderhit"}
+COMMANDS = {
+    *("uci", "ucinewgame", "usi", "usinewgame", "gameover"),
+    *("isready", "setoption", "position", "go", "stop", "ponderhit"),
+}
 GARBAGE = b"\x00\x01\x7f\n$ segmentation fault\n\nuciok readyok bestmovee2e4\nBestmove e2e4\n"
 BABBLE = b"info string still here, still talking, nothing to say\n"
 # No piece moves from a1 to b4.
@@ -38,9 +43,10 @@ ILLEGAL = "a1b4"
 class FaultyEngine:
     """One process: a player with faults."""
 
-    def __init__(self, flags: dict[str, Any]) -> None:
+    def __init__(self, flags: dict[str, Any], player: UciPlayer, illegal: str) -> None:
         self._flags = flags
-        self._player = uci_player.UciPlayer(flags)
+        self._player = player
+        self._illegal = illegal
         self._faults = faults.Faults(flags, BABBLE, "go")
         self._reader = faults.Reader()
 
@@ -63,13 +69,18 @@ class FaultyEngine:
             self._faults.end_of_input()
         elif command == "go":
             self._go(line.split())
-        elif command == "uci":
+        elif command == self._player.protocol:
             answer = self._player.handle(line)
             if self._flags["bad-utf8"]:
                 answer = answer.replace(uci_player.NAME, faults.BAD_UTF8)
             if self._flags["no-uciok"]:
-                answer = answer.removesuffix(b"uciok\n")
+                answer = answer.removesuffix(command.encode() + b"ok\n")
             self._faults.write(answer)
+        elif command == "isready":
+            seconds, self._flags["ready-after"] = self._flags["ready-after"], 0.0
+            if seconds:
+                self._reader.think(seconds, lambda line: True)
+            self._faults.write(self._player.handle(line))
         elif command and command not in COMMANDS and self._flags["echo-unknown"]:
             self._faults.write(b"Unknown command: '%s'. Type help for more information.\n" % line)
         else:
@@ -93,7 +104,7 @@ class FaultyEngine:
         if seconds:
             self._reader.think(seconds, self._interrupt)
         info, _, move = self._player.bestmove().rpartition(b"bestmove ")
-        answer = self._faults.move(move.decode().strip(), ILLEGAL)
+        answer = self._faults.move(move.decode().strip(), self._illegal)
         if self._flags["long-line"]:
             info += b"info string " + b"x" * (self._flags["long-line"] - 12) + b"\n"
         if self._flags["bad-utf8"]:
@@ -122,18 +133,23 @@ class FaultyEngine:
         fields = self._player.line.split()
         black_first = fields[1:2] == [b"fen"] and fields[3:4] == [b"b"]
         black = (self._player.ply() + black_first) % 2
-        for name in (b"movetime", b"btime" if black else b"wtime"):
+        if self._player.protocol == "usi":
+            black = not black
+        seconds = 0.0
+        for name in (b"movetime", b"btime" if black else b"wtime", b"byoyomi"):
             if name in words[:-1]:
-                return int(words[words.index(name) + 1]) / 1000
-        return 0.0
+                seconds += int(words[words.index(name) + 1]) / 1000
+        return seconds
 
 
-def main() -> None:
-    flags = parse(sys.argv[1:], (__doc__ or "") + (faults.__doc__ or ""), FLAGS)
+def main(
+    kind: type[UciPlayer] = UciPlayer, doc: str = __doc__ or "", illegal: str = ILLEGAL
+) -> None:
+    flags = parse(sys.argv[1:], doc + (faults.__doc__ or ""), FLAGS)
     if flags["openings"]:
         uci_player.print_openings(flags["openings"])
         return
-    FaultyEngine(flags).run()
+    FaultyEngine(flags, kind(flags), illegal).run()
 
 
 if __name__ == "__main__":

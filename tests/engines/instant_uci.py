@@ -15,12 +15,12 @@ from flags import parse
 from uci_player import FLAGS, UciPlayer, print_openings
 
 
-def main() -> None:
-    flags = parse(sys.argv[1:], __doc__ or "", FLAGS)
+def main(kind: type[UciPlayer] = UciPlayer, doc: str = __doc__ or "") -> None:
+    flags = parse(sys.argv[1:], doc, FLAGS)
     if flags["openings"]:
         print_openings(flags["openings"])
         return
-    handle = UciPlayer(flags).handle
+    handle = kind(flags).handle
     rest = b""
     try:
         while chunk := os.read(0, 1 << 16):

@@ -119,12 +119,18 @@ class UciPlayer:
     `options` are the values set so far, `line` the last position command.
     """
 
+    protocol = "uci"
+    declared = OPTIONS
+    games = GAMES
+    #: The answer when the script has come to its end.
+    last = b"bestmove (none)\n"
+
     def __init__(self, flags: dict[str, object]) -> None:
-        self.options = {name: default for name, _, default in OPTIONS}
+        self.options = {name: default for name, _, default in self.declared}
         self.line = b"position startpos"
         self._outcome = flags["outcome"]
         plies = flags["plies"] if isinstance(flags["plies"], int) else 200
-        moves = flags["moves"] or GAMES.get(plies, GAMES[200]).split()[:plies]
+        moves = flags["moves"] or self.games.get(plies, self.games[200]).split()[:plies]
         if isinstance(flags["script"], str):
             with open(flags["script"], encoding="ascii") as file:
                 moves = file.read().split()
@@ -142,7 +148,7 @@ class UciPlayer:
         count = flags["info"] if isinstance(flags["info"], int) else 0
         lines = b"".join(info % (i, 10 + i, 100 * i) for i in range(1, count + 1))
         self._answers = [lines + answer for answer in self._answers]
-        self._no_move = lines + b"bestmove (none)\n"
+        self._no_move = lines + self.last
         self._lines = lines
 
     def ply(self) -> int:
@@ -160,10 +166,10 @@ class UciPlayer:
         command = line.split(None, 1)[0] if line.strip() else b""
         if command == b"isready":
             return b"readyok\n"
-        if command == b"uci":
-            declared = [f"option name {name} type {rest}\n" for name, rest, _ in OPTIONS]
+        if command == self.protocol.encode():
+            declared = [f"option name {name} type {rest}\n" for name, rest, _ in self.declared]
             lines = b"id name %s\nid author ringmaster's tests\n" % NAME
-            return lines + "".join(declared).encode() + b"uciok\n"
+            return lines + "".join(declared).encode() + b"%sok\n" % command
         if command == b"setoption":
             return self._set_option(line.decode("utf-8", "replace"))
         return b""
@@ -191,7 +197,7 @@ class UciPlayer:
 
     def _set_option(self, line: str) -> bytes:
         name, _, value = line.partition("setoption name ")[2].partition(" value ")
-        for known, declared, _ in OPTIONS:
+        for known, declared, _ in self.declared:
             if known.casefold() == name.strip().casefold():
                 if not declared.startswith("button"):
                     self.options[known] = value.strip()

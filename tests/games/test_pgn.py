@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import random
+from datetime import datetime
 from typing import Any
 
 import chess
@@ -15,6 +16,7 @@ from ringmaster.games.pgn import write_pgn
 from ringmaster.games.text import one_line
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.time_control import TimeControl
 
 anything = st.text(st.characters(), max_size=60)
 hostile = st.text('"\\]{}[%;()$!?*\n\r\t \0\x1b\x85\u2028\u202e\ud800aé1', max_size=120)
@@ -130,6 +132,13 @@ def test_move_comments_hold_score_depth_and_time(move: dict[str, Any], expected:
         ("1/2-1/2", "50 moves", "normal", "Draw by the 50-move rule"),
         ("1/2-1/2", "material", "normal", "Draw by insufficient material"),
         ("1/2-1/2", "move limit", "adjudication", "Draw by the move limit"),
+        ("1/2-1/2", "adjudicated draw", "adjudication", "Draw by adjudication"),
+        ("1/2-1/2", "tablebases", "adjudication", "Draw by tablebases"),
+        ("1-0", "adjudicated win", "adjudication", "White wins by adjudication"),
+        ("0-1", "tablebases", "adjudication", "Black wins by tablebases"),
+        ("1-0", "stall", "time forfeit", "Black loses on time, stalling"),
+        ("0-1", "crash", "abandoned", "White crashes"),
+        ("*", "move limit", "adjudication", "No result: move limit"),
         ("*", "crash", "abandoned", "Void game: an engine crashes"),
         ("*", "hang", "abandoned", "Void game: an engine hangs"),
         ("*", "protocol", "abandoned", "Void game: an engine breaks the protocol"),
@@ -179,20 +188,177 @@ def test_only_the_moves_of_the_opening_are_marked_as_book() -> None:
     assert comments(text)[:3] == ["book", "book", ""]
 
 
-def test_time_controls_and_parameters_have_tags() -> None:
-    full = record(
-        time_controls=("10+0.1", "10+0.1"),
-        parameters=({"weight": 0.5, "n": 3}, {"name": 'a "b" \\'}),
-    )
+def test_parameters_have_tags() -> None:
+    full = record(parameters=({"weight": 0.5, "n": 3}, {"name": 'a "b" \\'}))
     headers = parse(write_pgn(full)).headers
-    assert headers["TimeControl"] == "10+0.1"
     assert headers["WhiteParameters"] == "weight=0.5, n=3"
     # python-chess leaves the quoting of tags as it is.
     assert headers["BlackParameters"] == r"name=a \"b\" \\"
-    headers = parse(write_pgn(record(time_controls=("40/60", "")))).headers
+
+
+def limited(*limits: tuple[str, str]) -> chess.pgn.Headers:
+    """Return the tags of a game with these limits: a clock ("" for none) and all
+    limits in words."""
+    controls = [TimeControl.parse(text) if text else None for text, _ in limits]
+    words = [words for _, words in limits]
+    full = record(clocks=tuple(controls), time_controls=tuple(words))
+    return parse(write_pgn(full)).headers
+
+
+def test_time_control_is_as_the_standard_has_it() -> None:
+    for text in ("10+0.1", "40/60", "300", "40/9000+5"):
+        headers = limited((text, text), (text, text))
+        assert headers["TimeControl"] == text
+        assert not any("Limits" in name for name in headers)
+
+
+def test_players_with_different_clocks_have_a_tag_each() -> None:
+    headers = limited(("40/60", "40/60"), ("", ""))
     assert "TimeControl" not in headers
     assert headers["WhiteTimeControl"] == "40/60"
     assert headers["BlackTimeControl"] == "-"
+
+
+def test_limits_that_are_no_clock_are_told_beside_it() -> None:
+    headers = limited(("", "nodes 1000"), ("10+0.1", "10+0.1, depth 9"))
+    assert (headers["WhiteTimeControl"], headers["WhiteLimits"]) == ("-", "nodes 1000")
+    assert (headers["BlackTimeControl"], headers["BlackLimits"]) == ("10+0.1", "10+0.1, depth 9")
+
+
+def test_start_end_and_duration_are_told() -> None:
+    headers = parse(write_pgn(record(started=1_700_000_000.25, seconds=3725.9))).headers
+    assert headers["GameDuration"] == "01:02:05"
+    start = datetime.fromisoformat(headers["GameStartTime"])
+    end = datetime.fromisoformat(headers["GameEndTime"])
+    assert start.timestamp() == 1_700_000_000
+    assert end.timestamp() == 1_700_003_726
+    assert "GameStartTime" not in parse(write_pgn(RECORD)).headers
+
+
+@pytest.mark.parametrize(
+    ("name", "eco", "opening"),
+    [
+        ("", None, None),
+        ("B90 Sicilian: Najdorf", "B90", "Sicilian: Najdorf"),
+        ("C42", "C42", None),
+        ("Bird", None, "Bird"),
+        ("B901", None, "B901"),
+        ('A00: "Grob"', "A00", r"\"Grob\""),
+    ],
+)
+def test_the_opening_is_named_as_the_book_names_it(
+    name: str, eco: str | None, opening: str | None
+) -> None:
+    headers = parse(write_pgn(record(opening=Opening(name=name)))).headers
+    assert (headers.get("ECO"), headers.get("Opening")) == (eco, opening)
+
+
+FULL = MoveRecord(
+    "e7e5",
+    1,
+    seconds=0.52,
+    score=31,
+    depth=12,
+    nodes=1234,
+    seldepth=20,
+    nps=2373,
+    hashfull=5,
+    tbhits=0,
+    pv=("e7e5", "g1f3", "b8c6"),
+    left=3661.25,
+    comment="well",
+)
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ((), "+0.31/12 0.52s, well"),
+        (("nodes",), "+0.31/12 0.52s, n=1234, well"),
+        (("tbhits", "seldepth"), "+0.31/12 0.52s, sd=20, tbhits=0, well"),
+        (("left",), "+0.31/12 0.52s, [%clk 1:01:01.250], well"),
+        (
+            ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "left"),
+            "+0.31/12 0.52s, sd=20, n=1234, nps=2373, hashfull=5, tbhits=0, "
+            'pv="e7e5 g1f3 b8c6", [%clk 1:01:01.250], well',
+        ),
+    ],
+)
+def test_a_record_says_of_moves_what_is_asked_for(info: tuple[str, ...], expected: str) -> None:
+    full = record(
+        settings=GameSettings("chess", record_info=info),
+        moves=(MoveRecord("e2e4", 0), FULL, MoveRecord("g1f3", 0)),
+        score="*",
+    )
+    text = write_pgn(full)
+    assert comments(text)[1] == expected
+    assert all(len(line) <= 79 for line in text.splitlines())
+    # what a viewer makes of it
+    last = list(parse(text).mainline())[1]
+    assert last.clock() == (3661.25 if "left" in info else None)
+
+
+def test_what_an_engine_did_not_say_is_left_out_of_a_record() -> None:
+    info = ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "left")
+    full = record(settings=GameSettings("chess", record_info=info))
+    assert comments(write_pgn(full))[:3] == ["", "", ""]
+
+
+def test_a_long_or_hostile_line_does_no_harm() -> None:
+    pv = ('"}', "{x", "e2e4\n[%clk", *["e2e4"] * 100_000)
+    move = MoveRecord("e2e4", 0, pv=pv)
+    text = write_pgn(
+        record(settings=GameSettings("chess", record_info=("pv",)), moves=(move,), score="*")
+    )
+    assert moves(parse(text)) == ["e2e4"]
+    assert len(text) < 2500
+
+
+def test_chess960_castles_as_its_engines_write_it_and_names_itself() -> None:
+    fen = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w GBgb - 0 1"
+    full = record(
+        settings=GameSettings("chess", variant="chess960"),
+        opening=Opening(fen=fen),
+        moves=(MoveRecord("e1g1", 0), MoveRecord("e8b8", 1)),
+        score="*",
+    )
+    text = write_pgn(full)
+    game = parse(text)
+    assert game.headers["Variant"] == "Chess960"
+    assert (game.headers["SetUp"], game.headers["FEN"]) == ("1", fen)
+    assert "1. O-O O-O-O" in text
+    assert [move.uci() for move in game.mainline_moves()] == ["e1g1", "e8b8"]
+
+
+@pytest.mark.parametrize(
+    ("variant", "named", "played"),
+    [
+        ("crazyhouse", "crazyhouse", "e2e4 d7d5 e4d5 d8d5 P@e6"),
+        ("3check", "Three-check", "e2e4 e7e5 d1h5 b8c6 h5f7"),
+        ("atomic", "atomic", "g1f3 e7e6 f3e5 a7a6 e5f7"),
+    ],
+)
+def test_variants_that_python_chess_knows_read_back(variant: str, named: str, played: str) -> None:
+    full = record(settings=GameSettings("chess", variant=variant), moves=uci(played), score="*")
+    text = write_pgn(full)
+    game = parse(text)
+    assert game.headers["Variant"] == named
+    assert moves(game) == played.split()
+    assert type(game.board()) is not chess.Board
+
+
+def test_other_variants_are_written_by_pyffish() -> None:
+    pytest.importorskip("pyffish")
+    full = record(
+        settings=GameSettings("chess", variant="xiangqi"),
+        moves=(*uci("h3e3 h10g8"), MoveRecord("a1a9", 0)),
+        score="*",
+    )
+    text = write_pgn(full)
+    assert '[Variant "xiangqi"]' in text
+    assert "1. Che3 Hg8 {The move 'a1a9' is not legal here}" in text.replace("\n", " ")
+    full = record(settings=GameSettings("chess", variant="no such"), score="*")
+    assert "The opening cannot be shown: there is no variant no such" in write_pgn(full)
 
 
 def test_missing_texts_become_question_marks_or_codes() -> None:
@@ -268,6 +434,8 @@ def test_no_text_breaks_a_record(
         notes=(note,),
         parameters=({name: value}, {}),
         time_controls=(value, value),
+        opening=Opening(name=value),
+        settings=GameSettings("chess", record_info=("pv",)),
         moves=tuple(dataclasses.replace(move, comment=comment) for move in RECORD.moves),
     )
     text = write_pgn(full)

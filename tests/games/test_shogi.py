@@ -453,3 +453,43 @@ def test_an_sfen_round_trips(seed: int) -> None:
             break
         oracle.push(rng.choice(legal))
     assert new_shogi_game(oracle.board.sfen()).sfen() == oracle.board.sfen()
+
+
+def random_entered(rng: random.Random) -> str:
+    """Return a random position whose kings are mostly in the enemy's camp; all
+    pieces are there, so that no odds are given."""
+    pieces = list("R" * 2 + "B" * 2 + "G" * 4 + "S" * 4 + "N" * 4 + "L" * 4 + "P" * 18)
+    rng.shuffle(pieces)
+    squares: dict[tuple[int, int], str] = {}
+    squares[rng.randrange(9), rng.choice((0, 1, 2, 2, 3))] = "K"
+    squares[rng.randrange(9), rng.choice((5, 6, 6, 7, 8))] = "k"
+    hands: dict[str, int] = {}
+    for piece in pieces:
+        black = rng.random() < 0.6
+        if rng.random() < 0.4:
+            held = piece if black else piece.lower()
+            hands[held] = hands.get(held, 0) + 1
+            continue
+        near = (0, 1, 2, 2, 3) if black else (5, 6, 6, 7, 8)
+        spot = rng.randrange(9), rng.choice(near)
+        while spot in squares:
+            spot = rng.randrange(9), rng.randrange(9)
+        name = piece if piece == "G" else "+" + piece
+        squares[spot] = name if black else name.lower()
+    ranks = ["".join(squares.get((file, rank), "1") for file in range(9)) for rank in range(9)]
+    hand = "".join(f"{count}{piece}" for piece, count in hands.items()) or "-"
+    return f"{'/'.join(ranks)} {rng.choice('bw')} {hand} 1"
+
+
+@given(seeds)
+@settings(max_examples=300)
+def test_the_27_points_are_counted_as_an_independent_library_counts_them(seed: int) -> None:
+    cshogi = pytest.importorskip("cshogi")
+    sfen = random_entered(random.Random(seed))
+    try:
+        game = new_shogi_game(sfen)
+    except ValueError as error:
+        # the side that is not to move stands in check: a position that cannot be
+        assert "in check" in str(error)  # noqa: PT017
+        return
+    assert (game.declare() is not None) == cshogi.Board(game.sfen()).is_nyugyoku()

@@ -140,6 +140,63 @@ def test_silence_on_a_clock_is_a_loss_on_time_and_not_a_hang() -> None:
     assert (result.outcome, result.winner, result.reason) == ("win", 0, "time")
 
 
+def test_silence_after_stop_is_a_stall() -> None:
+    players = timed("w"), timed("b")
+    engines = Scripted(players[0], ["e2e4"]), Scripted(players[1], [EngineTimeout("none", "b")])
+    engines[1].stops_in = None
+    result = GameRunner(job(*players), engines).play()
+    assert (result.outcome, result.winner, result.reason, result.forfeit) == (
+        "win",
+        0,
+        "stall",
+        True,
+    )
+    assert "b: none, and none when told to stop in 1 s more" in result.detail
+    assert result.record is not None
+    assert "stalling" in result.record
+
+
+def test_margin_of_a_player_comes_before_that_of_the_game() -> None:
+    late: list[Act] = [("e2e4", 10_100)]
+    strict = chess_player("w", nodes=None, time_control=TimeControl.parse("10"), margin=0.0)
+    lenient = chess_player("w", nodes=None, time_control=TimeControl.parse("10"), margin=0.5)
+    assert chess(late, ["resign"], (strict, BLACK), margin=0.5)[0].reason == "time"
+    assert chess(late, ["resign"], (lenient, BLACK), margin=0.0)[0].reason == "resignation"
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (EngineCrashed("it exited with status 1", "b"), "crash"),
+        (EngineTimeout("no answer", "b"), "hang"),
+        (EngineProtocolError("a line too long", "b"), "protocol"),
+    ],
+)
+def test_software_failure_loses_where_that_is_wanted(error: Exception, reason: str) -> None:
+    result, _, _ = chess(["e2e4"], [error], failures="loss")
+    assert (result.outcome, result.winner, result.reason) == ("win", 0, reason)
+    assert (result.forfeit, result.faulty, result.score) == (True, 1, "1-0")
+    assert str(error) in result.detail
+
+
+@pytest.mark.parametrize(
+    ("white", "black", "outcomes"),
+    [
+        (["f2f3", "g2g4"], ["e7e5", "d8h4"], ("lose", "win")),
+        (["g1f3", "f3g1"] * 2, ["g8f6", "f6g8"] * 2, ("draw", "draw")),
+        (["e2e4"], ["resign"], ("win", "lose")),
+        (["e2e4"], ["e7e6", EngineCrashed("gone", "b")], ()),
+    ],
+)
+def test_both_engines_are_told_how_a_game_ended_unless_it_is_void(
+    white: list[Act], black: list[Act], outcomes: tuple[str, ...]
+) -> None:
+    if not outcomes:
+        white = [*white, "d2d4"]
+    _, one, other = chess(white, black)
+    assert (*one.told_outcomes, *other.told_outcomes) == outcomes
+
+
 def test_silence_within_a_move_time_is_a_loss_on_time() -> None:
     players = WHITE, chess_player("b", nodes=None, move_time=0.1)
     result, _, _ = chess(["e2e4"], [EngineTimeout("no answer", "b")], players)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.stats.elo import elo_of_score, from_games, from_pairs
+from ringmaster.stats.elo import (
+    elo_of_score,
+    from_games,
+    from_pairs,
+    normalized_from_games,
+    normalized_from_pairs,
+    pairs_ratio,
+)
 
 
 def test_even_score_is_no_difference() -> None:
@@ -74,3 +82,97 @@ def test_turning_a_match_round_turns_the_estimate_round(counts: list[int]) -> No
 def test_interval_holds_the_estimate(wins: int, draws: int, losses: int) -> None:
     estimate = from_games(wins, draws, losses)
     assert estimate.low <= estimate.elo <= estimate.high
+
+
+def test_normalised_elo_of_equal_players_without_draws_is_elo() -> None:
+    """Near equality (s − ½)/σ = 2(s − ½), and Elo is 1600/ln 10·(s − ½)."""
+    games = (5010, 0, 4990)
+    assert normalized_from_games(*games).nelo == pytest.approx(from_games(*games).elo, rel=1e-3)
+    assert normalized_from_games(*games).error == pytest.approx(from_games(*games).error, rel=1e-3)
+
+
+def test_draws_make_normalised_elo_larger_than_elo() -> None:
+    # score 0.55, variance of a game 0.0725
+    found = normalized_from_games(20, 70, 10)
+    assert found.nelo == pytest.approx(0.05 / math.sqrt(0.0725) * 800 / math.log(10))
+
+
+def test_independent_games_give_the_same_normalised_elo_in_pairs() -> None:
+    w, d, l = 0.3, 0.5, 0.2  # noqa: E741
+    n = 100_000
+    pairs = [round(n * p) for p in (l * l, 2 * l * d, 2 * l * w + d * d, 2 * d * w, w * w)]
+    one = normalized_from_pairs(pairs)
+    other = normalized_from_games(round(2 * n * w), round(2 * n * d), round(2 * n * l))
+    assert one.nelo == pytest.approx(other.nelo, rel=1e-6)
+    # the variance of t itself differs a little: pairs are nearer to a normal distribution
+    assert one.error == pytest.approx(other.error, rel=0.01)
+
+
+def test_error_of_normalised_elo_is_that_of_repeated_matches() -> None:
+    rng = np.random.default_rng(4)
+    chances = [0.02, 0.08, 0.3, 0.4, 0.2]
+    found = [normalized_from_pairs(rng.multinomial(400, chances).tolist()) for _ in range(4000)]
+    deviation = float(np.std([f.nelo for f in found]))
+    assert np.mean([f.error for f in found]) / 1.96 == pytest.approx(deviation, rel=0.03)
+
+
+def openings_model(elo: float, biases: list[float]) -> tuple[list[float], list[float], float]:
+    """Return the chances of a game and of a pair, and the variance of a pair's
+    points, where an opening favours White by one of `biases` and each side has its
+    turn with it; a player draws as in BayesElo's model."""
+
+    def game(x: float) -> list[float]:
+        win = 1 / (1 + 10 ** ((150 - x) / 400))
+        loss = 1 / (1 + 10 ** ((150 + x) / 400))
+        return [loss, 1 - win - loss, win]
+
+    games, pairs, variance, means = [0.0] * 3, [0.0] * 5, 0.0, []
+    for bias in biases:
+        two = game(elo + bias), game(elo - bias)
+        for i, p in enumerate(two[0]):
+            games[i] += p / 2 / len(biases)
+            games[i] += two[1][i] / 2 / len(biases)
+            for j, q in enumerate(two[1]):
+                pairs[i + j] += p * q / len(biases)
+        of_two = [sum(p * i / 2 for i, p in enumerate(g)) for g in two]
+        means.append(sum(of_two))
+        squares = [sum(p * (i / 2) ** 2 for i, p in enumerate(g)) for g in two]
+        variance += sum(s - m * m for s, m in zip(squares, of_two, strict=True)) / len(biases)
+    mean = sum(means) / len(means)
+    # within an opening the games are independent; between openings the means differ
+    variance += sum((m - mean) ** 2 for m in means) / len(means)
+    return games, pairs, variance
+
+
+@pytest.mark.parametrize("biases", [[0.0], [0.0, 200.0], [-300.0, 50.0, 400.0]])
+def test_variance_by_pairs_is_that_of_the_openings_model(biases: list[float]) -> None:
+    n = 10**7
+    games, pairs, variance = openings_model(20, biases)
+    found = from_pairs([round(n * p) for p in pairs])
+    mean = sum(i / 4 * p for i, p in enumerate(pairs))
+    # a pair's mean score has a quarter of its points' variance
+    deviation = math.sqrt(variance / 4 / n)
+    assert found.high == pytest.approx(elo_of_score(mean + 1.959964 * deviation), abs=1e-4)
+    assert found.low == pytest.approx(elo_of_score(mean - 1.959964 * deviation), abs=1e-4)
+    singly = from_games(*(round(2 * n * p) for p in reversed(games)))
+    # lopsided openings make games look more scattered than pairs are
+    assert (found.error < 0.97 * singly.error) is any(biases)
+
+
+def test_ratio_of_pairs_leaves_even_ones_out() -> None:
+    assert pairs_ratio([1, 3, 50, 4, 2]) == 1.5
+    assert pairs_ratio([0, 0, 50, 4, 2]) is None
+
+
+def test_results_that_are_all_alike_have_no_normalised_elo_yet() -> None:
+    for found in (normalized_from_games(0, 90, 0), normalized_from_pairs([0, 0, 0, 0, 9])):
+        assert math.isinf(found.error)
+        assert str(found) == "nElo not known yet"
+
+
+@given(st.lists(st.integers(0, 1000), min_size=5, max_size=5))
+def test_normalised_elo_is_turned_round_with_the_match(counts: list[int]) -> None:
+    one, other = normalized_from_pairs(counts), normalized_from_pairs(counts[::-1])
+    assert one.nelo == pytest.approx(-other.nelo, abs=1e-9)
+    assert one.error == pytest.approx(other.error)
+    assert math.isfinite(one.nelo)

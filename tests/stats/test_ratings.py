@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ringmaster.stats.elo import elo_of_score, from_games
-from ringmaster.stats.ratings import Rating, bradley_terry
+from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
 
-def ratings(players: int, scores: dict[tuple[int, int], tuple[int, int, int]]) -> list[Rating]:
+def ratings(players: int, scores: dict[tuple[int, int], tuple[int, int, int]]) -> Ratings:
     found = bradley_terry(players, scores)
     assert found is not None
     return found
@@ -95,3 +96,89 @@ def test_every_player_scores_what_its_rating_expects(drawn: list[tuple[int, int,
                 distance = found[player].elo - found[other].elo
                 expected += (wins + draws + losses) / (1 + 10 ** (-distance / 400))
         assert points == pytest.approx(expected, abs=1e-3)
+
+
+SCORES = {(0, 1): (120, 60, 60), (0, 2): (100, 100, 40), (1, 2): (90, 60, 90)}
+
+
+def test_anchor_shifts_all_ratings_and_has_no_error() -> None:
+    free = bradley_terry(3, SCORES)
+    anchored = bradley_terry(3, SCORES, anchor=(1, 2800))
+    assert free is not None
+    assert anchored is not None
+    assert anchored[1] == Rating(2800, 0)
+    for i in range(3):
+        assert anchored[i].elo - 2800 == pytest.approx(free[i].elo - free[1].elo)
+        assert anchored[i].error == pytest.approx(free.difference(i, 1).error)
+
+
+def test_error_of_a_difference_is_that_of_many_tournaments() -> None:
+    rng = np.random.default_rng(7)
+    true = [60.0, 0.0, -60.0]
+    differences, errors = [], []
+    for _ in range(1500):
+        scores = {}
+        for i, j in SCORES:
+            p = 1 / (1 + 10 ** ((true[j] - true[i]) / 400))
+            # a third of all games is drawn
+            wins, draws, losses = rng.multinomial(100, [p - 1 / 6, 1 / 3, 5 / 6 - p]).tolist()
+            scores[i, j] = (wins, draws, losses)
+        found = bradley_terry(3, scores)
+        assert found is not None
+        differences.append(found.difference(0, 2).elo)
+        errors.append(found.difference(0, 2).error)
+    assert np.mean(differences) == pytest.approx(120, abs=2)
+    assert np.mean(errors) / 1.96 == pytest.approx(np.std(differences), rel=0.05)
+
+
+def test_pairs_that_balance_openings_make_errors_smaller() -> None:
+    """Every opening wins for White: games say nothing but chance, pairs all."""
+    scores = dict.fromkeys(SCORES, (100, 0, 100))
+    split = {key: [2, 0, 96, 0, 2] for key in SCORES}
+    singly, by_pairs = bradley_terry(3, scores), bradley_terry(3, scores, split)
+    assert singly is not None
+    assert by_pairs is not None
+    assert by_pairs[0].error == pytest.approx(singly[0].error * math.sqrt(4 * 4 / 200), rel=0.02)
+
+
+def test_pairs_of_independent_games_have_the_errors_of_games() -> None:
+    scores = dict.fromkeys(SCORES, (4000, 0, 4000))
+    halves = {key: [1000, 0, 2000, 0, 1000] for key in SCORES}
+    singly, by_pairs = bradley_terry(3, scores), bradley_terry(3, scores, halves)
+    assert singly is not None
+    assert by_pairs is not None
+    assert by_pairs[0].error == pytest.approx(singly[0].error, rel=0.001)
+
+
+def test_two_pairs_that_were_all_drawn_do_not_claim_to_be_certain() -> None:
+    scores = {(0, 1): (0, 4, 0), (1, 2): (100, 50, 100)}
+    found = bradley_terry(3, scores)
+    assert found is not None
+    assert found.difference(0, 1).error > 100
+
+
+def test_los_is_a_half_for_equals_and_turns_round() -> None:
+    found = bradley_terry(3, SCORES)
+    assert found is not None
+    assert found.los(0, 1) == pytest.approx(1 - found.los(1, 0))
+    assert found.los(0, 2) > 0.99
+    even = bradley_terry(2, {(0, 1): (10, 3, 10)})
+    assert even is not None
+    assert even.los(0, 1) == pytest.approx(0.5)
+
+
+@given(st.lists(results, min_size=6, max_size=6))
+def test_covariance_is_symmetric_and_of_differences_that_are_not_negative(
+    drawn: list[tuple[int, int, int]],
+) -> None:
+    pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
+    found = bradley_terry(4, dict(zip(pairs, drawn, strict=True)))
+    assume(found is not None)
+    assert found is not None
+    if found.covariance is None:
+        return
+    matrix = np.array(found.covariance)
+    assert np.isfinite(matrix).all()
+    assert matrix == pytest.approx(matrix.T, rel=1e-6, abs=1e-6)
+    assert matrix.sum(axis=1) == pytest.approx(0, abs=1e-4 * max(1, abs(matrix).max()))
+    assert np.linalg.eigvalsh(matrix).min() > -1e-6 * abs(matrix).max()

@@ -1,0 +1,260 @@
+"""What the referee charges an engine beyond the time that the engine itself has
+used, and how many games are lost on time that should not be.
+
+    python benchmarks/overhead_charged.py overhead [--games 20] [--json]
+    python benchmarks/overhead_charged.py instant [--games 2000]
+    python benchmarks/overhead_charged.py real [--games 200] ENGINE ENGINE
+
+overhead  an engine that measures its own wall time, from reading `go` to writing
+          `bestmove`, and says it in its info line; each move takes about 2 ms of
+          computing.  The difference to what was charged is what starting and
+          ending a move costs: two pipes, two context switches, our own code.
+          With one and with two games at a time.  The engine is in C where there
+          is a compiler, else in Python.
+instant   engines that answer at once, at 0.1+0.001: every time loss is ours
+real      two UCI engines, at 1+0.01, two games at a time
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+
+from ringmaster.engines import watcher
+from ringmaster.engines.engine import Engine, Limits, Thought
+from ringmaster.engines.process import Surroundings
+from ringmaster.execution.executor import Done
+from ringmaster.execution.local import LocalExecutor
+from ringmaster.model.jobs import GameJob, GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.results import GameResult
+from ringmaster.model.time_control import TimeControl
+from ringmaster.play.engine_pool import make_engine
+
+ENGINES = Path(__file__).parent.parent / "tests" / "engines"
+MOVES = 400
+
+SOURCE = r"""
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+static long long now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+int main(void) {
+    static char line[1 << 20];
+    long long took = 0;
+    setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+    while (fgets(line, sizeof line, stdin)) {
+        long long start = now();
+        if (!strncmp(line, "go", 2)) {
+            while (now() - start < 2000000) {}
+            took = now() - start;
+            printf("info depth 1 score cp 0 nodes %lld\nbestmove e2e4\n", took);
+        } else if (!strncmp(line, "ucinewgame", 10)) {
+        } else if (!strncmp(line, "uci", 3)) printf("id name Timer\nuciok\n");
+        else if (!strncmp(line, "isready", 7)) printf("readyok\n");
+        else if (!strncmp(line, "quit", 4)) return 0;
+        fflush(stdout);
+    }
+    return 0;
+}
+"""
+
+SCRIPT = """
+import os, sys, time
+now = time.monotonic_ns
+rest = b""
+while chunk := os.read(0, 1 << 16):
+    start = now()
+    *lines, rest = (rest + chunk).split(b"\\n")
+    for line in lines:
+        if line.startswith(b"go"):
+            while now() - start < 2_000_000: pass
+            os.write(1, b"info depth 1 score cp 0 nodes %d\\nbestmove e2e4\\n" % (now() - start))
+        elif line == b"uci": os.write(1, b"id name Timer\\nuciok\\n")
+        elif line == b"isready": os.write(1, b"readyok\\n")
+        elif line == b"quit": sys.exit()
+"""
+
+
+def timer(folder: Path) -> tuple[str, ...]:
+    """Return the command of an engine that reports its own time as nodes."""
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is not None:
+        source, program = folder / "timer.c", folder / "timer"
+        source.write_text(SOURCE)
+        subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True)
+        return (str(program),)
+    script = folder / "timer.py"
+    script.write_text(SCRIPT)
+    return (sys.executable, "-I", "-S", str(script))
+
+
+def moves(command: tuple[str, ...], games: int) -> Iterator[Thought]:
+    """Yield what came of each move, two engines taking turns as in a game."""
+    players = [Player(code, command, protocol="uci", nodes=1) for code in ("a", "b")]
+    engines: list[Engine] = [make_engine(player, Surroundings({})) for player in players]
+    settings, limits = GameSettings("chess"), Limits(10.0, clock_ms=(10_000, 10_000))
+    try:
+        for engine in engines:
+            engine.launch()
+        for _ in range(games):
+            opening = SimpleNamespace(fen=None, moves=())
+            for colour, engine in enumerate(engines):
+                engine.start_game(settings, opening, colour)  # type: ignore[arg-type]
+            for ply in range(MOVES):
+                yield engines[ply % 2].think(ply % 2, limits)
+                for engine in engines:
+                    engine.observe(ply % 2, "e2e4", own=engine is engines[ply % 2])
+    finally:
+        for engine in engines:
+            engine.end(patience=0.2)
+
+
+def overheads(command: tuple[str, ...], games: int) -> list[int]:
+    """Return the ns charged beyond its own time for each move."""
+    found = []
+    for thought in moves(command, games):
+        assert thought.nodes is not None
+        found.append(thought.elapsed_ns - thought.nodes)
+    return found
+
+
+def bare(command: tuple[str, ...], games: int) -> list[int]:
+    """Return the same of a loop that only writes, reads and looks at the clock."""
+    found = []
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as engine:
+        assert engine.stdin is not None
+        assert engine.stdout is not None
+        writing, reading = engine.stdin.fileno(), engine.stdout.fileno()
+        for _ in range(games * MOVES):
+            os.write(writing, b"go\n")
+            start = time.monotonic_ns()
+            answer = b""
+            while not answer.endswith(b"bestmove e2e4\n"):
+                answer += os.read(reading, 1 << 16)
+            elapsed = time.monotonic_ns() - start
+            found.append(elapsed - int(answer.split()[7]))
+    return found
+
+
+def measure_overhead(games: int, as_json: bool) -> None:
+    """Print median and 99th percentile with one and with two games at a time, beside
+    those of the barest loop there is, on the same machine at the same time."""
+    rows = []
+    with tempfile.TemporaryDirectory() as name:
+        command = timer(Path(name))
+        for slots, loop in itertools.product((1, 2), (bare, overheads)):
+            found: list[int] = []
+            # one process for each game at a time, as the program has them
+            children = []
+            for _ in range(slots):
+                read_fd, write_fd = os.pipe()
+                pid = os.fork()
+                if pid == 0:
+                    os.close(read_fd)
+                    with os.fdopen(write_fd, "w") as pipe:
+                        json.dump(loop(command, games), pipe)
+                    os._exit(0)
+                os.close(write_fd)
+                children.append((pid, read_fd))
+            for pid, read_fd in children:
+                with os.fdopen(read_fd) as pipe:
+                    found += json.load(pipe)
+                os.waitpid(pid, 0)
+            micro = sorted(ns / 1000 for ns in found)
+            rows.append(
+                {
+                    "games at a time": slots,
+                    "loop": "bare" if loop is bare else "ringmaster",
+                    "moves": len(micro),
+                    "median µs": round(statistics.median(micro), 1),
+                    "99 % µs": round(micro[int(0.99 * len(micro))], 1),
+                    "most µs": round(micro[-1], 1),
+                }
+            )
+    if as_json:
+        print(json.dumps(rows, indent=2))
+        return
+    from tabulate import tabulate
+
+    print(tabulate(rows, "keys"))
+
+
+def play(players: tuple[Player, Player], games: int, slots: int, move_limit: int) -> Counter[str]:
+    """Play games with colours alternating; return their results by reason."""
+    executor = LocalExecutor("ringmaster.play.worker:make_worker", slots, watcher=watcher.__file__)
+    reasons: Counter[str] = Counter()
+    settings = GameSettings(game="chess", move_limit=move_limit)
+    queued = 0
+    try:
+        while sum(reasons.values()) < games:
+            while queued < games and len(executor.running()) < slots:
+                pair = players if queued % 2 == 0 else (players[1], players[0])
+                executor.submit(GameJob(f"g{queued}", pair, settings, record=False))
+                queued += 1
+            for event in executor.wait(None):
+                assert isinstance(event, Done)
+                assert isinstance(event.result, GameResult)
+                reasons[event.result.reason] += 1
+                if event.result.reason in ("time", "stall") or event.result.outcome == "void":
+                    print(f"{event.result.game_id}: {event.result.detail}", file=sys.stderr)
+    finally:
+        executor.close()
+    return reasons
+
+
+def tell(what: str, reasons: Counter[str], seconds: float) -> None:
+    """Print one line on a series of games."""
+    lost = reasons["time"] + reasons["stall"]
+    rest = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
+    print(f"{what}: {sum(reasons.values())} games in {seconds:.0f} s, {lost} time losses ({rest})")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description="time charged, and games lost on time")
+    parser.add_argument("what", choices=("overhead", "instant", "real"))
+    parser.add_argument("engines", nargs="*", help="commands of two UCI engines, for `real`")
+    parser.add_argument("--games", type=int)
+    parser.add_argument("--slots", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_intermixed_args(arguments)
+    start = time.monotonic()
+    if given.what == "overhead":
+        measure_overhead(given.games or 20, given.json)
+        return
+    if given.what == "instant":
+        command = (sys.executable, "-I", "-S", str(ENGINES / "instant_uci.py"), "--plies", "200")
+        control = TimeControl.parse("0.1+0.001")
+        one, two = (Player(c, command, protocol="uci", time_control=control) for c in "ab")
+        reasons = play((one, two), given.games or 2000, given.slots, 1000)
+        tell("instant engines at 0.1+0.001", reasons, time.monotonic() - start)
+        return
+    if len(given.engines) != 2:
+        parser.error("`real` takes the commands of two engines")
+    control = TimeControl.parse("1+0.01")
+    one, two = (
+        Player(code, (command,), protocol="uci", time_control=control)
+        for code, command in zip("ab", given.engines, strict=True)
+    )
+    reasons = play((one, two), given.games or 200, given.slots, 400)
+    tell("real engines at 1+0.01", reasons, time.monotonic() - start)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""How often the sequential test is wrong, where one of its hypotheses is true.
+
+    python benchmarks/sprt_error_rates.py [--runs 10000] [--seed 1] [--only TEXT]
+
+Simulated matches are played until they are decided, the ratio looked at after
+every game (3 results) or pair (5 results).  A game is won, drawn and lost as in
+BayesElo's model, draws worth 200 Elo; a pair has an opening that favours one side
+by an amount drawn from a normal distribution of 100 Elo, and both colours.  The
+players' distance is such that H0, or H1, is exactly true.  All matches go on side
+by side in arrays, with a solver of their own; wherever they end, a sample is judged
+by `ringmaster.stats.sprt` again, and has to agree.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ringmaster.stats.sprt import NELO, Sprt
+
+DRAW_ELO = 200.0
+OPENING_ELO = 100.0
+Array = np.ndarray[Any, Any]
+
+TESTS = {
+    "normalized 0 to 50": ("normalized", 0.0, 50.0),
+    "normalized -30 to 0": ("normalized", -30.0, 0.0),
+    "logistic 0 to 50": ("logistic", 0.0, 50.0),
+    "logistic -30 to 0": ("logistic", -30.0, 0.0),
+    "normalized 0 to 20": ("normalized", 0.0, 20.0),
+    "logistic 0 to 20": ("logistic", 0.0, 20.0),
+}
+
+
+def game(elo: float) -> Array:
+    """Return the chances of loss, draw and win."""
+    win = 1 / (1 + 10 ** ((DRAW_ELO - elo) / 400))
+    loss = 1 / (1 + 10 ** ((DRAW_ELO + elo) / 400))
+    return np.array([loss, 1 - win - loss, win])
+
+
+def pair(elo: float) -> Array:
+    """Return the chances of 0, ½, 1, 1½ and 2 points in a pair."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    total = np.zeros(5)
+    for node, weight in zip(nodes, weights / weights.sum(), strict=True):
+        bias = OPENING_ELO * node
+        total += weight * np.convolve(game(elo + bias), game(elo - bias))
+    return total
+
+
+def strength(p: Array, model: str) -> float:
+    """Return the first side's Elo or normalised Elo."""
+    worth = np.linspace(0, 1, len(p))
+    mean = float(p @ worth)
+    if model == "logistic":
+        return 400 * math.log10(mean / (1 - mean))
+    spread = math.sqrt(float(p @ (worth - mean) ** 2) * (2 if len(p) == 5 else 1))
+    return (mean - 0.5) / spread * NELO
+
+
+def truth(results: int, model: str, elo: float) -> Array:
+    """Return the chances of each result where the strength is exactly `elo`."""
+    chances = pair if results == 5 else game
+    return chances(brentq(lambda x: strength(chances(x), model) - elo, -400, 400, xtol=1e-10))
+
+
+class Fits:
+    """The best fits under one hypothesis for many matches at once; each is found
+    from where it was one result ago."""
+
+    def __init__(self, model: str, elo: float, results: int, runs: int) -> None:
+        self.worth = np.linspace(0, 1, results)
+        self.score = 1 / (1 + 10 ** (-elo / 400)) if model == "logistic" else 0.5
+        self.t = 0.0 if model == "logistic" else elo / NELO * math.sqrt(2 if results == 5 else 1)
+        self.theta = np.zeros(runs)
+        self.sigma = np.full(runs, 0.25)
+
+    def keep(self, which: Array) -> None:
+        self.theta, self.sigma = self.theta[which], self.sigma[which]
+
+    def logs(self, seen: Array, rounds: int) -> Array:
+        """Return log(p/seen) of each result for each match."""
+        for _ in range(rounds if self.t else 1):
+            if self.t:
+                mean = 0.5 + self.t * self.sigma[:, None]
+                far = (self.worth - mean) / self.sigma[:, None]
+                b = self.worth - 0.5 - self.t * self.sigma[:, None] * (1 + far * far) / 2
+            else:
+                b = np.broadcast_to(self.worth - self.score, seen.shape)
+            with np.errstate(divide="ignore"):
+                ends = (seen - 1) / b
+            low = np.where(b > 0, ends, -np.inf).max(axis=1)
+            high = np.where(b < 0, ends, np.inf).min(axis=1)
+            theta = np.clip(self.theta, low, high)
+            for _ in range(2 * rounds):
+                share = b / (1 + theta[:, None] * b)
+                value = (seen * share).sum(axis=1)
+                low = np.where(value > 0, theta, low)
+                high = np.where(value > 0, high, theta)
+                theta = theta + value / (seen * share * share).sum(axis=1)
+                outside = (theta < low) | (theta > high)
+                theta = np.where(outside, (low + high) / 2, theta)
+            self.theta = theta
+            if self.t:
+                p = seen / (1 + theta[:, None] * b)
+                self.sigma = np.sqrt((p * (self.worth - mean) ** 2).sum(axis=1))
+        return -np.log1p(self.theta[:, None] * b)
+
+
+def simulate(
+    runs: int, seed: int, name: str, results: int, h1_true: bool
+) -> tuple[str, int, bool, float, float, int, float]:
+    """Return what was played, the share of wrong decisions, the mean number of
+    games, undecided matches, and the largest disagreement with `Sprt.llr`."""
+    model, elo0, elo1 = TESTS[name]
+    test = Sprt(elo0, elo1, model=model)  # type: ignore[arg-type]
+    low, high = test.bounds
+    p = truth(results, model, elo1 if h1_true else elo0)
+    edges = np.cumsum(p)[:-1]
+    rng = np.random.default_rng([seed, results, h1_true, len(name)])
+    counts = np.zeros((runs, results))
+    null, other = (Fits(model, elo, results, runs) for elo in (elo0, elo1))
+    wrong = played = number = 0
+    apart = 0.0
+    while len(counts):
+        number += 1
+        drawn = np.searchsorted(edges, rng.random(len(counts)))
+        counts[np.arange(len(counts)), drawn] += 1
+        filled = np.where(counts == 0, 1e-3, counts)
+        seen = filled / filled.sum(axis=1)[:, None]
+        rounds = 12 if number <= 50 else 1
+        llr = number * (seen * (other.logs(seen, rounds) - null.logs(seen, rounds))).sum(axis=1)
+        ended = (llr <= low) | (llr >= high)
+        if ended.any():
+            accepted_h1 = llr[ended] > 0
+            wrong += int((accepted_h1 != h1_true).sum())
+            played += number * int(ended.sum())
+            for row in np.flatnonzero(ended)[:1]:
+                exact = test.llr([int(n) for n in counts[row]])
+                apart = max(apart, abs(exact - float(llr[row])))
+            counts = counts[~ended]
+            null.keep(~ended)
+            other.keep(~ended)
+    games = played / runs * (2 if results == 5 else 1)
+    return name, results, h1_true, wrong / runs, games, number, apart
+
+
+def main() -> None:
+    """Print a row for each test, truth and kind of result."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--runs", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", default="", help="a part of the test's name")
+    parser.add_argument("-j", type=int, default=1, help="processes")
+    arguments = parser.parse_args()
+    heads = ("test", "results", "true", "wrong", "mean games", "longest", "apart")
+    print("{:22}{:>8}{:>6}{:>9}{:>12}{:>10}{:>10}".format(*heads))
+    jobs = [
+        (name, results, true)
+        for name in TESTS
+        if arguments.only in name
+        for results in (3, 5)
+        for true in (False, True)
+    ]
+    run = partial(simulate, arguments.runs, arguments.seed)
+    with ProcessPoolExecutor(arguments.j) as pool:
+        for row in pool.map(run, *zip(*jobs, strict=True)):
+            name, results, true, wrong, games, longest, apart = row
+            longest *= 2 if results == 5 else 1
+            print(
+                f"{name:22}{results:8}{'H1' if true else 'H0':>6}{wrong:9.2%}{games:12.0f}"
+                f"{longest:10}{apart:10.1e}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+# Fairy-Stockfish against itself with more nodes, at shogi, over USI.
+#
+#   ringmaster controlfiles/playoff_shogi.ctl run -j 2
+#
+# Needs fairy-stockfish (Debian: apt-get install fairy-stockfish).
+
+competition_type = "playoff"
+
+description = """
+What are twice the nodes worth at shogi?
+"""
+
+game = "shogi"
+
+fairy = {"Hash": 16, "Threads": 1}
+
+players = {
+    "f-1k": Player("fairy-stockfish", options=fairy, nodes=1000),
+    "f-2k": Player("fairy-stockfish", options=fairy, nodes=2000),
+    # On a clock instead: a minute, then two seconds a move.
+    # "clock": Player("fairy-stockfish", options=fairy, time_control="60+2byo"),
+}
+
+# An engine that says `bestmove win` must have 28 points (White 27), its king and
+# ten other pieces in the enemy's camp, and not be in check.
+entering_king = "27"
+
+# A draw after so many plies, as in tournaments.
+move_limit = 512
+
+# Times, scores and expected lines; "kif" for programs that read KIF.
+record_format = "csa"
+
+number_of_games = 20
+
+matchups = [
+    Matchup("f-2k", "f-1k"),
+]

@@ -1,0 +1,182 @@
+"""gauntlet: each challenger meets each opponent, and nobody else meets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
+from ringmaster.competitions.common import COMMON_SETTINGS
+from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.sequential import SPRT_SETTING
+from ringmaster.competitions.standings import Standings, letters
+from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tournament import Tournament
+from ringmaster.errors import StateRefused
+from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
+from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
+
+#: What the field is called where a challenger's results against it are shown.
+FIELD = "the field"
+
+
+def _competitors(name: str, text: str) -> Setting:
+    return Setting(
+        name,
+        ListOf(COMPETITOR, minimum=1),
+        f"{text}; more can be added at the end between runs.",
+        rule=only_appended,
+        limits="New ones may be added at the end; none may be removed or change places.",
+    )
+
+
+def added_up(code: str, tallies: Sequence[Tally]) -> Tally:
+    """Return a player's results against several others as if they were one.
+
+    tallies  of matchups that it takes part in
+    """
+    whole = Tally((code, FIELD))
+    for number, tally in enumerate(tallies):
+        one = tally if tally.players[0] == code else tally.turned()
+        whole.by_colour = [
+            [have + more for have, more in zip(*rows, strict=True)]
+            for rows in zip(whole.by_colour, one.by_colour, strict=True)
+        ]
+        half = {f"{number}:{pair}": points for pair, points in one.pairs.half.items()}
+        whole.pairs = Pairs(
+            [have + more for have, more in zip(whole.pairs.counts, one.pairs.counts, strict=True)],
+            {**whole.pairs.half, **half},
+        )
+    return whole
+
+
+class Gauntlet(Tournament):
+    """A matchup for every challenger and every opponent, the challenger to move
+    first in games with even numbers.  Its id has the challenger's letters and the
+    opponent's number: Av1, Av2, Bv1."""
+
+    type_name: ClassVar[str] = "gauntlet"
+    table: ClassVar[tuple[Setting, ...]] = (
+        *COMMON_SETTINGS,
+        *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
+        _competitors("challengers", "Codes of the players that are put to the test"),
+        _competitors("opponents", "Codes of the players that each of them meets"),
+        Setting(
+            "rounds",
+            Maybe(Integer(minimum=0)),
+            "Games to play for each pairing; None: no limit.",
+            None,
+        ),
+        SPRT_SETTING,
+        ANCHOR_SETTING,
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self.challengers: tuple[str, ...] = values["challengers"]
+        self.opponents: tuple[str, ...] = values["opponents"]
+        settings = make_game_settings(self._game, values)
+        players = self._different_players(challengers=self.challengers, opponents=self.opponents)
+        check_anchor(values["anchor"], (*self.challengers, *self.opponents))
+        count = len(self.challengers)
+        for i, challenger in enumerate(players[:count]):
+            for j, opponent in enumerate(players[count:], 1):
+                self._add(
+                    f"{letters(i)}v{j}",
+                    None,
+                    (challenger, opponent),
+                    settings,
+                    values["openings"],
+                    alternating=True,
+                    number_of_games=values["rounds"],
+                    sprt=values["sprt"],
+                )
+
+    def state(self) -> dict[str, Any]:
+        return {
+            **super().state(),
+            "challengers": list(self.challengers),
+            "opponents": list(self.opponents),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        for name, codes in (("challengers", self.challengers), ("opponents", self.opponents)):
+            refused = only_appended(state[name], list(codes))
+            if refused:
+                raise StateRefused(f"{refused}; put them back, or use reset", (name,))
+        super().restore(state)
+
+    def _standings(self) -> Standings:
+        codes = (*self.challengers, *self.opponents)
+        return Standings(codes, self.tallies.values(), self.values["anchor"])
+
+    def _against(self, i: int, j: int) -> Tally:
+        """Return the results of challenger i against opponent j, as it sees them."""
+        tally = self.tallies[f"{letters(i)}v{j + 1}"]
+        return tally if tally.players[0] == self.challengers[i] else tally.turned()
+
+    def _whole(self, i: int) -> Tally:
+        """Return the results of challenger i against the field."""
+        tallies = [self._against(i, j) for j in range(len(self.opponents))]
+        return added_up(self.challengers[i], tallies)
+
+    def _grid(self) -> Table:
+        """Return a row for each opponent, with each challenger's points against
+        it, as "points-points lost", and a row of all."""
+        challengers = range(len(self.challengers))
+        wholes = [self._whole(i) for i in challengers]
+        wide = len(str(len(self.opponents)))
+        rows: list[tuple[Cell, ...]] = []
+        for j, code in enumerate(self.opponents):
+            cells = [_score(self._against(i, j)) for i in challengers]
+            rows.append((f"{j + 1:<{wide}} {code}", *cells))
+        rows.append((FIELD, *map(_score, wholes)))
+        if any(whole.known for whole in wholes):
+            shares = [f"{w.points(0) / w.known:.1%}" if w.known else "" for w in wholes]
+            rows.append(("", *shares))
+        return Table(
+            headers=("", *(f"{letters(i)} {self.challengers[i]}" for i in challengers)),
+            rows=tuple(rows),
+            align=(LEFT, *[RIGHT] * len(self.challengers)),
+            notes=tuple(f"{w.players[0]} over {FIELD}: {w.estimate()}" for w in wholes if w.known),
+        )
+
+    def live_report(self) -> Report:
+        return Report((self._grid(), *self._test_tables()))
+
+    def report(self) -> Report:
+        # its own grid in the place of everybody against everybody
+        _, *ratings = self._standings().tables()
+        return Report(
+            (self._grid(), *ratings, *self._tables(unplayed=False), *self._engine_lines())
+        )
+
+    def summary(self) -> dict[str, Any]:
+        challengers = []
+        for i, code in enumerate(self.challengers):
+            whole = self._whole(i)
+            estimate = whole.estimate()
+            found = {"elo": estimate.elo, "low": estimate.low, "high": estimate.high}
+            challengers.append(
+                {
+                    "code": code,
+                    "letters": letters(i),
+                    "points": whole.points(0),
+                    "games": whole.known,
+                    **{name: x if math.isfinite(x) else None for name, x in found.items()},
+                    "los": estimate.los,
+                }
+            )
+        return {
+            **super().summary(),
+            **self._standings().summary(),
+            "challengers": challengers,
+            "opponents": list(self.opponents),
+        }
+
+
+def _score(tally: Tally) -> str:
+    return f"{tally.points(0):g}-{tally.points(1):g}"

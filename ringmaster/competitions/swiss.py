@@ -1,0 +1,448 @@
+"""swiss: in each round everybody meets somebody who has done as well so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import msgspec
+
+from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
+from ringmaster.competitions.common import COMMON_SETTINGS, noting
+from ringmaster.competitions.competition import Verdict
+from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.standings import Standings, letters
+from ringmaster.competitions.swiss_pairing import Entrant, pair_round
+from ringmaster.competitions.swiss_table import Outcome, Score, ranking
+from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tournament import WITHOUT_OPENINGS, Matchup, Tournament
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import (
+    DictOf,
+    Float,
+    Identifier,
+    Integer,
+    ListOf,
+    Maybe,
+    Setting,
+    SettingPath,
+)
+
+
+class Round(msgspec.Struct):
+    """A round as it was paired.
+
+    games    of each pairing
+    pairs    by matchup id: codes, the one that moves first in even games first
+    bye      who had it, or None
+    settled  by matchup id: who gets the points of the games that were not played
+             because a competitor withdrew, "" for nobody; known for good once
+             the next round has been paired
+    """
+
+    games: int
+    pairs: dict[str, tuple[str, str]]
+    bye: str | None = None
+    settled: dict[str, str] = msgspec.field(default_factory=dict)
+
+
+class _Pairing(Matchup):
+    """A matchup of one round.
+
+    closed  whether no more games of it are wanted: the round is over, or one of
+            the two has withdrawn
+    """
+
+    closed = False
+
+    def wants(self, number: int) -> bool:
+        return not self.closed and super().wants(number)
+
+
+class Swiss(Tournament):
+    """Rounds of matchups that are made as the tournament goes.  The id of one
+    has the round and the letters of the competitors: 2AvC."""
+
+    type_name: ClassVar[str] = "swiss"
+    table: ClassVar[tuple[Setting, ...]] = (
+        *COMMON_SETTINGS,
+        *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
+        Setting(
+            "competitors",
+            ListOf(COMPETITOR, minimum=2),
+            "Codes of the players that take part, the strongest first unless there are "
+            "``ratings``; more can be added at the end between runs, and join in the next round.",
+            rule=only_appended,
+            limits="New ones may be added at the end; none may be removed or change places.",
+        ),
+        Setting("rounds", Integer(minimum=1), "Rounds to play."),
+        Setting(
+            "games_per_pairing",
+            Integer(minimum=1),
+            "Games that two competitors play in a round; with an even number each has each "
+            "colour as often as the other.  Another number holds from the next round on.",
+            2,
+        ),
+        Setting(
+            "ratings",
+            Maybe(DictOf(Identifier(), Float())),
+            "Elo of competitors before the tournament, by code: they are seeded by it, and "
+            "those without after those with.  Others hold from the next round on.",
+            None,
+        ),
+        Setting(
+            "withdrawn",
+            ListOf(Identifier()),
+            "Codes of competitors that play no more.  Games of theirs that have not been "
+            "played of the round in progress give their points to the opponent.",
+            (),
+        ),
+        ANCHOR_SETTING,
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self.competitors: tuple[str, ...] = values["competitors"]
+        self._settings = make_game_settings(self._game, values)
+        self._different_players(competitors=self.competitors)
+        check_anchor(values["anchor"], self.competitors)
+        self._check_codes()
+        self._openings = self._book(values["openings"], values["variant"])
+        self._rounds: list[Round] = []
+        self._seeds = self._seeded()
+
+    def _check_codes(self) -> None:
+        """Raise SettingErrors for settings about players that do not take part."""
+        errors: list[SettingError] = []
+        places: list[tuple[SettingPath, str]] = [
+            *((("ratings", code), code) for code in self.values["ratings"] or ()),
+            *((("withdrawn", i), code) for i, code in enumerate(self.values["withdrawn"])),
+        ]
+        for path, code in places:
+            with noting(errors):
+                if code not in self.competitors:
+                    raise SettingError(
+                        path, f"{code!r} is not among the competitors", ", ".join(self.competitors)
+                    )
+        if errors:
+            raise SettingErrors(errors)
+
+    def _seeded(self) -> list[str]:
+        """Return all competitors in the order of their seeds."""
+        ratings: Mapping[str, float] = self.values["ratings"] or {}
+        unrated = min(ratings.values(), default=0.0) - 1
+        return sorted(self.competitors, key=lambda code: -ratings.get(code, unrated))
+
+    def _active(self) -> list[str]:
+        """Return those that the next round will be paired of."""
+        return [code for code in self._seeds if code not in self.values["withdrawn"]]
+
+    # rounds
+
+    def _next_round_due(self) -> bool:
+        wanted = len(self._rounds) < self.values["rounds"] and len(self._active()) >= 2
+        return wanted and super().finished()
+
+    def _begin_round(self) -> None:
+        """Pair the next round.  What the present settings say of the round before
+        is settled by that."""
+        if self._rounds:
+            last = self._rounds[-1]
+            last.settled = self._unplayed(last)
+        games: int = self.values["games_per_pairing"]
+        paired = pair_round(self._entrants(), one_more_first=games % 2 == 1)
+        number = len(self._rounds) + 1
+        place = {code: letters(i) for i, code in enumerate(self.competitors)}
+        pairs = {f"{number}{place[a]}v{place[b]}": (a, b) for a, b in paired.pairs}
+        self._rounds.append(Round(games, pairs, paired.bye))
+        self._add_round(number)
+
+    def _add_round(self, number: int) -> None:
+        """Add the matchups of a round, counted from 1."""
+        round = self._rounds[number - 1]
+        over = number < len(self._rounds) or number > self.values["rounds"]
+        for id, codes in round.pairs.items():
+            first, second = (self._player(code, ("competitors",)) for code in codes)
+            pairing = _Pairing(
+                id,
+                None,
+                (first, second),
+                self._settings,
+                self._openings,
+                alternating=True,
+                number_of_games=round.games,
+            )
+            pairing.closed = over or any(code in self.values["withdrawn"] for code in codes)
+            self.matchups[id] = pairing
+            self.tallies[id] = Tally(codes)
+
+    def _unplayed(self, round: Round) -> dict[str, str]:
+        """Return who gets the points of games that are not played, by matchup."""
+        if round is not self._rounds[-1]:
+            return round.settled
+        found = dict(round.settled)
+        for id, codes in round.pairs.items():
+            there = [code for code in codes if code not in self.values["withdrawn"]]
+            if len(there) < 2 and self.tallies[id].completed < round.games:
+                found.setdefault(id, there[0] if there else "")
+        return found
+
+    def _outcomes(self, round: Round) -> dict[str, Outcome]:
+        """Return what a round gave to each of those that were in it."""
+        found: dict[str, Outcome] = {}
+        unplayed = self._unplayed(round)
+        for id, codes in round.pairs.items():
+            tally = self.tallies[id]
+            points = {code: tally.points(i) for i, code in enumerate(tally.players)}
+            if unplayed.get(id):
+                points[unplayed[id]] += round.games - tally.completed
+            for code, opponent in (codes, codes[::-1]):
+                found[code] = Outcome(opponent, points[code], points[opponent])
+        if round.bye is not None:
+            found[round.bye] = Outcome(None, round.games)
+        return found
+
+    def _entrants(self) -> list[Entrant]:
+        """Return what the pairing of the next round has to know."""
+        outcomes = [self._outcomes(round) for round in self._rounds]
+        met: dict[str, dict[str, int]] = {code: {} for code in self.competitors}
+        balance = dict.fromkeys(self.competitors, 0)
+        for round in self._rounds:
+            for id, (first, second) in round.pairs.items():
+                if not self.tallies[id].completed:
+                    continue
+                met[first][second] = met[second][first] = met[first].get(second, 0) + 1
+                if round.games % 2:
+                    balance[first] += 1
+                    balance[second] -= 1
+        return [
+            Entrant(
+                code,
+                int(2 * sum(o[code].points for o in outcomes if code in o)),
+                met[code],
+                sum(round.bye == code for round in self._rounds),
+                balance[code],
+            )
+            for code in self._active()
+        ]
+
+    # the contract of a competition
+
+    def warnings(self) -> list[str]:
+        warnings = []
+        if self._game == "chess" and not self._openings:
+            warnings.append(WITHOUT_OPENINGS)
+        active = len(self._active())
+        if active < 2:
+            warnings.append("fewer than two competitors are left: no more rounds will be paired")
+        elif self.values["rounds"] > active - 1 + active % 2:
+            most = active - 1 + active % 2
+            warnings.append(
+                f"{active} competitors have all met after {most} rounds: later ones are rematches"
+            )
+        return warnings
+
+    def check_jobs(self) -> list[CheckJob]:
+        codes = [code for code in self.competitors if code in self._active()]
+        return [
+            CheckJob(f"check-{code}", self._player(code, ("competitors",)), self._settings)
+            for code in codes
+        ]
+
+    def next_job(self) -> GameJob | None:
+        job = super().next_job()
+        if job is None and self._next_round_due():
+            self._begin_round()
+            job = super().next_job()
+        return job
+
+    def _opening_number(self, ticket: Ticket) -> int:
+        # every round has new openings, the same ones on all boards
+        number = self._round_of(ticket["m"])
+        before = sum((round.games + 1) // 2 for round in self._rounds[: number - 1])
+        return before + super()._opening_number(ticket)
+
+    def _round_of(self, id: str) -> int:
+        return int(id[: len(id) - len(id.lstrip("0123456789"))])
+
+    def _know(self, ticket: Ticket) -> None:
+        """Pair the round that a ticket of an earlier run belongs to, if that run
+        was ended before its pairing was stored."""
+        if self._round_of(ticket["m"]) == len(self._rounds) + 1:
+            self._begin_round()
+
+    def resume(self, ticket: Ticket) -> bool:
+        self._know(ticket)
+        return super().resume(ticket)
+
+    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        self._know(ticket)
+        verdict = super().take(ticket, result)
+        if super().finished():
+            # the next round's pairing is a function of the settings of now
+            return replace(verdict, save=True)
+        return verdict
+
+    def _proven(self, id: str) -> bool:
+        played = [t.players for t in self.tallies.values() if t.completed]
+        return all(any(code in codes for codes in played) for code in self.tallies[id].players)
+
+    def finished(self) -> bool:
+        return super().finished() and not self._next_round_due()
+
+    def state(self) -> dict[str, Any]:
+        return {
+            **super().state(),
+            "competitors": list(self.competitors),
+            "rounds": msgspec.to_builtins(self._rounds),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        refused = only_appended(state["competitors"], list(self.competitors))
+        if refused:
+            raise StateRefused(f"{refused}; put them back, or use reset", ("competitors",))
+        self._rounds = msgspec.convert(state["rounds"], list[Round])
+        for number in range(1, len(self._rounds) + 1):
+            self._add_round(number)
+        super().restore(state)
+
+    def progress(self) -> Progress:
+        """Return how far the tournament is, rounds to come as the competitors of
+        now would play them."""
+        completed = sum(tally.completed for tally in self.tallies.values())
+        left = sum(
+            round.games - self.tallies[id].completed
+            for round in self._rounds
+            for id in round.pairs
+            if self.matchups[id].wants(0)
+        )
+        wanted: int = self.values["rounds"]
+        if len(self._active()) >= 2:
+            to_come = max(0, wanted - len(self._rounds))
+            left += to_come * (len(self._active()) // 2) * self.values["games_per_pairing"]
+        return Progress(completed, completed + left, phase=f"round {len(self._rounds)} of {wanted}")
+
+    # reports
+
+    def _ranking(self) -> list[Score]:
+        return ranking(self._seeds, [self._outcomes(round) for round in self._rounds])
+
+    def _table(self) -> Table:
+        """Return the competitors from the top down, with each one's opponents and
+        points."""
+        outcomes = [self._outcomes(round) for round in self._rounds]
+        place = {code: letters(i) for i, code in enumerate(self.competitors)}
+        wide = len(letters(len(self.competitors) - 1))
+        rows: list[tuple[Cell, ...]] = []
+        scores = self._ranking()
+        direct = any(score.direct is not None for score in scores)
+        for score in scores:
+            cells: list[Cell] = [score.place, f"{place[score.code]:{wide}} {score.code}"]
+            cells.append(f"{score.points:g}")
+            for of_round in outcomes:
+                outcome = of_round.get(score.code)
+                if outcome is None:
+                    cells.append("")
+                elif outcome.opponent is None:
+                    cells.append(f"bye {outcome.points:g}")
+                else:
+                    against = place[outcome.opponent]
+                    cells.append(f"{against} {outcome.points:g}-{outcome.lost:g}")
+            cells += [f"{score.buchholz:g}", f"{score.sonneborn_berger:g}"]
+            if direct:
+                cells.append("" if score.direct is None else f"{score.direct:g}")
+            rows.append(tuple(cells))
+        headers = ["", "", "points", *(f"round {i}" for i in range(1, len(outcomes) + 1))]
+        headers += ["Buchholz-1", "S-B", *(["direct"] if direct else [])]
+        return Table(
+            headers=tuple(headers),
+            rows=tuple(rows),
+            align=(RIGHT, LEFT, *[RIGHT] * (len(headers) - 2)),
+            notes=tuple(self._withdrawals()),
+        )
+
+    def _withdrawals(self) -> Iterator[str]:
+        if self.values["withdrawn"]:
+            yield f"withdrawn: {', '.join(self.values['withdrawn'])}"
+
+    def _round_table(self, number: int) -> Table:
+        """Return the results of a round, counted from 1, from the top board down."""
+        round = self._rounds[number - 1]
+        outcomes, unplayed = self._outcomes(round), self._unplayed(round)
+        rows: list[tuple[Cell, ...]] = []
+        for id, (first, second) in round.pairs.items():
+            score = f"{outcomes[first].points:g}-{outcomes[first].lost:g}"
+            notes = list(_notes(self.tallies[id]))
+            if id in unplayed:
+                missing = round.games - self.tallies[id].completed
+                notes.append(f"{missing} not played, for {unplayed[id] or 'nobody'}")
+            rows.append((id, first, score, second, "; ".join(notes)))
+        if round.bye is not None:
+            rows.append(("", round.bye, f"{round.games}", "", "bye"))
+        played = sum(self.tallies[id].completed for id in round.pairs)
+        return Table(
+            headers=(),
+            rows=tuple(rows),
+            title=f"round {number} ({played}/{round.games * len(round.pairs)} games)",
+            align=(LEFT, LEFT, RIGHT, LEFT, LEFT),
+        )
+
+    def _standings(self) -> Standings:
+        return Standings(self.competitors, self.tallies.values(), self.values["anchor"])
+
+    def live_report(self) -> Report:
+        return Report((self._table(),))
+
+    def report(self) -> Report:
+        _, *ratings = self._standings().tables()
+        blocks = [self._table(), *ratings]
+        blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
+        return Report((*blocks, *self._engine_lines()))
+
+    def summary(self) -> dict[str, Any]:
+        return {
+            **super().summary(),
+            **self._standings().summary(),
+            "table": [
+                {
+                    "place": score.place,
+                    "code": score.code,
+                    "points": score.points,
+                    "buchholz_cut_1": score.buchholz,
+                    "sonneborn_berger": score.sonneborn_berger,
+                    "direct_encounter": score.direct,
+                }
+                for score in self._ranking()
+            ],
+            "rounds": [
+                {
+                    "games_per_pairing": round.games,
+                    "pairings": [
+                        {
+                            "matchup": id,
+                            "players": list(codes),
+                            "points": [outcomes[code].points for code in codes],
+                        }
+                        for id, codes in round.pairs.items()
+                    ],
+                    "bye": round.bye,
+                }
+                for round in self._rounds
+                for outcomes in [self._outcomes(round)]
+            ],
+        }
+
+
+def _notes(tally: Tally) -> Iterator[str]:
+    for player, code in enumerate(tally.players):
+        for kind, count in tally.forfeit_kinds[player].items():
+            yield f"{code} forfeited {count} ({kind})"
+    if tally.total(3):
+        yield f"unknown results: {tally.total(3)}"
+    if tally.void:
+        yield f"void: {tally.void}"

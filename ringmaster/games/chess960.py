@@ -1,0 +1,119 @@
+"""Chess960 (Fischer random chess): the rules of chess with the king and the rooks
+anywhere on the first rank, and the 960 positions that games begin from.
+
+Castling is written as the king taking its own rook, as UCI_Chess960 has it.
+Positions are read as X-FEN (KQkq is the outermost rook, a file letter any other)
+or as Shredder-FEN (file letters always), and written as X-FEN, as python-chess
+writes it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ringmaster.games.chess import (
+    HAVE_COZY,
+    ChessGame,
+    ReferenceChessGame,
+    without_counters,
+)
+from ringmaster.games.fen import normalise_fen
+
+if HAVE_COZY:
+    import cozy_chess as cozy
+
+#: A FEN whose fields are in their usual form, with castling rights that both
+#: ways of writing read alike; what else there is python-chess judges.
+_PLAIN = re.compile(
+    r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb]"
+    r" (?:-|(?! )K?Q?k?q?) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
+)
+
+
+class Chess960Game(ChessGame):
+    """A game of Chess960 on cozy_chess, which castles by taking the rook itself."""
+
+    chess960 = True
+
+    __slots__ = ()
+
+    @staticmethod
+    def _read(fen: str) -> tuple[str, cozy.Board]:
+        if _PLAIN.fullmatch(fen):
+            try:
+                board = cozy.Board.from_fen(without_counters(fen))
+            except ValueError:
+                pass  # python-chess says what is wrong
+            else:
+                # they differ on kings side by side and on impossible checks
+                white, black = board.king(cozy.Color.White), board.king(cozy.Color.Black)
+                if not board.checkers() and black not in cozy.get_king_moves(white):
+                    return fen, board
+        fen = normalise_fen(fen, chess960=True)
+        return fen, cozy.Board.from_fen(without_counters(_shredder(fen)), shredder=True)
+
+    def fen(self) -> str:
+        board, turn, castling, *rest = super().fen().split()
+        if castling != "-":
+            castling = "".join(map(self._rights, (cozy.Color.White, cozy.Color.Black)))
+        return " ".join((board, turn, castling, *rest))
+
+    def _rights(self, colour: cozy.Color) -> str:
+        """Return a side's castling rights in X-FEN: a file letter where another
+        rook stands further out on the first rank, else K or Q."""
+        board = self._board
+        rights = board.castle_rights(colour)
+        white = colour == cozy.Color.White
+        back = cozy.BitBoard.from_rank(cozy.Rank.First if white else cozy.Rank.Eighth)
+        rooks = [
+            square.file().__index__()
+            for square in board.colored_pieces(colour, cozy.Piece.Rook) & back
+        ]
+        letters = ""
+        for file, letter, outer in ((rights.short, "k", max), (rights.long, "q", min)):
+            if file is not None:
+                index = file.__index__()
+                letters += letter if outer(rooks) == index else "abcdefgh"[index]
+        return letters.upper() if white else letters
+
+    def _castling(self, move: str) -> cozy.Move | None:
+        # what is castling in standard chess is a move like any other here
+        return cozy.Move.from_str(move) if move in _CASTLING_STRINGS else None
+
+
+class ReferenceChess960Game(ReferenceChessGame):
+    """A game of Chess960 on python-chess; behaves as `Chess960Game` does."""
+
+    chess960 = True
+
+    __slots__ = ()
+
+
+def new_chess960_game(fen: str | None = None) -> Chess960Game | ReferenceChess960Game:
+    """Return a new game on the fastest backend of this machine.
+
+    Raises ValueError for a FEN that is not a legal position.
+    """
+    return Chess960Game(fen) if HAVE_COZY else ReferenceChess960Game(fen)
+
+
+def start_fen(number: int) -> str:
+    """Return start position `number`, 0 to 959, as Scharnagl numbers them (518 is
+    that of standard chess).  Raises ValueError for another number."""
+    import chess
+
+    return chess.Board.from_chess960_pos(number).fen()
+
+
+#: Castling as UCI writes it in standard chess, in both its forms.
+_CASTLING_STRINGS = frozenset(f"e{rank}{file}{rank}" for rank in "18" for file in "acgh")
+
+
+def _shredder(fen: str) -> str:
+    """Return a FEN that python-chess wrote with file letters for castling rights."""
+    import chess
+
+    board = chess.Board(fen, chess960=True)
+    fields = fen.split()
+    fields[2] = board.castling_shredder_fen()
+    return " ".join(fields)

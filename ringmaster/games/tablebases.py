@@ -1,0 +1,112 @@
+"""Syzygy tablebases: the result of a chess position with few men on the board.
+
+python-chess reads the files.  What stands here is when their word may be taken:
+the tables know nothing of castling rights, and a win in them is one for a
+half-move clock at 0.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ringmaster.errors import EngineError
+from ringmaster.games.game import Ending
+from ringmaster.model.adjudication import Tablebases
+
+if TYPE_CHECKING:
+    import chess
+    import chess.syzygy
+
+#: What a file of win, draw and loss is called: "KQvKR.rtbw".
+_TABLE = re.compile(r"(K[KQRBNP]*)v(K[KQRBNP]*)\.rtbw")
+#: What a position is, from the mover's side: 2 won, 1 won but for the 50-move
+#: rule, 0 drawn, -1 and -2 likewise lost.
+Wdl = Callable[["chess.Board"], int | None]
+#: Plies to the next move that the 50-move rule counts from, signed likewise.
+Dtz = Callable[["chess.Board"], int | None]
+
+TABLEBASES = "tablebases"
+
+
+class Prober:
+    """Tells the result of positions.
+
+    wdl, dtz  as above; None for a position whose table is missing
+    pieces    men on the board at most
+    """
+
+    def __init__(self, wdl: Wdl, dtz: Dtz, pieces: int, *, ignore_50_moves: bool = False) -> None:
+        self._wdl = wdl
+        self._dtz = dtz
+        self._pieces = pieces
+        self._ignore_50_moves = ignore_50_moves
+
+    def probe(self, fen: str) -> Ending | None:
+        """Return how a position (FEN) ends with best play, None when that is not known."""
+        men, turn, castling, *_ = fen.split(" ", 3)
+        if castling != "-" or sum(map(str.isalpha, men)) > self._pieces:
+            return None
+        import chess
+
+        board = chess.Board(fen)
+        wdl = self._wdl(board)
+        if wdl is None:
+            return None
+        if abs(wdl) == 2 and not self._ignore_50_moves and not self._in_time(board):
+            return None
+        if wdl == 0 or (abs(wdl) == 1 and not self._ignore_50_moves):
+            return Ending(None, TABLEBASES)
+        mover = "wb".index(turn)
+        return Ending(mover if wdl > 0 else 1 - mover, TABLEBASES)
+
+    def _in_time(self, board: chess.Board) -> bool:
+        """Whether a won position is won before the 50-move rule says otherwise."""
+        if board.halfmove_clock == 0:
+            return True
+        dtz = self._dtz(board)
+        # DTZ may be a ply too small: https://syzygy-tables.info/metrics#dtz
+        return dtz is not None and board.halfmove_clock + abs(dtz) < 100
+
+
+def find_problem(tables: Tablebases) -> str:
+    """Return what is wrong with the folders of tablebases, "" if nothing is."""
+    for path in tables.paths:
+        try:
+            if not _men_of_tables(path):
+                return f"there is no Syzygy file (*.rtbw) in {path}"
+        except OSError as error:
+            return f"cannot read {path}: {error.strerror}"
+    return ""
+
+
+def _men_of_tables(path: str) -> int:
+    """Return the men of the largest table in a folder, 0 without any.  Raises OSError."""
+    found = (_TABLE.fullmatch(file.name) for file in Path(path).iterdir())
+    return max((len(match[1]) + len(match[2]) for match in found if match), default=0)
+
+
+@functools.lru_cache(maxsize=4)
+def open_tablebases(tables: Tablebases) -> Prober:
+    """Return the prober of some tablebases, opened once in a process.
+
+    Raises EngineError (of no player) when a folder has none: the game cannot be set up.
+    """
+    problem = find_problem(tables)
+    if problem:
+        raise EngineError(problem)
+    import chess.syzygy
+
+    most = max(map(_men_of_tables, tables.paths))
+    opened = chess.syzygy.Tablebase()
+    for path in tables.paths:
+        opened.add_directory(path)
+    return Prober(
+        opened.get_wdl,
+        opened.get_dtz,
+        most if tables.pieces is None else min(most, tables.pieces),
+        ignore_50_moves=tables.ignore_50_moves,
+    )

@@ -1,0 +1,359 @@
+"""Matchups that a sequential test ends: when they stop, what is kept, what an edit
+of the control file does."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import hypothesis
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.model.results import GameResult
+from ringmaster.reporting.tables import render_report
+from ringmaster.stats.sprt import Sprt
+from tests.competitions.interruptions import Play
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+
+
+def sprt(elo0: float = 0, elo1: float = 100, **settings: Any) -> Any:
+    return call("SPRT", elo0, elo1, **settings)
+
+
+def chess(test: Any, number_of_games: int | None = None, **settings: Any) -> Any:
+    return make(
+        "playoff",
+        game="chess",
+        players={"a": uci(), "b": uci()},
+        matchups=[call("Matchup", "a", "b", number_of_games=number_of_games)],
+        sprt=test,
+        **settings,
+    )
+
+
+def go(test: Any, **settings: Any) -> Any:
+    return make(
+        "playoff",
+        players={"a": call("Player", "a"), "b": call("Player", "b")},
+        board_size=9,
+        komi=6.5,
+        matchups=[call("Matchup", "a", "b")],
+        sprt=test,
+        **settings,
+    )
+
+
+def result(job: Any, letter: str) -> GameResult:
+    """ "w": a won, "l": b won, "d": a draw, "u": no result, "v": void."""
+    if letter in "wl":
+        return won(job, "a" if letter == "w" else "b")
+    if letter == "u":
+        return GameResult(job.id, 0, "unknown", reason="move limit")
+    return drawn(job) if letter == "d" else void(job)
+
+
+def play(competition: Any, letters: str) -> int:
+    """Play games one after the other until there are no more; returns how many
+    there were.  The letters are gone through again and again."""
+    games = 0
+    while (job := competition.next_job()) is not None:
+        competition.take(job.ticket, result(job, letters[games % len(letters)]))
+        games += 1
+        assert games < 5000
+    return games
+
+
+def trial(competition: Any) -> Any:
+    return competition.tallies["0"].trial
+
+
+def told(competition: Any) -> Any:
+    (matchup,) = competition.summary()["matchups"]
+    return matchup["sprt"]
+
+
+def test_matchup_ends_when_its_test_is_decided() -> None:
+    playoff = chess(sprt())
+    games = play(playoff, "wdwl")
+    assert playoff.finished()
+    decision = trial(playoff).decision
+    assert decision.accepted == "H1"
+    assert 2 * sum(decision.counts) == games
+    test = Sprt(0, 100)
+    assert decision.llr == test.llr(decision.counts) >= test.bounds[1]
+    # one pair fewer was not enough
+    assert test.judge([decision.counts[0], 0, decision.counts[2], decision.counts[3] - 1, 0]) == ""
+    assert (playoff.progress().completed, playoff.progress().total) == (games, games)
+
+
+def test_weaker_side_ends_it_too() -> None:
+    playoff = chess(sprt())
+    play(playoff, "wlld")
+    assert trial(playoff).decision.accepted == "H0"
+
+
+def test_decision_is_a_line_of_the_history_and_is_saved_at_once() -> None:
+    playoff = chess(sprt())
+    verdicts = []
+    while (job := playoff.next_job()) is not None:
+        verdicts.append(playoff.take(job.ticket, won(job, "a")))
+    assert [v.save for v in verdicts] == [False] * (len(verdicts) - 1) + [True]
+    assert verdicts[-1].notes[0].startswith("matchup 0: SPRT 0 to 100 nElo: H1 accepted after")
+    assert verdicts[-1].notes[1] == "matchup 0: a is stronger than b"
+
+
+def test_games_in_progress_are_finished_and_half_pairs_completed() -> None:
+    playoff = chess(sprt())
+    flying = [playoff.next_job() for _ in range(4)]
+    while trial(playoff).decision is None:
+        job = flying.pop(0)
+        playoff.take(job.ticket, won(job, "a"))
+        if trial(playoff).decision is None:
+            flying.append(playoff.next_job())
+    decided = trial(playoff).decision
+    # what was given out ends in the middle of a pair
+    assert flying[-1].ticket["i"] % 2 == 0
+    last = playoff.next_job()
+    assert last.ticket["i"] == flying[-1].ticket["i"] + 1
+    assert playoff.next_job() is None
+    assert not playoff.finished()
+    for job in (*flying, last):
+        playoff.take(job.ticket, won(job, "b"))
+    assert playoff.finished()
+    assert playoff.tallies["0"].pairs.half == {}
+    # they count, and do not take the verdict back
+    assert playoff.tallies["0"].total(1) == 4
+    assert trial(playoff).decision == decided
+    assert told(playoff)["llr"] < told(playoff)["llr_at_decision"]
+    text = render_report(playoff.report())
+    assert f"H1 accepted after {2 * sum(decided.counts)} games" in text
+    assert "a is stronger than b (LLR " in text
+
+
+def test_limit_on_games_leaves_it_undecided() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=20)
+    assert play(playoff, "wdl") == 20
+    assert playoff.finished()
+    assert told(playoff)["accepted"] is None
+    assert "undecided after the last game" in render_report(playoff.report())
+
+
+def test_half_pair_at_the_end_counts_for_the_score_only_which_is_warned_of() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=5)
+    play(playoff, "w")
+    assert playoff.tallies["0"].completed == 5
+    assert told(playoff)["counts"] == [0, 0, 0, 0, 2]
+    assert any("the last of 5 games is half a pair" in line for line in playoff.warnings())
+
+
+def test_games_are_counted_singly_where_colours_do_not_alternate() -> None:
+    playoff = go(sprt())
+    play(playoff, "wwl")
+    assert len(trial(playoff).decision.counts) == 3
+    assert any("with the first move" in line for line in playoff.warnings())
+    assert len(trial(go(sprt(), alternating=True)).test.bounds) == 2
+    assert trial(go(sprt(), alternating=True)).in_pairs
+    assert not trial(go(sprt(pentanomial=False), alternating=True)).in_pairs
+
+
+def test_game_without_a_result_is_half_a_point_and_a_void_one_is_nothing() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=4)
+    one, two, three, four = (playoff.next_job() for _ in range(4))
+    playoff.take(one.ticket, result(one, "w"))
+    playoff.take(two.ticket, result(two, "u"))
+    playoff.take(three.ticket, result(three, "v"))
+    playoff.take(four.ticket, result(four, "l"))
+    assert told(playoff)["counts"] == [0, 0, 0, 1, 0]
+    playoff.take(three.ticket, result(three, "d"))
+    assert told(playoff)["counts"] == [0, 1, 0, 1, 0]
+
+
+@pytest.mark.parametrize("letters", ["d", "w", "l", "wl", "u", "du"])
+def test_results_that_are_all_alike_come_to_an_end(letters: str) -> None:
+    playoff = chess(sprt(0, 50, model="logistic"))
+    play(playoff, letters)
+    assert trial(playoff).decision.accepted == ("H1" if letters == "w" else "H0")
+
+
+def test_opposite_hypotheses_without_a_limit_are_warned_of() -> None:
+    assert any("draws alone never decide" in line for line in chess(sprt(-3, 3)).warnings())
+    assert not any("draws alone" in line for line in chess(sprt(-3, 3), 1000).warnings())
+
+
+def test_wider_bounds_let_a_decided_matchup_go_on() -> None:
+    playoff = chess(sprt())
+    games = play(playoff, "wdwl")
+    later = again(playoff, chess(sprt(alpha=0.001)))
+    assert not later.finished()
+    assert any(
+        "it was H1 accepted, by the results so far it is undecided" in line
+        for line in later.warnings()
+    )
+    job = later.next_job()
+    assert job.ticket["i"] == games
+    assert trial(later).decision is None
+    later.take(job.ticket, won(job, "a"))
+    play(later, "wdwl")
+    assert trial(later).decision.llr >= later.matchups["0"].sprt.bounds[1] > 6
+
+
+def test_narrower_bounds_may_decide_by_the_results_so_far() -> None:
+    playoff = chess(sprt(alpha=0.001), number_of_games=30)
+    play(playoff, "wdww")
+    assert trial(playoff).decision is None
+    later = again(playoff, chess(sprt(alpha=0.2, beta=0.2)))
+    assert later.finished()
+    assert told(later)["accepted"] == "H1"
+    assert later.next_job() is None
+
+
+def test_test_that_is_taken_out_lets_the_matchup_go_on() -> None:
+    playoff = chess(sprt())
+    play(playoff, "w")
+    later = again(playoff, chess(None))
+    assert later.next_job() is not None
+    assert told(later) is None
+    # and what was decided is not remembered when it comes back, but found again
+    back = again(later, chess(sprt()))
+    assert told(back)["accepted"] == "H1"
+
+
+def test_players_that_change_places_are_tested_the_other_way_round() -> None:
+    playoff = chess(sprt())
+    play(playoff, "w")
+    turned = make(
+        "playoff",
+        game="chess",
+        players={"a": uci(), "b": uci()},
+        matchups=[call("Matchup", "b", "a")],
+        sprt=sprt(),
+    )
+    later = again(playoff, turned)
+    assert told(later)["counts"] == told(playoff)["counts"][::-1]
+    assert told(later)["accepted"] == "H0"
+
+
+def test_results_after_the_stored_state_are_judged_alike_wherever_that_was() -> None:
+    """Under another test than they were played under, only the end counts."""
+    letters = "wwwwwwwwwwllllllllll"
+    states = []
+    for stored_after in (0, 10, 20):
+        playoff, taken = chess(sprt(alpha=0.001, beta=0.001)), []
+        state = playoff.state()
+        for number, letter in enumerate(letters):
+            job = playoff.next_job()
+            playoff.take(job.ticket, result(job, letter))
+            taken.append((job.ticket, result(job, letter)))
+            if number + 1 == stored_after:
+                state, taken = playoff.state(), []
+        later = chess(sprt(alpha=0.3, beta=0.3))
+        later.restore(msgspec.json.decode(msgspec.json.encode(state)))
+        for ticket, made in taken:
+            later.take(ticket, made)
+        later.next_job()
+        states.append(later.state())
+    assert states[0] == states[1] == states[2]
+
+
+@hypothesis.settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.integers(1, 4))
+def test_interrupted_at_any_time_it_ends_as_if_it_never_had_been(
+    seed: int, strength: float, parallel: int
+) -> None:
+    def make_it() -> Any:
+        return chess(sprt(-60, 60), number_of_games=200)
+
+    rng = random.Random(seed)
+    interrupted, straight = Play(make_it), Play(make_it)
+    while True:
+        while len(straight.issued) < parallel and straight.issue() is not None:
+            # the same by both, or by neither
+            assert interrupted.issue() is not None
+        if not straight.issued:
+            break
+        game_id = rng.choice(sorted(straight.issued))
+        job = straight.issued[game_id]
+        x = rng.random()
+        made = drawn(job) if x < 0.3 else won(job, "a" if rng.random() < strength else "b")
+        for one in (straight, interrupted):
+            if one.finish(game_id, made).save:
+                one.save()
+        if rng.random() < 0.2:
+            interrupted.save()
+        if rng.random() < 0.3:
+            interrupted.interrupt()
+    assert interrupted.issue() is None
+    assert interrupted.competition.state() == straight.competition.state()
+    assert interrupted.competition.finished()
+
+
+def test_every_pairing_of_an_all_play_all_is_tested_by_itself() -> None:
+    tournament = make(
+        "allplayall",
+        game="chess",
+        players={code: uci() for code in "abc"},
+        competitors=["a", "b", "c"],
+        sprt=sprt(),
+    )
+    while (job := tournament.next_job()) is not None:
+        codes = sorted(player.code for player in job.players)
+        tournament.take(job.ticket, won(job, codes[0]))
+    assert all(t.trial.decision.accepted == "H1" for t in tournament.tallies.values())
+    text = render_report(tournament.live_report())
+    assert "a v c" in text
+    assert "H1: a is stronger than c" in text
+
+
+@pytest.mark.parametrize(
+    ("elo0", "elo1", "letters", "words"),
+    [
+        (0, 100, "w", "a is stronger than b"),
+        (0, 100, "l", "a is not 100 nElo stronger than b"),
+        (-100, 0, "w", "a is not 100 nElo weaker than b"),
+        (-100, 0, "l", "a is weaker than b"),
+        (10, 100, "w", "a is more than 10 nElo stronger than b"),
+        (-100, -10, "l", "a is more than 10 nElo weaker than b"),
+    ],
+)
+def test_conclusion_is_told_in_words(elo0: float, elo1: float, letters: str, words: str) -> None:
+    playoff = chess(sprt(elo0, elo1))
+    play(playoff, letters)
+    assert told(playoff)["conclusion"] == words
+    assert words in render_report(playoff.live_report()).splitlines()
+
+
+def test_one_matchup_can_have_a_test_of_its_own_or_none() -> None:
+    playoff = make(
+        "playoff",
+        game="chess",
+        players={"a": uci(), "b": uci()},
+        matchups=[
+            call("Matchup", "a", "b"),
+            call("Matchup", "a", "b", sprt=None),
+            call("Matchup", "a", "b", sprt=sprt(5, 10, model="logistic")),
+        ],
+        sprt=sprt(),
+    )
+    tests = [m.sprt for m in playoff.matchups.values()]
+    assert tests == [Sprt(0, 100), None, Sprt(5, 10, model="logistic")]
+
+
+@pytest.mark.parametrize(
+    ("test", "message"),
+    [
+        (call("SPRT", 5, 5), "sprt.elo1: elo1 = 5 is not above elo0 = 5"),
+        (call("SPRT", 0), "sprt.elo1: 'elo1' is missing"),
+        (call("SPRT", 0, 5, alpha=0), "sprt.alpha: 0 is out of range"),
+        (call("SPRT", 0, 5, beta=0.6), "sprt.beta: 0.6 is out of range"),
+        (call("SPRT", 0, 900), "sprt.elo1: 900 is out of range"),
+        (call("SPRT", 0, 5, model="bayesian"), "sprt.model: 'bayesian' is not a valid choice"),
+        ("0 5", "sprt: '0 5' is not a SPRT definition"),
+    ],
+)
+def test_wrong_test_is_refused_where_it_stands(test: Any, message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        chess(test)
+    assert message in str(refused.value)

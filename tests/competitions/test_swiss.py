@@ -1,0 +1,469 @@
+"""Swiss tournaments: rounds, late entries, withdrawals, stops and edits."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.competitions.competitors import only_appended
+from ringmaster.competitions.swiss import Swiss
+from ringmaster.errors import StoreError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.reporting.tables import render_report
+from tests.competitions.interruptions import Play
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+
+CODES = ["a", "b", "c", "d"]
+
+
+def chess(competitors: Any = CODES, rounds: Any = 3, **settings: Any) -> Any:
+    return make(
+        "swiss",
+        **{
+            "game": "chess",
+            "players": {code: uci() for code in "abcdefghi"},
+            "competitors": competitors,
+            "rounds": rounds,
+            **settings,
+        },
+    )
+
+
+def codes(job: GameJob) -> tuple[str, str]:
+    first, second = job.players
+    return first.code, second.code
+
+
+def better(job: GameJob) -> GameResult:
+    """The result of a game that the first in the alphabet wins."""
+    return won(job, min(codes(job)))
+
+
+def play(
+    competition: Any, games: int | None = None, result: Callable[[GameJob], GameResult] = better
+) -> list[str]:
+    """Play one game after the other, all or so many; returns their ids."""
+    played: list[str] = []
+    while games is None or len(played) < games:
+        job = competition.next_job()
+        if job is None:
+            break
+        played.append(job.id)
+        competition.take(job.ticket, result(job))
+    return played
+
+
+def paired(competition: Any) -> list[list[str]]:
+    """Pairs of each round so far, and byes."""
+    return [
+        ["".join(p["players"]) for p in r["pairings"]] + ([r["bye"]] if r["bye"] else [])
+        for r in competition.summary()["rounds"]
+    ]
+
+
+def points(competition: Any) -> dict[str, float]:
+    return {row["code"]: row["points"] for row in competition.summary()["table"]}
+
+
+def lines(report: Any) -> list[list[str]]:
+    return [line.split() for line in render_report(report).splitlines()]
+
+
+def test_winners_meet_winners_and_everybody_has_each_colour() -> None:
+    tournament = chess()
+    assert play(tournament) == [
+        *("1AvC_0", "1BvD_0", "1AvC_1", "1BvD_1"),
+        *("2AvB_0", "2CvD_0", "2AvB_1", "2CvD_1"),
+        *("3AvD_0", "3BvC_0", "3AvD_1", "3BvC_1"),
+    ]
+    assert tournament.finished()
+    assert points(tournament) == {"a": 6, "b": 4, "c": 2, "d": 0}
+    seats = [
+        tournament.make_job("x", 0, {"m": "1AvC", "i": i, "b": i, "p": 0}).players for i in (0, 1)
+    ]
+    assert [player.code for pair in seats for player in pair] == ["a", "c", "c", "a"]
+
+
+def test_round_begins_when_all_games_of_the_one_before_are_done() -> None:
+    tournament = chess()
+    jobs = [tournament.next_job() for _ in range(4)]
+    assert tournament.next_job() is None
+    assert not tournament.finished()
+    for job in jobs[:3]:
+        tournament.take(job.ticket, better(job))
+        assert tournament.next_job() is None
+    assert not tournament.take(jobs[3].ticket, void(jobs[3])).save
+    assert tournament.next_job() is None
+    # what it settles must not be computed again
+    assert tournament.take(jobs[3].ticket, better(jobs[3])).save
+    assert tournament.next_job().id == "2AvB_0"
+
+
+def test_odd_one_out_has_a_bye_of_as_many_points_as_a_pairing_has_games() -> None:
+    tournament = chess(CODES[:3], games_per_pairing=4)
+    play(tournament)
+    assert paired(tournament) == [["ab", "c"], ["ac", "b"], ["bc", "a"]]
+    assert points(tournament) == {"a": 12, "b": 8, "c": 4}
+    assert tournament.progress().total == tournament.progress().completed == 12
+
+
+def test_odd_number_of_games_gives_the_first_move_to_whom_it_is_due() -> None:
+    tournament = chess(games_per_pairing=1)
+    play(tournament)
+    firsts = [pair[0] for pairs in paired(tournament) for pair in pairs]
+    counts = {code: firsts.count(code) for code in CODES}
+    assert set(counts.values()) <= {1, 2}
+
+
+def test_seeds_are_by_rating_and_those_without_come_last() -> None:
+    tournament = chess(ratings={"c": 2000, "b": 2100.5})
+    play(tournament, 1)
+    # b, c, a, d: the first meets the third
+    assert paired(tournament) == [["ba", "cd"]]
+
+
+def test_every_round_has_new_openings_the_same_on_all_boards(tmp_path: Any) -> None:
+    book = tmp_path / "book.epd"
+    moved = ("4P3/8/PPPP1PPP", "3P4/8/PPP1PPPP", "2P5/8/PP1PPPPP", "8/2N5/PPPPPPPP")
+    tails = ("RNBQKBNR", "RNBQKBNR", "RNBQKBNR", "R1BQKBNR")
+    book.write_text(
+        "".join(
+            f"rnbqkbnr/pppppppp/8/8/{middle}/{tail} b KQkq -\n"
+            for middle, tail in zip(moved, tails, strict=True)
+        )
+    )
+    tournament = chess(rounds=2, games_per_pairing=3, openings=call("Openings", str(book)))
+    tournament.prepare()
+    assert tournament.warnings() == []
+    sources: dict[str, str] = {}
+
+    def note(job: GameJob) -> GameResult:
+        sources[job.id] = job.opening.source
+        return better(job)
+
+    play(tournament, result=note)
+    for round, lines_of_book in ((1, (1, 1, 2)), (2, (3, 3, 4))):
+        for pairing in tournament.summary()["rounds"][round - 1]["pairings"]:
+            id = pairing["matchup"]
+            assert [sources[f"{id}_{i}"] for i in range(3)] == [
+                f"book.epd:{n}" for n in lines_of_book
+            ]
+
+
+def test_void_game_is_played_again_and_does_not_end_the_round() -> None:
+    tournament = chess()
+    play(tournament, 4)
+    job = tournament.next_job()
+    verdict = tournament.take(job.ticket, void(job))
+    assert verdict.replay
+    # both players have had a result in the first round: their engines work
+    assert not verdict.halt
+    assert tournament.take(job.ticket, void(job)).halt
+
+
+def test_first_void_game_of_a_player_ends_the_run() -> None:
+    tournament = chess()
+    job = tournament.next_job()
+    assert tournament.take(job.ticket, void(job)).halt
+
+
+def test_unknown_result_gives_nothing_to_either() -> None:
+    tournament = chess(["a", "b"], rounds=1)
+    play(tournament, result=lambda job: GameResult(job.id, 0, "unknown", reason="move limit"))
+    assert points(tournament) == {"a": 0, "b": 0}
+    assert "unknown results: 2" in render_report(tournament.report())
+
+
+def test_competitor_that_is_added_joins_in_the_next_round_with_nothing() -> None:
+    tournament = chess()
+    play(tournament, 5)
+    later = again(tournament, chess([*CODES, "e", "f"]))
+    assert play(later, 3) == ["2CvD_0", "2AvB_1", "2CvD_1"]
+    play(later)
+    assert paired(later)[:2] == paired(tournament)
+    # a 4, b and c 2, the others nothing: the first of them goes up
+    assert paired(later)[2] == ["ad", "bc", "ef"]
+    of_e = next(row for row in lines(later.live_report()) if row[1:3] == ["E", "e"])
+    assert of_e[3:6] == ["2", "F", "2-0"], "nothing stands for the rounds before"
+
+
+def test_pairing_waits_for_the_first_game_so_that_an_edit_at_the_end_of_a_round_counts() -> None:
+    tournament = chess()
+    play(tournament, 4)
+    later = again(tournament, chess([*CODES, "e", "f"]))
+    later.next_job()
+    assert sorted("".join(paired(later)[1])) == list("abcdef")
+
+
+def test_withdrawn_competitor_is_not_paired_and_games_it_owes_count_for_its_opponent() -> None:
+    tournament = chess()
+    play(tournament, 2, lambda job: won(job, "c") if "c" in codes(job) else drawn(job))
+    without = again(tournament, chess(withdrawn=["c"]))
+    # c had won the first game against a, the second is not played
+    assert play(without, 1, drawn) == ["1BvD_1"]
+    assert points(without) == {"a": 1, "b": 1, "c": 1, "d": 1}
+    assert "1 not played, for a" in render_report(without.report())
+    assert without.progress().total == 3 + 2 + 2
+    play(without)
+    assert without.finished()
+    assert [sorted("".join(pairs)) for pairs in paired(without)] == [
+        list("abcd"),
+        list("abd"),
+        list("abd"),
+    ]
+    assert "withdrawn: c" in render_report(without.report())
+    # back again: what was settled stays so
+    back = again(without, chess(rounds=4))
+    assert points(back) == points(without)
+    play(back)
+    assert sorted("".join(paired(back)[3])) == list("abcd")
+
+
+def test_withdrawal_can_be_taken_back_while_the_round_goes_on() -> None:
+    tournament = chess()
+    play(tournament, 2)
+    without = again(tournament, chess(withdrawn=["c"]))
+    assert play(again(without, chess()), 2) == ["1AvC_1", "1BvD_1"]
+
+
+def test_games_between_two_that_withdrew_count_for_nobody() -> None:
+    tournament = chess()
+    tournament.next_job()
+    without = again(tournament, chess(withdrawn=["a", "c"]))
+    play(without)
+    assert points(without)["a"] == points(without)["c"] == 0
+    assert "2 not played, for nobody" in render_report(without.report())
+
+
+def test_game_of_a_withdrawn_competitor_that_never_came_back_is_not_waited_for() -> None:
+    tournament = chess(rounds=1)
+    jobs = [tournament.next_job() for _ in range(4)]
+    without = again(tournament, chess(rounds=1, withdrawn=["c"]))
+    assert [without.resume(job.ticket) for job in jobs] == [False, True, False, True]
+    for job in jobs[1::2]:
+        without.take(job.ticket, better(job))
+    assert without.finished()
+
+
+def test_tournament_ends_when_fewer_than_two_are_left() -> None:
+    tournament = chess(withdrawn=["a", "b", "c"])
+    assert tournament.next_job() is None
+    assert tournament.finished()
+    assert "fewer than two competitors are left" in tournament.warnings()[-1]
+    assert tournament.check_jobs()[0].player.code == "d"
+
+
+def test_more_rounds_after_the_end_go_on_and_fewer_leave_what_was_played() -> None:
+    tournament = chess(rounds=1)
+    play(tournament)
+    assert tournament.finished()
+    more = again(tournament, chess(rounds=2))
+    assert not more.finished()
+    play(more, 1)
+    fewer = again(more, chess(rounds=1))
+    assert fewer.finished()
+    assert fewer.next_job() is None
+    assert fewer.progress().total == fewer.progress().completed == 5
+    # the round that was cut short is finished first
+    assert play(again(fewer, chess(rounds=3)))[:3] == ["2CvD_0", "2AvB_1", "2CvD_1"]
+
+
+def test_games_per_pairing_change_from_the_next_round_on() -> None:
+    tournament = chess(rounds=2)
+    play(tournament, 2)
+    later = again(tournament, chess(rounds=2, games_per_pairing=4))
+    play(later)
+    assert [r["games_per_pairing"] for r in later.summary()["rounds"]] == [2, 4]
+    assert later.progress().completed == 4 + 8
+
+
+def test_played_rounds_stay_whatever_is_edited() -> None:
+    tournament = chess()
+    play(tournament, 6)
+    edited = again(tournament, chess(ratings={"d": 3000}, withdrawn=["a"]))
+    assert paired(edited) == paired(tournament)
+
+
+@pytest.mark.parametrize(
+    ("now", "message"),
+    [
+        (["a", "c", "d"], "b took part before and must stay in the list"),
+        (["b", "a", "c", "d"], "the earlier competitors must keep their places"),
+    ],
+)
+def test_competitors_may_not_be_removed_or_moved(now: list[str], message: str) -> None:
+    with pytest.raises(StoreError, match=message):
+        again(chess(), chess(now))
+    (setting,) = (s for s in Swiss.table if s.name == "competitors")
+    assert setting.rule is only_appended
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"competitors": ["a"]}, "competitors: the list has 1 items"),
+        ({"competitors": ["a", "a"]}, "competitors.1: competitor 'a' is listed twice"),
+        ({"competitors": ["a", "q"]}, "competitors.1: there is no player 'q'"),
+        ({"rounds": 0}, "rounds: 0 is out of range"),
+        ({"rounds": None}, "rounds"),
+        ({"games_per_pairing": 0}, "games_per_pairing: 0 is out of range"),
+        ({"ratings": {"e": 2000}}, "ratings.e: 'e' is not among the competitors"),
+        ({"ratings": {"a": "high"}}, "ratings.a: 'high' is not a number"),
+        ({"withdrawn": ["a", "e"]}, "withdrawn.1: 'e' is not among the competitors"),
+    ],
+)
+def test_wrong_setting_is_refused_where_it_stands(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        chess(**settings)
+    assert message in str(refused.value)
+
+
+def test_rounds_that_must_be_rematches_are_warned_of() -> None:
+    book = {"openings": call("Openings", "book.epd")}
+    assert chess(rounds=3, **book).warnings() == []
+    assert chess(rounds=4, **book).warnings() == [
+        "4 competitors have all met after 3 rounds: later ones are rematches"
+    ]
+    assert chess(CODES[:3], rounds=3, **book).warnings() == []
+    assert len(chess(CODES[:3], rounds=4, **book).warnings()) == 1
+    assert chess().warnings()[0].startswith("without openings")
+
+
+def test_everybody_who_has_not_withdrawn_is_checked() -> None:
+    tournament = chess(withdrawn=["b"])
+    assert [check.player.code for check in tournament.check_jobs()] == ["a", "c", "d"]
+
+
+def test_report_before_the_first_game_has_everybody_in_first_place() -> None:
+    rows = lines(chess().report())
+    assert rows[0] == ["points", "Buchholz-1", "S-B"]
+    assert rows[1] == ["1", "A", "a", "0", "0", "0"]
+
+
+def test_report_has_the_table_ratings_rounds_and_engines() -> None:
+    tournament = chess(CODES[:3], rounds=2)
+    job = tournament.next_job()
+    usage = (EngineUsage(name="Alpha 1"), EngineUsage(name="Beta 2"))
+    lost = GameResult(job.id, 0, "win", 1, "time", forfeit=True, score="0-1", usage=usage)
+    tournament.take(job.ticket, lost)
+    play(tournament, result=lambda job: drawn(job) if "b" in codes(job) else better(job))
+    rows = lines(tournament.report())
+    assert rows[1:4] == [
+        ["1", "C", "c", "3", "bye", "2", "B", "1-1", "3", "8.5"],
+        ["2", "B", "b", "2.5", "A", "1.5-0.5", "C", "1-1", "3", "6.75"],
+        ["3", "A", "a", "2.5", "B", "0.5-1.5", "bye", "2", "2.5", "6.25"],
+    ]
+    assert ["1AvB", "a", "0.5-1.5", "b", "a", "forfeited", "1", "(time)"] in rows
+    assert ["a", "2", "bye"] in rows
+    text = render_report(tournament.report())
+    assert "round 1 (2/2 games)" in text
+    assert "± 95%" in text
+    assert text.endswith("player a: Alpha 1\nplayer b: Beta 2\n")
+
+
+def test_summary_has_the_table_and_the_rounds() -> None:
+    tournament = chess(rounds=2)
+    play(tournament)
+    summary = tournament.summary()
+    assert summary["table"][0] == {
+        "place": 1,
+        "code": "a",
+        "points": 4,
+        "buchholz_cut_1": 2,
+        "sonneborn_berger": 8,
+        "direct_encounter": None,
+    }
+    assert summary["rounds"][1] == {
+        "games_per_pairing": 2,
+        "pairings": [
+            {"matchup": "2AvB", "players": ["a", "b"], "points": [2, 0]},
+            {"matchup": "2CvD", "players": ["c", "d"], "points": [2, 0]},
+        ],
+        "bye": None,
+    }
+    assert [matchup["id"] for matchup in summary["matchups"]] == ["1AvC", "1BvD", "2AvB", "2CvD"]
+    assert summary["grid"]["points"][0] == [None, 2, 2, 0]
+
+
+@hypothesis.settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 9),
+    st.integers(1, 3),
+    st.integers(1, 4),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_interrupted_tournament_is_as_one_that_never_was(
+    count: int, games: int, parallel: int, stores: bool, rng: random.Random
+) -> None:
+    def fresh() -> Any:
+        return chess(list("abcdefghi"[:count]), 4, games_per_pairing=games)
+
+    interrupted, straight = Play(fresh), Play(fresh)
+    for _ in range(400):
+        step = rng.random()
+        if step < 0.1:
+            interrupted.interrupt()
+        elif step < 0.2:
+            interrupted.save()
+        elif step < 0.6 and len(interrupted.issued) < parallel:
+            assert interrupted.issue() == straight.issue()
+        elif interrupted.issued:
+            job = interrupted.issued[rng.choice(sorted(interrupted.issued))]
+            made = rng.choice([void, drawn, better, lambda j: won(j, codes(j)[1])])(job)
+            verdicts = [p.finish(job.id, made) for p in (interrupted, straight)]
+            assert verdicts[0] == verdicts[1]
+            if verdicts[0].save and stores:
+                interrupted.save()
+        if straight.competition.finished():
+            break
+    assert interrupted.competition.state() == straight.competition.state()
+    assert interrupted.competition.progress() == straight.competition.progress()
+    assert interrupted.competition.summary() == straight.competition.summary()
+
+
+@hypothesis.settings(max_examples=40, deadline=None)
+@given(st.integers(2, 9), st.integers(1, 2), st.randoms(use_true_random=False))
+def test_edited_tournament_plays_every_round_to_its_end(
+    count: int, games: int, rng: random.Random
+) -> None:
+    """Competitors come and go at any moment: nobody meets two at once, no round
+    begins before the last is over, and the tournament ends."""
+    there = list("abcdefghi"[:count])
+    withdrawn: list[str] = []
+    tournament = chess(there, 6, games_per_pairing=games)
+    issued: dict[str, GameJob] = {}
+    while not tournament.finished():
+        if rng.random() < 0.1:
+            if len(there) < 9 and rng.random() < 0.5:
+                there = [*there, "abcdefghi"[len(there)]]
+            elif len(there) - len(withdrawn) > 2:
+                withdrawn = [*withdrawn, rng.choice([c for c in there if c not in withdrawn])]
+            tournament = again(
+                tournament, chess(there, 6, games_per_pairing=games, withdrawn=withdrawn)
+            )
+            issued = {id: job for id, job in issued.items() if tournament.resume(job.ticket)}
+        job = tournament.next_job() if rng.random() < 0.6 else None
+        if job is not None:
+            issued[job.id] = job
+        elif issued:
+            job = issued.pop(rng.choice(sorted(issued)))
+            result = rng.choice([drawn, better])(job)
+            tournament.take(job.ticket, result)
+        assert len({id.split("_")[0][0] for id in issued}) <= 1
+    assert len(paired(tournament)) == 6
+    total = 0.0
+    for found in tournament.summary()["rounds"]:
+        playing = [code for pairing in found["pairings"] for code in pairing["players"]]
+        playing += [found["bye"]] if found["bye"] else []
+        assert len(set(playing)) == len(playing)
+        total += sum(sum(pairing["points"]) for pairing in found["pairings"])
+        total += found["games_per_pairing"] if found["bye"] else 0
+    assert sum(points(tournament).values()) == total

@@ -1,0 +1,105 @@
+"""Settings of time and failure, from a control file to the job."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ringmaster.competitions.players import PLAYER, PlayerDefinition
+from ringmaster.errors import SettingError
+from ringmaster.model.players import Player
+from ringmaster.model.settings import INVALID, Context
+from ringmaster.model.time_control import TimeControl
+from tests.competitions.settings_of import Refused, call, make, uci
+
+
+def shogi_player(tmp_path: Any, **settings: Any) -> Player:
+    context = Context(tmp_path)
+    value = PLAYER.interpret(call("Player", "engine", **settings), (), context)
+    assert value is not INVALID, context.problems
+    assert isinstance(value, PlayerDefinition)
+    return value.make("p", "shogi")
+
+
+def playoff(*, player: dict[str, Any] | None = None, **settings: Any) -> Any:
+    return make(
+        "playoff",
+        game="chess",
+        players={"a": uci(**(player or {})), "b": uci()},
+        matchups=[call("Matchup", "a", "b")],
+        **settings,
+    )
+
+
+def test_limits_margin_and_pondering_reach_the_job() -> None:
+    given = {"time_control": "10+0.1", "depth": 9, "move_time": 2, "margin": 0.2}
+    job = playoff(
+        player={**given, "ponder": True, "ready_timeout": 300}, failures="loss"
+    ).next_job()
+    player = next(player for player in job.players if player.code == "a")
+    other = next(player for player in job.players if player.code == "b")
+    assert (player.nodes, player.depth, player.move_time, player.margin) == (100, 9, 2, 0.2)
+    assert player.time_control == TimeControl(10, 0.1)
+    assert (player.ponder, player.ready_timeout) == (True, 300)
+    assert (other.ponder, other.ready_timeout, other.margin) == (False, None, None)
+    assert job.settings.failures == "loss"
+    assert playoff().next_job().settings.failures == "void"
+
+
+@pytest.mark.parametrize(
+    ("player", "problem"),
+    [
+        ({"margin": -1}, "players.a.margin"),
+        ({"ready_timeout": 0}, "players.a.ready_timeout"),
+        ({"ponder": "yes"}, "players.a.ponder"),
+        ({"time_control": "0+10byo"}, "players.a.time_control: UCI has no byo-yomi"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(player: dict[str, Any], problem: str) -> None:
+    with pytest.raises(Refused, match=problem):
+        playoff(player=player)
+
+
+def test_unknown_treatment_of_failures_is_refused() -> None:
+    with pytest.raises(Refused, match="failures"):
+        playoff(failures="draw")
+
+
+def test_go_engine_cannot_be_told_to_ponder() -> None:
+    with pytest.raises(Refused, match=r"players\.a\.ponder: GTP has no pondering"):
+        make(
+            "playoff",
+            game="go",
+            board_size=9,
+            komi=6.5,
+            players={"a": call("Player", "gnugo", ponder=True), "b": call("Player", "gnugo")},
+            matchups=[call("Matchup", "a", "b")],
+        )
+
+
+@pytest.mark.parametrize("control", ["600", "600+10", "600+10byo", "0+10byo", "600+1x10"])
+def test_clocks_of_usi(tmp_path: Any, control: str) -> None:
+    player = shogi_player(tmp_path, time_control=control)
+    assert player.time_control == TimeControl.parse(control)
+
+
+@pytest.mark.parametrize(
+    ("control", "problem"),
+    [
+        ("40/60", "USI has no time control for a number of moves such as 40/60"),
+        ("600+5x30", "USI has no byo-yomi of several periods such as 600[+]5x30"),
+        ("600+25/300", "USI has no Canadian byo-yomi such as 600[+]25/300"),
+    ],
+)
+def test_clocks_that_usi_has_no_word_for_are_refused(
+    tmp_path: Any, control: str, problem: str
+) -> None:
+    with pytest.raises(SettingError, match=problem) as refused:
+        shogi_player(tmp_path, time_control=control)
+    assert refused.value.path == ("time_control",)
+
+
+def test_shogi_player_without_any_limit_is_refused(tmp_path: Any) -> None:
+    with pytest.raises(SettingError, match="nothing limits the moves"):
+        shogi_player(tmp_path)

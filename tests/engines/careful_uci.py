@@ -1,0 +1,234 @@
+"""A UCI engine that keeps to the protocol in any position, but for the faults it is
+told to have; slow to start (it needs python-chess), quick to move.
+
+It mates in one or two moves when there is little on the board, else makes the first
+legal move of the alphabet; its score is the material.  Flags combine.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import chess
+import faults
+from flags import Table, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+FLAGS: Table = {
+    **faults.FLAGS,
+    "ignore": ("LIMIT", str, [], "think on after that limit: nodes, depth, movetime, clock"),
+    "late": ("MS", float, 0.0, "answer that long after a clock or move time has run out"),
+    "lazy": ("", str, False, "answer at once whatever the move time"),
+    "swap-clocks": ("", str, False, "take the other side's clock for its own"),
+    "nodes": ("N", int, None, "the nodes that it says it has searched"),
+    "depth": ("N", int, None, "the depth that it says it has reached"),
+    "white-scores": ("", str, False, "scores from White's side"),
+    "wrong-scores": ("", str, False, "scores from the other side"),
+    "cp-mates": ("", str, False, "mates as centipawns"),
+    "ply-mates": ("", str, False, "mates counted in plies"),
+    "bad-score": ("", str, False, "a score of a kind that does not exist"),
+    "bad-pv": ("", str, False, "lines of play that go on after an illegal move"),
+    "bad-ponder": ("", str, False, "an illegal move to ponder on"),
+    "castle": ("", str, False, "king takes rook, whether it may or not"),
+    "early": ("", str, False, "answer to `go infinite` and `go ponder` at once"),
+    "deaf": ("", str, False, "think on after `stop`"),
+    "deaf-ready": ("", str, False, "no readyok while it thinks"),
+    "drop-stop": ("", str, False, "think on after a `stop` that comes at once"),
+    "idle-stop": ("", str, False, "a move for a `stop` without a search"),
+    "chatter": ("", str, False, "something to say after each move"),
+    "dice": ("", str, False, "another move each time"),
+    "leak": ("MB", int, 0, "memory kept from each new game"),
+    "no-author": ("", str, False, "no `id author`"),
+    "option": ("LINE", str, [], "declare this, too"),
+}
+VALUES = {chess.PAWN: 100, chess.KNIGHT: 300, chess.BISHOP: 300, chess.ROOK: 500, chess.QUEEN: 900}
+
+
+class CarefulEngine:
+    """One process."""
+
+    def __init__(self, flags: dict[str, Any]) -> None:
+        self._flags = flags
+        self._faults = faults.Faults(flags, b"info string on and on\n", "go")
+        self._reader = faults.Reader()
+        self._board = chess.Board()
+        self._kept: list[bytes] = []
+        self._throws = 0
+
+    def run(self) -> None:
+        """Answer commands until told to quit."""
+        self._faults.begin()
+        while (line := self._reader.line()) is not None:
+            self._obey(line.decode("ascii", "replace").split())
+        self._faults.end_of_input()
+        self._faults.hang()
+
+    def _obey(self, words: list[str]) -> None:
+        command = words[0] if words else ""
+        self._faults.command(command)
+        if command == "uci":
+            self._say("id name Careful")
+            if not self._flags["no-author"]:
+                self._say("id author ringmaster's tests")
+            for line in (
+                "option name Hash type spin default 16 min 1 max 64",
+                "option name Threads type spin default 1 min 1 max 4",
+                "option name Ponder type check default false",
+                *(f"option {line}" for line in self._flags["option"]),
+            ):
+                self._say(line)
+            self._say("uciok")
+        elif command == "isready":
+            self._say("readyok")
+        elif command == "ucinewgame":
+            self._kept.append(b"x" * (self._flags["leak"] << 20))
+        elif command == "position":
+            self._set_up(words[1:])
+        elif command == "go":
+            self._go(words[1:])
+        elif command == "stop" and self._flags["idle-stop"]:
+            self._say("bestmove e2e4")
+        elif command == "quit":
+            self._faults.end_of_input()
+
+    def _set_up(self, words: list[str]) -> None:
+        end = words.index("moves") if "moves" in words else len(words)
+        self._board = chess.Board(
+            " ".join(words[1:end]) if words[0] == "fen" else chess.STARTING_FEN
+        )
+        for move in words[end + 1 :]:
+            self._board.push_uci(move)
+
+    def _go(self, words: list[str]) -> None:
+        numbers = dict(itertools.pairwise(words))
+        self._is_over = False
+        self._stops = 0
+        if "infinite" in words or "ponder" in words:
+            if not self._flags["early"]:
+                self._wait(1e6)
+        else:
+            self._spend(numbers)
+        move, info = self._decide(numbers)
+        self._say(info)
+        self._faults.write_move(f"bestmove {self._faults.move(move, 'a1b4')}\n".encode())
+        if self._flags["chatter"]:
+            self._say("info string that was a good move")
+
+    def _spend(self, numbers: dict[str, str]) -> None:
+        flags = self._flags
+        white = self._board.turn != bool(flags["swap-clocks"])
+        clock = "wtime" if white else "btime"
+        if any(limit in numbers for limit in flags["ignore"]) or (
+            "clock" in flags["ignore"] and "wtime" in numbers
+        ):
+            self._wait(1e6)
+        elif "movetime" in numbers and not flags["lazy"]:
+            self._wait((int(numbers["movetime"]) - 20 + flags["late"] * 1.2) / 1000)
+        elif "wtime" in numbers and (flags["late"] or flags["swap-clocks"]):
+            left = min(int(numbers[clock]), 2000)
+            self._wait((left + flags["late"] if flags["late"] else left / 2) / 1000)
+
+    def _wait(self, seconds: float) -> None:
+        self._began = faults._now()
+        self._reader.think(seconds, self._interrupt)
+
+    def _interrupt(self, line: bytes) -> bool:
+        command = line.strip()
+        self._faults.command(command.decode("ascii", "replace"))
+        if command == b"isready" and not self._flags["deaf-ready"]:
+            self._say("readyok")
+        elif command == b"stop":
+            too_soon = self._flags["drop-stop"] and faults._now() - self._began < 0.02
+            return bool(self._flags["deaf"]) or too_soon
+        elif command == b"ponderhit":
+            return False
+        elif command == b"quit":
+            self._reader.put_back(line)
+            return False
+        return True
+
+    def _decide(self, numbers: dict[str, str]) -> tuple[str, str]:
+        """Return the move with what follows it in the bestmove line, and the info line."""
+        board, flags = self._board, self._flags
+        mate, move = self._search()
+        if flags["dice"]:
+            self._throws += 1
+            legal = sorted(board.legal_moves, key=str)
+            move = legal[self._throws % len(legal)]
+        sign = 1
+        if flags["white-scores"] and not board.turn:
+            sign = -1
+        if flags["wrong-scores"]:
+            sign = -1
+        score = f"cp {sign * self._material()}"
+        if mate:
+            plies = 2 * mate - 1 if mate > 0 else 2 * mate
+            score = f"mate {sign * (plies if flags['ply-mates'] else mate)}"
+            if flags["cp-mates"]:
+                score = f"cp {sign * (30000 if mate > 0 else -30000)}"
+        if flags["bad-score"]:
+            score = "pawns 0.3"
+        nodes = flags["nodes"] or numbers.get("nodes", 100)
+        depth = flags["depth"] or numbers.get("depth", 1)
+        line = f"{move} a1a1" if flags["bad-pv"] else f"{move}"
+        info = f"info depth {depth} score {score} nodes {nodes} time 0 pv {line}"
+        text = str(move)
+        if flags["castle"] and text in ("e1g1", "e1e2") and board.castling_rights:
+            text = "e1h1"
+        return text + (" ponder a1a1" if flags["bad-ponder"] else ""), info
+
+    def _search(self) -> tuple[int, chess.Move]:
+        """Return a mate in so many moves, 0 for none, and the move."""
+        board = self._board
+        legal = sorted(board.legal_moves, key=str)
+        if len(board.piece_map()) <= 9:
+            for moves in (1, 2):
+                for move in legal:
+                    if self._mates(move, moves):
+                        return moves, move
+            if all(self._is_answered_by_mate(move) for move in legal):
+                return -1, legal[0]
+        return 0, legal[0]
+
+    def _mates(self, move: chess.Move, moves: int) -> bool:
+        board = self._board
+        board.push(move)
+        try:
+            replies = list(board.legal_moves)
+            if not replies:
+                return board.is_check()
+            return moves > 1 and len(replies) < 6 and all(map(self._is_answered_by_mate, replies))
+        finally:
+            board.pop()
+
+    def _is_answered_by_mate(self, move: chess.Move) -> bool:
+        self._board.push(move)
+        try:
+            return any(self._mates(answer, 1) for answer in list(self._board.legal_moves))
+        finally:
+            self._board.pop()
+
+    def _material(self) -> int:
+        board = self._board
+        return sum(
+            value * (len(board.pieces(kind, board.turn)) - len(board.pieces(kind, not board.turn)))
+            for kind, value in VALUES.items()
+        )
+
+    def _say(self, text: str) -> None:
+        self._faults.write(text.encode() + b"\n")
+
+
+def main() -> None:
+    CarefulEngine(parse(sys.argv[1:], (__doc__ or "") + (faults.__doc__ or ""), FLAGS)).run()
+
+
+if __name__ == "__main__":
+    main()

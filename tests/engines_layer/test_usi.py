@@ -1,0 +1,407 @@
+"""USI: scripted dialogues, and an engine as a process; a comment names a quirk's owner."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.engines.engine import Limits, Thought, start_timeout
+from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
+from ringmaster.engines.process import Surroundings
+from ringmaster.engines.uci import UciEngine
+from ringmaster.engines.universal import Go, Handshake, PonderedGo, UniversalEngine
+from ringmaster.engines.usi import UsiEngine, go_command
+from ringmaster.errors import EngineCrashed, EngineTimeout, OptionRefused
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.players import Player
+from tests.engines_layer.dialogue import converse
+
+ENGINES = Path(__file__).parent.parent / "engines"
+SHOGI = GameSettings("shogi")
+NODES = Limits(5.0, nodes=1)
+
+
+class Lines:
+    """A transcript in memory."""
+
+    def __init__(self) -> None:
+        self.sent: list[str] = []
+
+    def note(self, code: str, direction: str, data: bytes) -> None:
+        if direction == ">":
+            self.sent += data.decode().splitlines()
+
+    def since_ready(self) -> list[str]:
+        return self.sent[self.sent.index("isready") + 1 :]
+
+
+def player(*flags: str, program: str = "fault_usi", **settings: Any) -> Player:
+    command = (sys.executable, "-I", "-S", str(ENGINES / f"{program}.py"), *flags)
+    protocol: Any = program[-3:]
+    return Player("p", command, **{"protocol": protocol, "nodes": 1, **settings})
+
+
+@contextmanager
+def launched(
+    *flags: str, kind: type[UniversalEngine] = UsiEngine, **settings: Any
+) -> Iterator[tuple[UniversalEngine, Lines]]:
+    if kind is UciEngine:
+        settings["program"] = "fault_uci"
+    engine, lines = kind(player(*flags, **settings), Surroundings({})), Lines()
+    engine.launch(lines)
+    try:
+        yield engine, lines
+    finally:
+        engine.end(patience=0.05)
+
+
+def test_handshake_passes_over_what_is_no_part_of_it() -> None:
+    shake = Handshake("usi")
+    assert shake.request == b"usi\n"
+    rest = converse(
+        shake,
+        "info string build for AVX2",  # YaneuraOu tells of itself before it answers
+        "id name gpsshogi (smp) vm r3033",
+        "option name USI_Hash type spin default 256 min 1 max 33554432",
+        "option name EvalDir type string default eval",
+        "uciok",
+        "usiok",
+        "late",
+    )
+    assert rest == ["late"]
+    assert shake.name == "gpsshogi (smp) vm r3033"
+    assert list(shake.options) == ["usi_hash", "evaldir"]
+
+
+@pytest.mark.parametrize(
+    ("line", "score"),
+    [
+        (b"info depth 3 score cp -120 pv 7g7f", (-120, None)),
+        (b"info score mate 5 pv P*5e", (None, 5)),
+        (b"info score mate -4", (None, -4)),
+        (b"info score mate +", (None, LONG_MATE)),
+        (b"info score mate - pv resign", (None, -LONG_MATE)),
+        (b"info score cp 31 upperbound nodes 5", (31, None)),
+        (b"info score cp + nodes 5", (None, None)),
+        (b"info score cp 12.5", (None, None)),
+        (b"info nodes 5", (None, None)),
+    ],
+)
+def test_scores_of_usi_are_read(line: bytes, score: tuple[int | None, int | None]) -> None:
+    assert read_score(line) == score
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["depth", "seldepth", "nodes", "nps", "hashfull", "tbhits", "time"]),
+        st.integers(-(10**14), 10**14),
+    ),
+    st.none() | st.tuples(st.sampled_from(["cp", "mate"]), st.integers(-30000, 30000)),
+    st.lists(st.sampled_from(["7g7f", "P*5e", "2h2b+", "e7e8q", "depth", "score"]), max_size=9),
+)
+def test_what_an_info_line_says_is_read(
+    numbers: dict[str, int], score: tuple[str, int] | None, pv: list[str]
+) -> None:
+    words = [f"{name} {value}" for name, value in numbers.items()]
+    expected = dict(numbers)
+    if score is not None:
+        words.append("score {} {}".format(*score))
+        expected["score" if score[0] == "cp" else "mate"] = score[1]
+    line = " ".join(["info", *words, *(["pv", *pv] if pv else [])]).encode()
+    assert read_info(line) == expected
+    assert read_pv(line) == tuple(pv)
+    thought = Thought("move", "7g7f", 1, info=line)
+    assert thought.nodes == numbers.get("nodes")
+    assert thought.number("hashfull") == numbers.get("hashfull")
+    assert thought.pv == tuple(pv)
+
+
+@given(st.lists(st.binary(max_size=60), max_size=20))
+def test_any_answer_to_go_is_survived(lines: list[bytes]) -> None:
+    go = Go(b"go\n")
+    for line in lines:
+        for prefix in (b"", b"info ", b"info depth 1 score ", b"bestmove "):
+            go.feed(prefix + line)
+    assert go.is_complete or not lines
+    read_score(go.info)
+
+
+def test_bound_is_taken_only_where_there_is_no_exact_score() -> None:
+    go = Go(b"")
+    converse(
+        go,
+        "info depth 8 score cp 20 pv 7g7f",
+        "info depth 9 score cp 90 lowerbound pv 2g2f",
+        "info string score 99",
+        "bestmove 7g7f ponder 3c3d",
+    )
+    assert read_score(go.info) == (20, None)
+    assert go.ponder == "3c3d"
+    go = Go(b"")
+    converse(go, "info depth 9 score cp 90 lowerbound pv 2g2f", "bestmove 2g2f")
+    assert read_score(go.info) == (90, None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "line"),
+    [
+        (Limits(1, clock_ms=(600000, 590000)), "go btime 600000 wtime 590000 byoyomi 0"),
+        (
+            Limits(1, clock_ms=(0, 3000), byoyomi_ms=10000),
+            "go btime 0 wtime 3000 byoyomi 10000",
+        ),
+        (
+            Limits(1, clock_ms=(1000, 900), increment_ms=(100, 0)),
+            "go btime 1000 wtime 900 binc 100 winc 0",
+        ),
+        (
+            # the opponent's increment does not count against a byo-yomi
+            Limits(1, clock_ms=(1000, 900), increment_ms=(0, 50), byoyomi_ms=500),
+            "go btime 1000 wtime 900 byoyomi 500",
+        ),
+        (
+            Limits(1, clock_ms=(5, 6), byoyomi_ms=1, nodes=7, depth=3, move_time_ms=50),
+            "go btime 5 wtime 6 byoyomi 1 nodes 7 depth 3 movetime 50",
+        ),
+        (NODES, "go nodes 1"),
+    ],
+)
+def test_go_tells_clocks_and_combined_limits(limits: Limits, line: str) -> None:
+    assert go_command(limits) == f"{line}\n".encode()
+    assert go_command(limits, ponder=True) == line.replace("go ", "go ponder ", 1).encode() + b"\n"
+
+
+def test_options_come_before_isready_and_usinewgame_after_it() -> None:
+    with launched(options={"EvalDir": "nn", "USI_Hash": 64}) as (engine, lines):
+        engine.start_game(SHOGI, Opening(), 0)
+        thought = engine.think(0, NODES)
+        assert lines.sent == [
+            "usi",
+            "setoption name EvalDir value nn",
+            "setoption name USI_Hash value 64",
+            "isready",
+            "usinewgame",
+            "position startpos",
+            "go nodes 1",
+        ]
+        assert (thought.kind, thought.move) == ("move", "2h1h")
+
+
+def test_position_is_given_as_sfen_with_the_moves_of_the_opening() -> None:
+    sfen = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+    with launched() as (engine, lines):
+        engine.start_game(SHOGI, Opening(sfen, ("3c3d",)), 0)
+        engine.observe(0, "7g7f", own=True)
+        engine.think(1, NODES)
+        assert f"position sfen {sfen} moves 3c3d 7g7f" in lines.sent
+
+
+@pytest.mark.parametrize(("word", "kind"), [("resign", "resign"), ("win", "claim")])
+def test_engine_resigns_and_declares(word: str, kind: str) -> None:
+    with launched("--bestmove", word) as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        assert engine.think(0, NODES).kind == kind
+
+
+def test_undeclared_ponder_option_is_set_by_the_text_of_the_protocol() -> None:
+    with launched(ponder=True) as (engine, lines):
+        del engine.options["usi_ponder"]
+        engine.start_game(SHOGI, Opening(), 0)
+        assert "setoption name USI_Ponder value true" in lines.sent
+    with launched(ponder=True) as (engine, lines):
+        # Fairy-Stockfish has the name that UCI gives it
+        engine.options["ponder"] = Handshake().options.get("x") or engine.options.pop("usi_ponder")
+        engine.start_game(SHOGI, Opening(), 0)
+        assert [line for line in lines.sent if "onder" in line] == [
+            "setoption name USI_Ponder value true"
+        ]
+
+
+def test_wrong_options_are_all_named() -> None:
+    with launched(options={"Evaldir": "x", "USI_Hash": 0, "Speed": 3}) as (engine, _):
+        with pytest.raises(OptionRefused) as refused:
+            engine.start_game(SHOGI, Opening(), 0)
+        assert "'USI_Hash' cannot be 0" in str(refused.value)
+        assert "it has no option 'Speed'" in str(refused.value)
+        assert "Evaldir" not in str(refused.value)
+
+
+def test_ponderhit_and_gameover() -> None:
+    with launched("--expect", "right", ponder=True) as (engine, lines):
+        engine.start_game(SHOGI, Opening(), 0)
+        first = engine.think(0, NODES)
+        engine.observe(0, first.move, own=True)
+        assert engine.ponder(0, NODES) is not None
+        engine.observe(1, first.ponder, own=False)
+        assert engine.think(0, NODES).kind == "move"
+        engine.end_game("draw")
+        assert lines.since_ready()[3:] == [
+            f"position startpos moves {first.move} {first.ponder}",
+            "go ponder nodes 1",
+            "ponderhit",
+            "gameover draw",
+        ]
+
+
+def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
+    # Ethereal forgets a ponderhit that comes before its search thread runs
+    with launched("--expect", "right", ponder=True) as (engine, lines):
+        engine.start_game(SHOGI, Opening(), 0)
+        first = engine.think(0, NODES)
+        engine.observe(0, first.move, own=True)
+        pondered = engine.ponder(0, NODES)
+        assert isinstance(pondered, PonderedGo)
+        engine.observe(1, first.ponder, own=False)
+        waits: list[float] = []
+        converse = engine.channel.converse
+
+        def counting(exchange: Any, seconds: float) -> int:
+            if not exchange.request:
+                waits.append(seconds)
+                pondered.feed(b"info depth 1")
+                return 7
+            return converse(exchange, seconds)
+
+        engine.channel.converse = counting  # type: ignore[method-assign]
+        thought = engine.think(0, NODES)
+        assert len(waits) == 1
+        assert 0 < waits[0] <= 0.05
+        assert thought.kind == "move"
+        assert lines.sent[-1] == "ponderhit"
+
+
+def test_engine_that_names_no_answer_does_not_ponder() -> None:
+    for word in ("2g2f ponder resign", "2g2f ponder (none)", "2g2f", "2g2f ponder 0000"):
+        with launched("--bestmove", word, ponder=True) as (engine, _):
+            engine.start_game(SHOGI, Opening(), 0)
+            engine.observe(0, engine.think(0, NODES).move, own=True)
+            assert engine.ponder(0, NODES) is None
+
+
+def test_time_spent_on_stopping_is_taken_off_the_clock_that_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Limits(9.0, clock_ms=(1000, 2000), byoyomi_ms=500)
+    with launched("--expect", "wrong", ponder=True) as (engine, lines):
+        engine.start_game(SHOGI, Opening(), 0)
+        engine.observe(0, engine.think(0, clock).move, own=True)
+        engine.ponder(0, clock)
+        engine.observe(1, "3c3d", own=False)
+        converse = engine.channel.converse
+
+        def slowly(exchange: Any, seconds: float) -> int:
+            taken = converse(exchange, seconds)
+            return 1_200_000_000 if exchange.request == b"stop\n" else taken
+
+        monkeypatch.setattr(engine.channel, "converse", slowly)
+        thought = engine.think(0, clock)
+        assert lines.sent[-1] == "go btime 0 wtime 2000 byoyomi 300"
+        assert thought.elapsed_ns >= 1_200_000_000
+        assert clock.clock_ms == (1000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "settings", "seconds"),
+    [
+        ("usi", {}, 120.0),
+        ("uci", {}, 30.0),
+        ("gtp", {}, 30.0),
+        ("usi", {"ready_timeout": 2.5}, 2.5),
+        ("uci", {"ready_timeout": 900.0}, 900.0),
+    ],
+)
+def test_how_long_an_engine_may_take_to_get_ready(
+    protocol: Any, settings: dict[str, Any], seconds: float
+) -> None:
+    who = Player("p", ("x",), protocol=protocol, **settings)
+    assert start_timeout(GameSettings("shogi", hang_timeout=5), who) == seconds
+    usual = max(seconds, 500.0) if "ready_timeout" not in settings else seconds
+    assert start_timeout(GameSettings("shogi", hang_timeout=500), who) == usual
+
+
+def test_engine_that_loads_for_longer_than_its_player_allows_is_not_waited_for() -> None:
+    with (
+        launched("--ready-after", "60", ready_timeout=0.3) as (engine, _),
+        pytest.raises(EngineTimeout, match=r"no answer to 'isready' in 0\.3 s"),
+    ):
+        engine.start_game(SHOGI, Opening(), 0)
+    with launched("--ready-after", "0.2", ready_timeout=20) as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+
+
+def _hang(engine: UniversalEngine) -> None:
+    with pytest.raises(EngineTimeout, match="no answer to 'go"):
+        engine.think(0, Limits(0.1, nodes=1))
+
+
+@pytest.mark.parametrize(
+    ("flags", "fails"),
+    [
+        (["--hang-on", "go"], _hang),
+        (["--flood-on", "go"], _hang),
+        (["--slow", "1000"], _hang),
+    ],
+)
+def test_silence_and_noise_end_at_the_deadline_and_stop_tells_them_apart(
+    flags: list[str], fails: Callable[[UniversalEngine], None]
+) -> None:
+    with launched(*flags) as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        fails(engine)
+        assert not engine.is_alive()
+        stopped = engine.stop_thinking(0.2)
+        assert (stopped is not None) == (flags[0] == "--slow")
+        assert engine.is_alive() == (stopped is not None)
+
+
+def test_crash_tells_the_command_and_the_time() -> None:
+    with launched("--crash-on", "go", "--exit-code", "7") as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        with pytest.raises(EngineCrashed, match=r"status 7, 0\.\d{3} s after 'go nodes 1'"):
+            engine.think(0, NODES)
+
+
+def chess(variant: str) -> GameSettings:
+    return GameSettings("chess", variant=variant)
+
+
+def test_variant_is_set_and_taken_back() -> None:
+    with launched(kind=UciEngine) as (engine, lines):
+        declared = Handshake()
+        converse(
+            declared,
+            "option name UCI_Chess960 type check default false",
+            "option name UCI_Variant type combo default chess var chess var crazyhouse",
+            "uciok",
+        )
+        engine.options |= declared.options
+        engine.start_game(chess("chess960"), Opening(), 0)
+        engine.start_game(chess("crazyhouse"), Opening(), 0)
+        engine.start_game(chess("standard"), Opening(), 0)
+        assert [line for line in lines.sent if "UCI_" in line] == [
+            "setoption name UCI_Chess960 value true",
+            "setoption name UCI_Variant value crazyhouse",
+            "setoption name UCI_Chess960 value false",
+            "setoption name UCI_Variant value chess",
+        ]
+        assert engine.check(chess("shatranj")) == [
+            "option 'UCI_Variant' cannot be 'shatranj', which it does not play"
+        ]
+
+
+@pytest.mark.parametrize(
+    ("variant", "option"), [("chess960", "UCI_Chess960"), ("atomic", "UCI_Variant")]
+)
+def test_engine_without_the_option_cannot_play_a_variant(variant: str, option: str) -> None:
+    with (
+        launched(kind=UciEngine) as (engine, _),
+        pytest.raises(OptionRefused, match=f"it has no option '{option}', which {variant}"),
+    ):
+        engine.start_game(chess(variant), Opening(), 0)

@@ -1,0 +1,529 @@
+"""The pre-flight check: for each test an engine that fails it, and one that passes all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import chess
+import psutil
+import pytest
+
+from ringmaster.engines.engine import Engine
+from ringmaster.engines.process import Surroundings
+from ringmaster.model.jobs import CheckJob, GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.results import CheckResult, Finding
+from ringmaster.model.time_control import TimeControl
+from ringmaster.play.compliance import conduct, examine, go, handshake, limits, searching
+from ringmaster.play.compliance.answers import Info
+from ringmaster.play.compliance.bench import Bench, Patience
+from ringmaster.play.compliance.chess_probes import LONG_GAME, PROBES, UCI
+from ringmaster.play.compliance.examination import search_tests
+from ringmaster.play.compliance.searchbench import SearchBench
+from ringmaster.play.compliance.suggestions import suggest
+from ringmaster.play.compliance.tape import Tape
+from ringmaster.play.engine_pool import make_engine
+from tests.play.test_faults import worker  # noqa: F401  a fixture
+
+ENGINES = Path(__file__).parent.parent / "engines"
+#: Short waits for what never comes; long enough for a machine that is busy.
+PATIENCE = Patience(search=0.6, stop=0.4, quiet=0.03, idle=0.1, quit=1.0)
+CLOCK = TimeControl.parse("10+0.1")
+
+Try = Callable[..., list[Finding]]
+
+
+def careful(*flags: str, **settings: Any) -> Player:
+    command = (sys.executable, str(ENGINES / "careful_uci.py"), *flags)
+    return Player("x", command, protocol="uci", **settings)
+
+
+def filler(*flags: str, **settings: Any) -> Player:
+    command = (sys.executable, "-I", "-S", str(ENGINES / "fault_gtp.py"), *flags)
+    return Player("x", command, **settings)
+
+
+def maker(player: Player) -> Callable[[], Engine]:
+    return lambda: make_engine(player, Surroundings({}))
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    left = psutil.Process().children(recursive=True)
+    assert [p for p in left if "tests/engines" in " ".join(p.cmdline())] == []
+
+
+def search_bench(player: Player) -> SearchBench:
+    settings = GameSettings(game="chess", hang_timeout=5)
+    bench = SearchBench(player, settings, maker(player), Tape(), PATIENCE, UCI)
+    # what a busy machine is forgiven is tested by itself
+    bench.load = 0.0
+    return bench
+
+
+@pytest.fixture
+def tried() -> Iterator[Try]:
+    """Give a player's findings in single tests of UCI."""
+    benches: list[SearchBench] = []
+
+    def run(player: Player, *tests: Callable[[SearchBench], None]) -> list[Finding]:
+        bench = search_bench(player)
+        benches.append(bench)
+        bench.engine()
+        for test in tests:
+            test(bench)
+        return bench.findings
+
+    yield run
+    for bench in benches:
+        bench.drop()
+
+
+def told(findings: list[Finding], status: str) -> list[str]:
+    return [f"{f.name}: {f.detail}" for f in findings if f.status == status]
+
+
+def test_engine_that_keeps_to_the_protocol_passes_everything() -> None:
+    player = careful(nodes=100, options={"Threads": 1, "Hash": 2})
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
+    assert examined.name == "Careful"
+    assert [f for f in examined.findings if f.status != "pass"] == []
+    assert examined.problems == ()
+    assert examined.suggestions == ()
+    assert examined.seconds < 30
+    names = {f.name for f in examined.findings}
+    assert {"moves", "mates", "scores", "nodes", "short clock", "stop", "quit"} <= names
+
+
+@pytest.mark.parametrize("probe", [*PROBES, LONG_GAME], ids=lambda p: str(p.name))
+def test_position_is_one_to_move_in(probe: Any) -> None:
+    board = chess.Board(probe.fen or chess.STARTING_FEN)
+    for move in probe.moves:
+        board.push_uci(move)
+    assert board.is_valid()
+    assert board.outcome(claim_draw=False) is None
+    assert not board.is_repetition(3)
+    game = UCI.game(probe)
+    assert game.ending() is None
+    assert game.to_move == (0 if board.turn else 1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "name", "why"),
+    [
+        (["--illegal-move", "3"], "moves", "a middlegame"),
+        (["--bestmove", "(none)"], "moves", "not a move in UCI notation"),
+        (["--bestmove", "0000"], "moves", "null move"),
+        (["--castle"], "moves", "castling"),
+        (["--crash-on", "go:4"], "moves", "it exited with status 1"),
+    ],
+)
+def test_illegal_moves_and_crashes_are_told_with_the_position(
+    tried: Try, flags: list[str], name: str, why: str
+) -> None:
+    findings = tried(careful(*flags, nodes=1), searching.try_positions)
+    failures = [f for f in findings if f.status == "fail"]
+    assert {f.name for f in failures} == {name}
+    assert any(why in f.detail for f in failures)
+    if "--crash-on" not in flags:
+        assert any(line.startswith("> position ") for line in failures[0].exchange)
+        assert any(line.startswith("< bestmove ") for line in failures[0].exchange)
+
+
+def test_no_more_positions_are_tried_after_three_breakdowns(tried: Try, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    player = careful("--crash-on", "go", "--pid-file", str(pids), nodes=1)
+    findings = tried(player, searching.try_positions)
+    assert len(told(findings, "fail")) == 3
+    # none is started only to be ended
+    assert len(pids.read_text().split()) == 3
+
+
+@pytest.mark.parametrize(
+    ("flag", "status", "text"),
+    [
+        ("--bad-pv", "warn", "lines of play: the start position: 'a1a1' is illegal"),
+        ("--bad-ponder", "warn", "ponder moves: the start position: 'a1a1' is illegal"),
+        ("--white-scores", "warn", "scores: they seem to be White's; UCI wants the mover's"),
+        ("--wrong-scores", "warn", "scores: White a queen up, White to move: cp -900, the sign"),
+        ("--cp-mates", "warn", "mates: White mates in one: a mate is given as cp 30000"),
+        ("--ply-mates", "warn", "it says mate 3: it counts plies, UCI counts moves"),
+        ("--bad-score", "warn", "scores: it gave no score in any position"),
+    ],
+)
+def test_what_a_search_says_is_judged(tried: Try, flag: str, status: str, text: str) -> None:
+    findings = tried(careful(flag, nodes=1), searching.try_positions)
+    assert any(text in line for line in told(findings, status)), told(findings, status)
+    assert told(findings, "fail") == []
+
+
+def test_illegal_ponder_moves_matter_to_a_player_that_ponders(tried: Try) -> None:
+    findings = tried(careful("--bad-ponder", nodes=1, ponder=True), searching.try_positions)
+    assert any("ponder moves" in line for line in told(findings, "fail"))
+
+
+@pytest.mark.parametrize(
+    ("test", "flags", "settings", "text"),
+    [
+        (limits.try_nodes, ["--ignore", "nodes", "--nodes", "9999"], {"nodes": 9}, "not a count"),
+        (limits.try_nodes, ["--nodes", "7"], {"nodes": 9}, "searched 7 nodes where 5000"),
+        (limits.try_depth, ["--ignore", "depth", "--depth", "9"], {"depth": 9}, "go depth 4 did"),
+        (limits.try_movetime, ["--ignore", "movetime"], {"move_time": 1.0}, "go movetime 100 did"),
+        (limits.try_movetime, ["--late", "200"], {"move_time": 1.0}, "after a move time of 100 ms"),
+        (limits.try_clock, ["--ignore", "clock"], {"time_control": CLOCK}, "did not end within"),
+        (limits.try_clock, ["--late", "150"], {"time_control": CLOCK}, "had run out"),
+        (limits.try_clock, ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
+        (limits.try_increment, ["--late", "150"], {"time_control": CLOCK}, "clock of 200 ms"),
+        (
+            limits.try_overtime,
+            ["--late", "150"],
+            {"time_control": TimeControl.parse("40/60")},
+            "clock of 400 ms had run out",
+        ),
+    ],
+)
+def test_limit_that_is_not_kept_fails_a_player_that_needs_it_and_warns_any_other(
+    tried: Try,
+    test: Callable[[SearchBench], None],
+    flags: list[str],
+    settings: dict[str, Any],
+    text: str,
+) -> None:
+    text = "go nodes 5000 did not end" if text == "not a count" else text
+    failures = told(tried(careful(*flags, **settings), test), "fail")
+    assert any(text in line for line in failures), failures
+    findings = tried(careful(*flags), test)
+    assert told(findings, "fail") == []
+    assert any(text in line for line in told(findings, "warn"))
+
+
+def test_engine_that_is_merely_slow_is_not_accused(tried: Try) -> None:
+    flags = ["--ignore", "nodes", "--nodes", "80", "--ignore", "depth", "--depth", "2"]
+    findings = tried(careful(*flags, nodes=800, depth=9), limits.try_nodes, limits.try_depth)
+    assert [f.status for f in findings] == ["skip", "skip"]
+
+
+@pytest.mark.parametrize(
+    ("test", "flags", "text"),
+    [
+        (limits.try_nodes, ["--nodes", "30000"], "searched 30000 nodes where 5000"),
+        (limits.try_depth, ["--depth", "6"], "searched to depth 6 where 4"),
+        (limits.try_movetime, ["--lazy"], "of its move time only"),
+    ],
+)
+def test_limit_that_is_kept_badly_is_a_warning(
+    tried: Try, test: Callable[[SearchBench], None], flags: list[str], text: str
+) -> None:
+    player = careful(*flags, nodes=1, depth=1, move_time=1.0)
+    (finding,) = tried(player, test)
+    assert finding.status == "warn"
+    assert text in finding.detail
+
+
+def test_busy_machine_is_blamed_before_the_engine() -> None:
+    bench = search_bench(careful(time_control=CLOCK))
+    bench.load, bench.processors = 9.0, 2
+    bench.late("clock", "answered 60 ms late", matters=True)
+    (finding,) = bench.findings
+    assert finding.status == "warn"
+    assert "the machine is busy: a load of 9.0 on 2" in finding.detail
+
+
+@pytest.mark.parametrize(
+    ("test", "flags", "text"),
+    [
+        (conduct.try_stop, ["--early"], "go infinite: it answered before it was told to stop"),
+        (conduct.try_stop, ["--deaf"], "stop: no bestmove in 0.4 s after `stop`"),
+        (conduct.try_stop, ["--drop-stop"], "stop at once: no bestmove in 0.4 s"),
+        (conduct.try_stop, ["--deaf-ready"], "isready during a search: no readyok in 0.4 s"),
+        (conduct.try_idle_stop, ["--idle-stop"], "a move that nobody asked for"),
+        (conduct.try_silence, ["--chatter"], "'info string that was a good move'"),
+        (conduct.try_repeatability, ["--dice"], "not deterministic with 'go nodes 100'"),
+        (conduct.try_new_games, ["--leak", "12"], "new games: memory grew from"),
+        (conduct.try_quit, ["--ignore-quit"], "quit: it has not exited after 1 s"),
+        (conduct.try_quit, ["--crash-on", "quit"], "quit: it exits with status 1"),
+        (handshake.try_handshake, ["--no-author"], "handshake: no id author"),
+    ],
+)
+def test_misconduct_is_a_warning(
+    tried: Try, test: Callable[[SearchBench], None], flags: list[str], text: str
+) -> None:
+    def obeys_nodes(bench: SearchBench) -> None:
+        bench.usable["nodes"] = "go nodes 100"
+
+    findings = tried(careful(*flags, nodes=1), obeys_nodes, test)
+    assert any(text in line for line in told(findings, "warn")), findings
+    assert told(findings, "fail") == []
+
+
+def test_stop_matters_to_a_player_that_ponders(tried: Try) -> None:
+    findings = tried(careful("--deaf", nodes=1, ponder=True), conduct.try_stop)
+    assert any(line.startswith("stop: no bestmove") for line in told(findings, "fail"))
+
+
+def test_ponderhit_and_stop_end_pondering(tried: Try) -> None:
+    findings = tried(careful(nodes=1, ponder=True), conduct.try_ponder)
+    assert [(f.status, f.name) for f in findings] == [
+        ("pass", "ponder"),
+        ("pass", "stop while it ponders"),
+    ]
+    findings = tried(careful("--early", nodes=1, ponder=True), conduct.try_ponder)
+    assert told(findings, "warn") == ["ponder: it answered before ponderhit"]
+    assert tried(careful(nodes=1), conduct.try_ponder) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("name A type spin default 9 min 1 max 5", "option 'A' has a default of 9 outside 1 to 5"),
+        ("name A type spin default x min 1 max 5", "option 'A' has the default 'x', no integer"),
+        ("name A type spin default 1", "option 'A' has no min or no max"),
+        ("name A type spin default 3 min 5 max 1", "a min of 5 above its max of 1"),
+        ("name A type check default maybe", "the default 'maybe', not true or false"),
+        ("name A type combo default x var y", "the default 'x', not one of its vars"),
+        ("name A type combo default x", "option 'A' has no var to choose"),
+        ("name A type slider default 1", "cannot be read"),
+        ("name hash type spin default 1 min 1 max 2", "option 'hash' is declared 2 times"),
+    ],
+)
+def test_option_that_is_declared_wrongly_is_told(tried: Try, line: str, fault: str) -> None:
+    findings = tried(careful("--option", line, nodes=1), handshake.try_options)
+    assert any(fault in text for text in told(findings, "warn")), findings
+
+
+def test_engine_that_does_not_start_has_a_problem_and_no_findings() -> None:
+    player = careful("--crash-on", "uci", nodes=1)
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
+    (problem,) = examined.problems
+    assert "it exited with status 1" in problem
+    assert examined.findings == ()
+
+
+def test_engine_with_a_wrong_option_is_not_examined() -> None:
+    player = careful(nodes=1, options={"Hush": 1})
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
+    assert "'Hash'" in examined.problems[0]
+    assert examined.findings == ()
+
+
+def test_crash_in_a_test_costs_that_test_alone() -> None:
+    """An unknown command is nothing that a game has, so games are not in danger."""
+    flags = ["--crash-on", conduct.NONSENSE, "--flood-stderr", "1"]
+    player = careful(*flags, nodes=1)
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
+    assert examined.problems == ()
+    (warning,) = [f for f in examined.findings if f.status == "warn"]
+    assert warning.name == "unknown command and empty line"
+    assert "it exited with status 1" in warning.detail
+    assert "! complaint 0" in warning.exchange
+    assert "quit" in [f.name for f in examined.findings if f.status == "pass"]
+
+
+def test_hang_is_a_problem_that_says_for_how_long() -> None:
+    player = careful("--hang-on", "go:4", nodes=1)
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
+    assert any(
+        "no bestmove after 'go nodes" in p and "nor after 'stop' in 0.4 s" in p
+        for p in examined.problems
+    )
+
+
+def test_flood_is_bounded_in_time_and_evidence() -> None:
+    player = careful("--flood-on", "go:2", nodes=1)
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
+    assert examined.problems
+    for finding in examined.findings:
+        assert len(finding.detail) <= 300
+        assert len(finding.exchange) <= 20
+        assert all(len(line) <= 170 for line in finding.exchange)
+
+
+def test_no_test_is_begun_when_the_time_is_over() -> None:
+    player = careful(nodes=1)
+    patience = Patience(search=0.6, whole=0.0)
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=patience)
+    assert examined.findings[-1].status == "skip"
+    assert "not reached in 0 s" in examined.findings[-1].detail
+
+
+def test_limits_of_the_games_are_tested_before_those_that_no_game_needs() -> None:
+    names = [test.name for test in search_tests(careful(depth=3))]
+    assert names.index("depth") < names.index("moves") < names.index("nodes")
+    by_name = {test.name: test for test in search_tests(careful(depth=3))}
+    assert by_name["depth"].matters
+    assert not by_name["nodes"].matters
+
+
+def test_what_may_kill_a_slow_starter_is_left_out_after_some_starts() -> None:
+    player = careful("--crash-on", "go:3", nodes=1)
+    patience = Patience(search=0.6, stop=0.4, quiet=0.03, idle=0.1, quit=1.0, starts=0.0)
+    examined = examine(player, GameSettings(game="chess"), maker(player), patience=patience)
+    skipped = [f.name for f in examined.findings if f.status == "skip"]
+    assert {"depth", "movetime", "clock"} <= set(skipped)
+
+
+# --- suggestions
+
+
+def test_margin_is_suggested_by_what_was_measured() -> None:
+    bench = search_bench(careful(time_control=CLOCK))
+    bench.note_overstep("movetime", 400)
+    assert suggest(bench) == []
+    bench.note_overstep("clock", 63)
+    (line,) = suggest(bench)
+    assert line == "margin=0.09: it answered 63 ms after its time"
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"setup_seconds": 12.0}, "ready_timeout=48: it took 12.0 s to start"),
+        ({"move_seconds": 2.5}, "hang_timeout=25: it took 2.5 s for a move"),
+        ({"grows": True}, 'restart="on": its memory grows from game to game'),
+    ],
+)
+def test_settings_are_suggested(change: dict[str, Any], line: str) -> None:
+    bench = search_bench(careful(nodes=1))
+    for name, value in change.items():
+        setattr(bench, name, value)
+    assert suggest(bench) == [line]
+
+
+def test_options_that_matter_are_suggested_where_they_are_not_set(tried: Try) -> None:
+    bench = search_bench(careful("--option", "name OwnBook type check default true", nodes=1))
+    bench.engine()
+    handshake.try_options(bench)
+    bench.drop()
+    assert suggest(bench) == [
+        "options={'Hash': …}: not set, its default is 16 MB",
+        "options={'OwnBook': False}: it plays from a book of its own",
+    ]
+
+
+# --- GTP
+
+
+def examine_go(player: Player, **settings: Any) -> tuple[tuple[str, ...], list[Finding]]:
+    rules = GameSettings(game="go", board_size=7, komi=0.5, hang_timeout=1.0, **settings)
+    examined = examine(player, rules, maker(player), patience=PATIENCE)
+    return examined.problems, list(examined.findings)
+
+
+def test_go_engine_that_keeps_to_the_protocol_passes_everything() -> None:
+    problems, findings = examine_go(filler())
+    assert problems == ()
+    assert [f for f in findings if f.status != "pass"] == []
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--illegal-move", "3"], "moves: move 3, "),
+        (["--bestmove", "Z99"], "moves: move 1, "),
+        (["--final-score", "black wins"], "final_score: 'black wins' is no score"),
+        (["--crash-on", "genmove:2"], "moves: it exited with status 1"),
+        (["--hang-on", "genmove:2"], "moves: no answer to 'genmove w'"),
+        (["--fail", "genmove:out of memory"], "moves: out of memory"),
+    ],
+)
+def test_go_engine_that_spoils_games_has_problems(flags: list[str], text: str) -> None:
+    problems, _ = examine_go(filler(*flags))
+    assert any(line.startswith(text) for line in problems), problems
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--also", conduct.NONSENSE], "unknown command: it answers '= "),
+        (["--fail", "list_commands"], "commands: it has no list_commands"),
+        (["--no-command", "version"], "commands: list_commands lacks version"),
+        (["--no-command", "final_score"], "final_score: it has none"),
+        (["--also", "play"], "illegal moves are refused: it takes a stone"),
+        (["--ignore-quit"], "quit: it has not exited"),
+        (["--crash-on", "time_settings"], "clock: it exited with status 1"),
+    ],
+)
+def test_go_engine_with_odd_habits_is_warned_of(flags: list[str], text: str) -> None:
+    problems, findings = examine_go(filler(*flags))
+    assert problems == ()
+    assert any(text in line for line in told(findings, "warn")), findings
+
+
+def test_board_size_that_cannot_be_should_be_refused() -> None:
+    player = filler("--also", "boardsize")
+    # it plays on the size that it began with
+    rules = GameSettings(game="go", board_size=19, komi=0.5, hang_timeout=1.0)
+    examined = examine(player, rules, maker(player), patience=PATIENCE)
+    assert examined.problems == ()
+    assert told(list(examined.findings), "warn") == ["board size 1000: accepted"]
+
+
+def test_go_engine_that_oversteps_its_clock_is_told_of() -> None:
+    bench = Bench(
+        filler("--overstep", "200", time_control=TimeControl.parse("60")),
+        GameSettings(game="go", board_size=7, hang_timeout=1.0),
+        lambda: make_engine(bench.player, Surroundings({})),
+        Tape(),
+        PATIENCE,
+    )
+    bench.load = 0.0
+    go.try_clock(bench)
+    (finding,) = bench.findings
+    assert finding.status == "fail"
+    assert "after its clock of 2 s had run out" in finding.detail
+
+
+# --- info lines, evidence
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        (b"info depth 3 score cp -7 pv e2e4 e7e5", (-7, None, -1, "")),
+        (b"info score mate 2 nodes 5", (None, 2, 1, "")),
+        (b"info score mate -3 upperbound depth 4", (None, -3, -1, "")),
+        (b"info score mate 0", (None, 0, -1, "")),
+        (b"info score mate + pv x", (None, None, 1, "")),
+        (b"info score mate -", (None, None, -1, "")),
+        (b"info string score cp 5", (None, None, 0, "")),
+        (b"info score wdl 1", (None, None, 0, "score 'wdl 1' is neither cp nor mate")),
+        (b"info depth x", (None, None, 0, "depth 'x' is no number")),
+    ],
+)
+def test_info_line_is_read(line: bytes, found: tuple[Any, ...]) -> None:
+    info = Info.parse(line)
+    assert (info.score, info.mate, info.sign, info.problem) == found
+
+
+def test_tape_keeps_the_last_two_turns_and_no_control_characters() -> None:
+    tape = Tape()
+    tape.note("x", ">", b"first")
+    tape.note("x", ">", b"position startpos\ngo infinite")
+    tape.note("x", "<", b"\n".join(b"info %d" % i for i in range(100)))
+    tape.note("x", ">", b"stop")
+    tape.note("x", "<", b"bestmove \x1b[31me2e4" + b"x" * 10_000)
+    lines = tape.evidence()
+    assert lines[:2] == ("> position startpos", "> go infinite")
+    assert lines[5] == "< info 99"
+    assert lines[6] == "> stop"
+    assert "\x1b" not in lines[7]
+    assert len(lines[7]) <= 170
+    assert tape.bestmoves == 1
+
+
+# --- through a worker
+
+
+def test_thorough_check_gives_findings_and_a_quick_one_none(worker: Any) -> None:  # noqa: F811
+    settings = GameSettings(game="go", board_size=7, hang_timeout=1.0)
+    quick = worker.run(CheckJob("c", filler(), settings))
+    assert isinstance(quick, CheckResult)
+    assert (quick.problems, quick.findings) == ((), ())
+    thorough = worker.run(CheckJob("c", filler(), settings, thorough=True))
+    assert thorough.problems == ()
+    assert thorough.name == "Filler:1.0"
+    assert len(thorough.findings) > 8

@@ -1,0 +1,102 @@
+"""Real engines ponder, over UCI and USI, and are measured while they do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.events import shown
+from tests.real.engines import engine
+from tests.real.test_matches import alive, play, records
+
+pytestmark = pytest.mark.real
+
+
+def said(control: Path, word: str) -> Counter[str]:
+    """Count, by player, the lines of the transcripts that begin with a word."""
+    found: Counter[str] = Counter()
+    for path in control.with_suffix(".gtplogs").iterdir():
+        for line in path.read_text().splitlines():
+            match = re.match(r"\s*[\d.]+ (\S+) > " + word, line)
+            if match:
+                found[match[1]] += 1
+    return found
+
+
+def test_stockfish_and_ethereal_ponder_against_each_other(tmp_path: Path) -> None:
+    stockfish, ethereal = engine("stockfish"), engine("ethereal-chess")
+    control = play(
+        tmp_path,
+        f"""
+competition_type = "playoff"
+game = "chess"
+players = {{
+    "sf": Player("{stockfish}", time_control="2+0.05", ponder=True, options={{"Hash": 4}}),
+    "et": Player("{ethereal}", time_control="2+0.05", ponder=True, options={{"Hash": 4}}),
+}}
+margin = 2
+move_limit = 80
+matchups = [Matchup("sf", "et", number_of_games=4)]
+""",
+        "--log-gtp",
+    )
+    assert len(records(control)) == 4
+    hits, misses = said(control, "ponderhit"), said(control, "stop")
+    begun = said(control, "go ponder")
+    for code in ("sf", "et"):
+        assert begun[code] > 50
+        assert hits[code] > 0
+        # each is ended in one of two ways, unless its answer came too early
+        assert 0.8 * begun[code] <= hits[code] + misses[code] <= begun[code]
+    (matchup,) = shown(control)["matchups"]
+    assert matchup["forfeits"] == [0, 0]
+    assert alive("stockfish", "ethereal-chess") == []
+
+
+@pytest.mark.parametrize("name", ["glaurung", "toga2", "fairy-stockfish"])
+def test_one_side_ponders(tmp_path: Path, name: str) -> None:
+    path, stockfish = engine(name), engine("stockfish")
+    control = play(
+        tmp_path,
+        f"""
+competition_type = "playoff"
+game = "chess"
+players = {{
+    "x": Player("{path}", time_control="1+0.05", ponder=True),
+    "sf": Player("{stockfish}", time_control="1+0.05", options={{"Hash": 1}}),
+}}
+margin = 2
+move_limit = 60
+matchups = [Matchup("x", "sf", number_of_games=2)]
+""",
+        "--log-gtp",
+    )
+    assert len(records(control)) == 2
+    assert set(said(control, "go ponder")) == {"x"}
+    assert shown(control)["matchups"][0]["forfeits"] == [0, 0]
+    assert alive(name, "stockfish") == []
+
+
+def test_variant_is_set_and_chess960_is_started(tmp_path: Path) -> None:
+    from ringmaster.engines.engine import Limits
+    from ringmaster.engines.process import Surroundings
+    from ringmaster.engines.uci import UciEngine
+    from ringmaster.model.jobs import GameSettings, Opening
+    from ringmaster.model.players import Player
+
+    fairy = Player("f", (engine("fairy-stockfish"),), protocol="uci", nodes=200)
+    made = UciEngine(fairy, Surroundings({}))
+    made.launch()
+    try:
+        for variant in ("crazyhouse", "chess960", "xiangqi", "standard"):
+            settings = GameSettings("chess", variant=variant)
+            assert made.check(settings) == []
+            made.start_game(settings, Opening(), 0)
+            assert len(made.think(0, Limits(10.0, nodes=200)).move) >= 4
+        (problem,) = made.check(GameSettings("chess", variant="marsian"))
+        assert "marsian" in problem
+    finally:
+        made.end(patience=0.2)

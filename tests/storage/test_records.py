@@ -1,0 +1,341 @@
+"""Game records on disk: each game once, whole, in order, whatever dies."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import StoreUnwritable
+from ringmaster.storage.memory_store import MemoryStore
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.records import GameRecords, RecordFiles
+from ringmaster.storage.store import Pending, Store
+
+
+def text_of(game_id: str) -> str:
+    return f'[Round "{game_id}"]\n\n1. e4 {{{game_id}}} *\n\n'
+
+
+def all_of(*game_ids: str) -> str:
+    return "".join(map(text_of, game_ids))
+
+
+class Bench:
+    """The records of one competition, over any number of runs."""
+
+    def __init__(self, folder: Path, files: RecordFiles | None = "both") -> None:
+        self.store: Store = MemoryStore()
+        self.paths = OutputPaths(folder / "t.ctl")
+        self.files: RecordFiles | None = files
+        self.warnings: list[str] = []
+        self.now = 0.0
+        self.begin()
+
+    def begin(self, wanted: tuple[str, ...] = ()) -> None:
+        self.records = GameRecords(
+            self.store, self.paths, self.files, self.warnings.append, lambda: self.now
+        )
+        self.records.resume(wanted)
+
+    def kill(self, *wanted: str) -> None:
+        """End a run as a kill does, and begin the next."""
+        self.records.close()
+        self.begin(wanted)
+
+    def end(self, *wanted: str) -> None:
+        """End a run in order, and begin the next."""
+        self.records.finish()
+        self.records.close()
+        self.begin(wanted)
+
+    def issue(self, *game_ids: str) -> None:
+        with self.store.transaction() as transaction:
+            for game_id in game_ids:
+                self.records.place(transaction, game_id)
+
+    def commit(self, game_id: str, suffix: str = "pgn", attempt: int = 0) -> Pending:
+        """Store a result and its record."""
+        name = f"{game_id}.{suffix}"
+        pending = Pending(game_id, attempt, self.paths.games.name, name, text_of(game_id))
+        with self.store.transaction() as transaction:
+            self.records.note(transaction, game_id, attempt, pending)
+            self.records.forget(transaction)
+        return pending
+
+    def play(self, *game_ids: str, suffix: str = "pgn") -> None:
+        for game_id in game_ids:
+            self.records.write(self.commit(game_id, suffix))
+
+    def collected(self, suffix: str = "pgn") -> str:
+        path = self.paths.collected(suffix)
+        return path.read_text() if path.exists() else ""
+
+    def singles(self) -> list[str]:
+        return (
+            sorted(p.stem for p in self.paths.games.glob("*")) if self.paths.games.exists() else []
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_games_stand_in_the_order_in_which_they_were_given_out(bench: Bench) -> None:
+    bench.issue("a", "b", "c")
+    bench.play("b", "c")
+    assert (bench.collected(), bench.singles()) == ("", ["b", "c"])
+    bench.issue("d")
+    bench.play("a")
+    assert bench.collected() == all_of("a", "b", "c")
+    bench.play("d")
+    assert bench.collected() == all_of("a", "b", "c", "d")
+
+
+def test_a_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:
+    bench.issue("a", "b")
+    void = Pending("a", 0, bench.paths.void.name, "a_0.pgn", "void")
+    with bench.store.transaction() as transaction:
+        transaction.add_pending(void)
+    bench.records.write(void)
+    bench.play("b")
+    bench.issue("a")
+    bench.records.write(bench.commit("a", attempt=1))
+    assert bench.collected() == all_of("a", "b")
+    assert (bench.paths.void / "a_0.pgn").read_text() == "void"
+
+
+def test_a_game_without_a_record_holds_nobody_up(bench: Bench) -> None:
+    bench.issue("a", "b")
+    with bench.store.transaction() as transaction:
+        bench.records.note(transaction, "a", 0, None)
+    bench.play("b")
+    assert bench.collected() == all_of("b")
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_after_a_kill_a_record_is_there_once(bench: Bench, written: bool) -> None:
+    bench.issue("a", "b")
+    bench.play("a")
+    pending = bench.commit("b")
+    if written:
+        bench.records.write(pending)
+    bench.kill()
+    assert bench.collected() == all_of("a", "b")
+    assert bench.singles() == ["a", "b"]
+    bench.end()
+    assert bench.collected() == all_of("a", "b")
+    assert not bench.warnings
+    assert not bench.store.pending()
+
+
+@pytest.mark.parametrize("length", range(len(text_of("b")) + 1))
+def test_a_record_that_a_kill_has_cut_is_completed(bench: Bench, length: int) -> None:
+    bench.issue("a", "b")
+    bench.play("a", "b")
+    path = bench.paths.collected("pgn")
+    path.write_text(path.read_text()[: len(text_of("a")) + length])
+    bench.kill()
+    assert bench.collected() == all_of("a", "b")
+    assert not bench.warnings
+
+
+def test_after_a_kill_games_wait_for_those_that_are_played_again(bench: Bench) -> None:
+    bench.issue("a", "b", "c")
+    bench.play("b")
+    bench.kill("a", "c")
+    assert bench.collected() == ""
+    bench.issue("a", "c")
+    bench.play("c", "a")
+    assert bench.collected() == all_of("a", "b", "c")
+
+
+def test_games_that_are_not_wanted_any_more_are_passed_over(bench: Bench) -> None:
+    bench.issue("a", "b", "c", "d")
+    bench.play("b", "d")
+    bench.kill("c")
+    assert bench.collected() == all_of("b")
+    bench.issue("a")
+    bench.play("c", "a")
+    assert bench.collected() == all_of("b", "c", "d", "a")
+
+
+def test_a_run_that_ends_leaves_out_no_game_that_was_finished(bench: Bench) -> None:
+    bench.issue("a", "b", "c")
+    bench.play("c")
+    bench.end("a", "b")
+    assert bench.collected() == all_of("c")
+    bench.issue("a", "b", "d")
+    bench.play("d", "b", "a")
+    assert bench.collected() == all_of("c", "a", "b", "d")
+    assert not bench.warnings
+
+
+def test_texts_leave_the_store_once_a_second(bench: Bench) -> None:
+    bench.issue("a", "b", "c")
+    bench.play("a", "b")
+    assert len(bench.store.pending()) == 2
+    bench.now = 1.5
+    bench.play("c")
+    assert [pending.game_id for pending in bench.store.pending()] == ["c"]
+
+
+def test_what_somebody_has_added_to_the_file_stays(bench: Bench) -> None:
+    bench.issue("a")
+    bench.play("a")
+    bench.end()
+    path = bench.paths.collected("pgn")
+    path.write_text(path.read_text() + "my own words")
+    bench.issue("b")
+    bench.play("b")
+    assert bench.collected() == all_of("a") + "my own words\n\n" + all_of("b")
+    assert "has been changed; new games are added at its end" in bench.warnings[0]
+    bench.end()
+    bench.issue("c")
+    bench.play("c")
+    assert bench.collected().endswith(all_of("b", "c"))
+    assert len(bench.warnings) == 1
+
+
+def test_what_somebody_has_cut_out_of_the_file_does_not_come_back(bench: Bench) -> None:
+    bench.issue("a", "b")
+    bench.play("a", "b")
+    bench.end()
+    bench.paths.collected("pgn").write_text(text_of("b"))
+    bench.issue("c")
+    bench.play("c")
+    assert bench.collected() == text_of("b") + "\n" + text_of("c")
+    assert "is shorter than it was" in bench.warnings[0]
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_file_that_was_moved_away_is_begun_anew(
+    bench: Bench, running: bool, deleted: bool
+) -> None:
+    bench.issue("a")
+    bench.play("a")
+    if not running:
+        bench.end()
+    old = bench.paths.control.with_name("old.pgn")
+    bench.paths.collected("pgn").rename(old)
+    if deleted:
+        old.unlink()
+    bench.issue("b")
+    bench.play("b")
+    assert bench.collected() == all_of("b")
+    assert "has been moved or deleted, and is begun anew" in bench.warnings[0]
+    bench.end()
+    bench.issue("c")
+    bench.play("c")
+    assert bench.collected() == all_of("b", "c")
+    assert deleted or old.read_text() == all_of("a")
+    assert len(bench.warnings) == 1
+
+
+def test_another_file_in_the_place_of_the_collected_one_is_added_to(bench: Bench) -> None:
+    bench.issue("a")
+    bench.play("a")
+    other = bench.paths.control.with_name("other")
+    other.write_text(bench.collected() + "edited\n")
+    other.replace(bench.paths.collected("pgn"))
+    bench.issue("b")
+    bench.play("b")
+    assert bench.collected() == all_of("a") + "edited\n\n" + all_of("b")
+    assert len(bench.warnings) == 1
+
+
+def test_each_format_has_its_own_file_and_its_own_separator(bench: Bench) -> None:
+    bench.issue("a", "b", "c", "d", "e")
+    bench.play("a", "c", "e", suffix="csa")
+    bench.play("b", "d", suffix="kifu")
+    assert bench.collected("csa") == "/\n".join(map(text_of, "ace"))
+    assert bench.collected("kifu") == "\n".join(map(text_of, "bd"))
+    bench.kill()
+    assert bench.collected("csa") == "/\n".join(map(text_of, "ace"))
+
+
+@pytest.mark.parametrize(
+    ("files", "single", "collected"),
+    [("both", True, True), ("single", True, False), ("collected", False, True)],
+)
+def test_only_the_files_that_are_wanted_are_written(
+    tmp_path: Path, files: RecordFiles, single: bool, collected: bool
+) -> None:
+    bench = Bench(tmp_path, files)
+    bench.issue("a")
+    bench.play("a")
+    bench.end()
+    assert bench.singles() == ["a"] * single
+    assert bench.collected() == text_of("a") * collected
+    assert not bench.store.pending()
+
+
+def test_files_may_be_switched_off_and_on_between_runs(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, "both")
+    bench.issue("a", "b")
+    bench.play("b")
+    bench.files = "single"
+    bench.kill("a")
+    bench.issue("a")
+    bench.play("a")
+    bench.end()
+    assert (bench.collected(), bench.singles()) == ("", ["a", "b"])
+    assert not bench.store.pending()
+    bench.files = "collected"
+    bench.end()
+    bench.issue("c")
+    bench.play("c")
+    assert (bench.collected(), bench.singles()) == (text_of("c"), ["a", "b"])
+
+
+def test_a_file_that_cannot_be_written_is_told(bench: Bench) -> None:
+    bench.paths.collected("pgn").mkdir()
+    bench.issue("a")
+    with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.games\.pgn"):
+        bench.play("a")
+    bench.paths.collected("pgn").rmdir()
+    bench.kill()
+    assert bench.collected() == text_of("a")
+
+
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_any_games_with_any_kills_are_collected_once_in_order(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    bench = Bench(tmp_path_factory.mktemp("bench"))
+    path = bench.paths.collected("pgn")
+    issued: list[str] = []
+    running: list[str] = []
+    for _ in range(data.draw(st.integers(1, 40))):
+        step = data.draw(st.sampled_from(["issue", "issue", "play", "play", "second", "kill"]))
+        if step == "issue":
+            game_id = str(len(issued))
+            bench.issue(game_id)
+            issued.append(game_id)
+            running.append(game_id)
+        elif step == "play" and running:
+            bench.play(running.pop(data.draw(st.integers(0, len(running) - 1))))
+        elif step == "second":
+            bench.now += 2
+        elif step == "kill":
+            if running and data.draw(st.booleans()):
+                # between the commit and the files
+                bench.commit(running.pop())
+            known = (bench.store.note("collected") or {}).get("pgn", 0)
+            size = path.stat().st_size if path.exists() else 0
+            if size:
+                with path.open("r+b") as file:
+                    file.truncate(data.draw(st.integers(known, size)))
+            bench.kill(*running)
+            bench.issue(*running)
+    bench.play(*running)
+    bench.end()
+    assert bench.collected() == all_of(*issued)
+    assert bench.singles() == sorted(issued)
+    assert not bench.warnings
+    assert not bench.store.pending()

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from ringmaster.model.players import GameName, OptionValue
 from ringmaster.scaffold.text import Code
@@ -15,6 +15,9 @@ from ringmaster.scaffold.text import Code
 GAMES = ("/usr/games", "/usr/local/games")
 
 Which = Callable[[str], str | None]
+
+
+Level = Mapping[str, str | int | list[str]]
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class Engine:
 
     words    the executable and its arguments
     options  UCI and USI options that everybody sets
-    strength arguments of Player(…) that limit its moves
-    weaker   the same for a weaker version of it
+    levels   arguments of Player(…) that limit its moves, the strongest first; over
+             GTP, "arguments" are further words of the command
     weights  what can be tuned, by option; none where that makes no sense
     note     a comment that stands before the players, or ""
     """
@@ -47,42 +50,41 @@ class Engine:
     code: str
     words: tuple[str | Code, ...]
     options: dict[str, OptionValue] = field(default_factory=dict)
-    strength: dict[str, str | int] = field(default_factory=dict)
-    weaker: dict[str, str | int] = field(default_factory=dict)
+    levels: tuple[Level, ...] = ({},)
     weights: tuple[Weight, ...] = ()
     note: str = ""
 
 
-_CLOCK: dict[str, str | int] = {"time_control": "10+0.1"}
-_HALF: dict[str, str | int] = {"time_control": "5+0.05"}
-_BYOYOMI: dict[str, str | int] = {"time_control": "60+1byo"}
-_SHORT_BYOYOMI: dict[str, str | int] = {"time_control": "30+0.5byo"}
+_CLOCKS: tuple[Level, ...] = tuple(
+    {"time_control": control} for control in ("10+0.1", "5+0.05", "2.5+0.025", "1+0.01")
+)
+_BYOYOMI: tuple[Level, ...] = tuple(
+    {"time_control": control} for control in ("60+1byo", "30+0.5byo", "15+0.25byo")
+)
 
 #: In the order in which they are taken.
 _KNOWN: dict[GameName, tuple[Engine, ...]] = {
     "chess": (
-        Engine("stockfish", ("stockfish",), {"Threads": 1, "Hash": 16}, _CLOCK, _HALF),
+        Engine("stockfish", ("stockfish",), {"Threads": 1, "Hash": 16}, _CLOCKS),
         Engine(
             "toga2",
             ("toga2",),
             {"Hash": 16, "OwnBook": False},
-            _CLOCK,
-            _HALF,
+            _CLOCKS,
             (Weight("Piece Activity", 100, 0, 400), Weight("King Safety", 100, 0, 400)),
         ),
         Engine(
             "glaurung",
             ("glaurung",),
             {"Threads": 1, "Hash": 16, "OwnBook": False},
-            _CLOCK,
-            _HALF,
+            _CLOCKS,
             (
                 Weight("Mobility (Middle Game)", 100, 0, 200),
                 Weight("Passed Pawns (Endgame)", 100, 0, 200),
             ),
         ),
-        Engine("ethereal", ("ethereal-chess",), {"Threads": 1, "Hash": 16}, _CLOCK, _HALF),
-        Engine("fairy", ("fairy-stockfish",), {"Threads": 1, "Hash": 16}, _CLOCK, _HALF),
+        Engine("ethereal", ("ethereal-chess",), {"Threads": 1, "Hash": 16}, _CLOCKS),
+        Engine("fairy", ("fairy-stockfish",), {"Threads": 1, "Hash": 16}, _CLOCKS),
     ),
     "shogi": (
         Engine(
@@ -90,15 +92,15 @@ _KNOWN: dict[GameName, tuple[Engine, ...]] = {
             ("fairy-stockfish",),
             {"Threads": 1, "Hash": 16},
             _BYOYOMI,
-            _SHORT_BYOYOMI,
             (Weight("Contempt", 24, -100, 100),),
         ),
-        Engine("gps", ("gpsusi",), {}, _BYOYOMI, _SHORT_BYOYOMI),
+        Engine("gps", ("gpsusi",), {}, _BYOYOMI),
     ),
     "go": (
         Engine(
             "gnugo",
             ("gnugo", "--mode=gtp", "--chinese-rules", "--capture-all-dead"),
+            levels=tuple({"arguments": [f"--level={level}"]} for level in (8, 5, 2, 1)),
             weights=(Weight("level", 3, 0, 10, "--level={}"),),
         ),
     ),
@@ -113,14 +115,17 @@ _FALLBACK: dict[GameName, Engine] = {
         "demo",
         (_PYTHON, "-m", "ringmaster.demo", "chess"),
         {},
-        {"depth": 2},
-        {"depth": 1},
+        ({"depth": 2}, {"depth": 1}),
         (Weight("KnightValue", 320, 50, 900), Weight("Mobility", 40, -200, 400)),
         _DEMO,
     ),
     "go": Engine(
         "demo",
         (_PYTHON, "-m", "ringmaster.demo", "go"),
+        levels=(
+            {},
+            *({"startup_gtp_commands": [f"ringmaster-param Noise {n}"]} for n in (30, 100, 300)),
+        ),
         weights=(
             Weight("capture", 30, -100, 200, "ringmaster-param Capture {}"),
             Weight("liberties", 4, -50, 50, "ringmaster-param Liberties {}"),
@@ -132,7 +137,6 @@ _FALLBACK: dict[GameName, Engine] = {
         ("./my-engine",),
         {"USI_Hash": 64},
         _BYOYOMI,
-        _SHORT_BYOYOMI,
         (Weight("MyOption", 50, 0, 100),),
         "No shogi engine was found: put the command of yours in the place of ./my-engine.",
     ),
@@ -155,16 +159,7 @@ def installed(game: GameName, find: Which = which) -> tuple[Engine, ...]:
         assert isinstance(engine.words[0], str)
         command = find(engine.words[0])
         if command is not None:
-            found.append(
-                Engine(
-                    engine.code,
-                    (command, *engine.words[1:]),
-                    engine.options,
-                    engine.strength,
-                    engine.weaker,
-                    engine.weights,
-                )
-            )
+            found.append(replace(engine, words=(command, *engine.words[1:])))
     return tuple(found) or (_FALLBACK[game],)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ringmaster.model.players import GameName
-from ringmaster.scaffold.engines import Engine, Weight
+from ringmaster.scaffold.engines import Engine, Level, Weight
 from ringmaster.scaffold.text import Call, Code, identifier, literal
 
 _PAIRINGS = "Codes of players, from the list above."
@@ -31,11 +31,13 @@ class Skeleton:
     comments: dict[str, str] = field(default_factory=dict)
     before: dict[str, str] = field(default_factory=dict)
 
-    def add(self, engine: Engine, limits: dict[str, str | int], code: str = "") -> str:
+    def add(self, engine: Engine, level: Level, code: str = "") -> str:
         """Add a player; returns its code."""
         code = identifier(code or engine.code, self.players)
         arguments: dict[str, Any] = {"options": engine.options} if engine.options else {}
-        self.players[code] = Call("Player", (_command(engine.words),), {**arguments, **limits})
+        arguments |= level
+        words = [*engine.words, *arguments.pop("arguments", [])]
+        self.players[code] = Call("Player", (_command(words),), arguments)
         if engine not in self.engines:
             self.engines.append(engine)
         return code
@@ -54,12 +56,11 @@ def _field(engines: tuple[Engine, ...], least: int) -> Skeleton:
     up for engines that are not there."""
     skeleton = Skeleton()
     for engine in engines[: max(least, 4)]:
-        skeleton.add(engine, engine.strength)
-    missing = least - len(skeleton.players)
+        skeleton.add(engine, engine.levels[0])
     last = engines[-1]
-    for number in range(missing):
-        name = f"{last.code}-weaker" if last.weaker and not number else last.code
-        skeleton.add(last, last.weaker, name)
+    for number in range(1, 1 + least - len(skeleton.players)):
+        level = last.levels[min(number, len(last.levels) - 1)]
+        skeleton.add(last, level, f"{last.code}-weaker{number if number > 1 else ''}")
     return skeleton
 
 
@@ -132,14 +133,14 @@ def _args(engine: Engine) -> list[Weight]:
 
 def _candidates(game: GameName, engine: Engine) -> Skeleton:
     skeleton = Skeleton()
-    opponent = skeleton.add(engine, engine.strength, "opponent")
+    opponent = skeleton.add(engine, engine.levels[0], "opponent")
     skeleton.settings = {"opponent": opponent}
     if game == "go":
         skeleton.before["opponent"] = (
             "# Makes a player from the parameters' values, in their order.\n" + _maker(engine)
         )
     else:
-        skeleton.settings["player"] = skeleton.add(engine, engine.strength)
+        skeleton.settings["player"] = skeleton.add(engine, engine.levels[0])
         skeleton.comments["player"] = (
             "Code of the player whose options the parameters are.  For an engine that takes them "
             "in another way: a function make_candidate that returns a Player."
@@ -205,7 +206,7 @@ def _ce_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Ske
 
 def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     skeleton = Skeleton()
-    code = skeleton.add(tuned, tuned.strength)
+    code = skeleton.add(tuned, tuned.levels[0])
     parameters = [
         Call(
             "Parameter",

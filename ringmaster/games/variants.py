@@ -151,11 +151,14 @@ class VariantGame(Game):
     def from_san(self, san: str) -> str:
         """Return the legal move that `san` means.  Raises ValueError."""
         rules, wanted = _pyffish(), _bare(san)
+        # a name costs 2 ms: only those of moves to the same square are asked for
+        squares = re.findall("[a-l][0-9]{1,2}", wanted)
         found = [
             move
             for move in self._legal
-            if _bare(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
-            == wanted
+            if (not squares or squares[-1] in move)
+            and wanted
+            == _bare(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
         ]
         if not found and san in self._legal:
             found = [san]
@@ -176,7 +179,8 @@ class VariantGame(Game):
         men = "".join(sorted(filter(str.isalpha, board)))
         changed = men != self._men
         self._men = men
-        self._quiet = 0 if changed else self._quiet + 1
+        clock = int(rest[-2]) if len(rest) > 1 and rest[-2].isdecimal() else 0
+        self._quiet = max(clock, 0 if changed else self._quiet + 1)
         self._legal: dict[str, None] = dict.fromkeys(rules.legal_moves(variant, fen, moves))
         self._ending = self._find_ending(repeated=repeated, changed=changed)
 
@@ -225,8 +229,10 @@ def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
 
 
 def _bare(san: str) -> str:
-    """Return a move in algebraic notation without its check and merit marks."""
-    return san.rstrip("+#!?").replace("=", "").replace("0-0", "O-O").replace("O-0", "O-O")
+    """Return a move in algebraic notation without its check and merit marks; the
+    letter of a pawn that is dropped may be missing."""
+    bare = san.rstrip("+#!?").replace("=", "").replace("0-0", "O-O").replace("O-0", "O-O")
+    return f"P{bare}" if bare.startswith("@") else bare
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from types import ModuleType
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.text import cut, one_line
-from ringmaster.model.wording import nearest
 
 #: What `variant` may be beside the names that pyffish has.
 OWN = ("standard", "chess960")
@@ -68,15 +67,18 @@ def check_variant(name: str) -> None:
         )
     names = variant_names()
     if name not in names:
-        raise ValueError(f"there is no variant {name!r}: {_suggestion(name, names)}")
+        raise ValueError(f"there is no variant {name!r}; {_nearest(name, names)}")
 
 
-def _suggestion(name: str, names: tuple[str, ...]) -> str:
+def _nearest(name: str, names: tuple[str, ...]) -> str:
+    """Return what may have been meant, as part of a sentence."""
     import difflib
 
     folded = re.sub(r"[\W_]", "", name.casefold())
     close = difflib.get_close_matches(folded, names, n=3, cutoff=0.5)
-    return nearest(name, close or [*OWN, "crazyhouse", "xiangqi"])
+    if not close:
+        return "there are standard, chess960, crazyhouse, xiangqi and others"
+    return f"the nearest {'is' if len(close) == 1 else 'are'} {', '.join(close)}"
 
 
 def _pyffish() -> ModuleType:

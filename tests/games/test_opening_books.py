@@ -53,7 +53,7 @@ SICILIAN = ("e2e4", "c7c5", "g1f3")
         "1.e4! c5?! 2.Nf3!! 1-0",
         "1. e4 $1 c5 $14 2. Nf3 $146 *",
         "1. e4 {best by test} 1... c5 {a {b} 2. Nf3 {[%clk 0:01]} *",
-        "1. e4 {over\n[Event \"no tag\"]\nlines} c5 ; 2. Nc3 {\n2. Nf3 *",
+        '1. e4 {over\n[Event "no tag"]\nlines} c5 ; 2. Nc3 {\n2. Nf3 *',
         "1. e4 (1. d4 d5 (1... Nf6 {) (} 2. c4) 2. c4\n2... e6) c5 2. Nf3 *",
         "% an escaped line 1. d4\n1. e4 c5\n2. Nf3",
         "1 e4 c5 2 Nf3",
@@ -191,9 +191,7 @@ def test_no_file_raises_anything_but_an_openings_error(
         ),
     ],
 )
-def test_a_line_of_a_chess_file_may_have_moves(
-    tmp_path: Path, line: str, opening: Opening
-) -> None:
+def test_a_line_of_a_chess_file_may_have_moves(tmp_path: Path, line: str, opening: Opening) -> None:
     (found,) = load_openings(file(tmp_path, f"{line}\n", "a.epd"), "chess")
     assert found == Opening(opening.fen, opening.moves, "a.epd:1", opening.name)
 

@@ -139,9 +139,9 @@ def test_a_position_that_is_none_of_the_variant_is_refused_silently(
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("xiangki", "there is no variant 'xiangki': one of xiangqi"),
+        ("xiangki", "there is no variant 'xiangki'; the nearest are xiangqi, "),
         ("three-check", "there is no variant 'three-check'"),
-        ("", "there is no variant ''"),
+        ("", "there is no variant ''; there are standard, chess960, "),
         ("chess", "variant 'chess' is called 'standard' here"),
         ("fischerandom", "variant 'fischerandom' is called 'chess960' here"),
         ("bughouse", "cannot be played by two engines on one board"),

@@ -23,7 +23,6 @@ from types import ModuleType
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.text import cut, one_line
-from ringmaster.model.wording import nearest
 
 #: What `variant` may be beside the names that pyffish has.
 OWN = ("standard", "chess960")
@@ -68,15 +67,18 @@ def check_variant(name: str) -> None:
         )
     names = variant_names()
     if name not in names:
-        raise ValueError(f"there is no variant {name!r}: {_suggestion(name, names)}")
+        raise ValueError(f"there is no variant {name!r}; {_nearest(name, names)}")
 
 
-def _suggestion(name: str, names: tuple[str, ...]) -> str:
+def _nearest(name: str, names: tuple[str, ...]) -> str:
+    """Return what may have been meant, as part of a sentence."""
     import difflib
 
     folded = re.sub(r"[\W_]", "", name.casefold())
     close = difflib.get_close_matches(folded, names, n=3, cutoff=0.5)
-    return nearest(name, close or [*OWN, "crazyhouse", "xiangqi"])
+    if not close:
+        return "there are standard, chess960, crazyhouse, xiangqi and others"
+    return f"the nearest {'is' if len(close) == 1 else 'are'} {', '.join(close)}"
 
 
 def _pyffish() -> ModuleType:
@@ -151,11 +153,14 @@ class VariantGame(Game):
     def from_san(self, san: str) -> str:
         """Return the legal move that `san` means.  Raises ValueError."""
         rules, wanted = _pyffish(), _bare(san)
+        # a name costs 2 ms: only those of moves to the same square are asked for
+        squares = re.findall("[a-l][0-9]{1,2}", wanted)
         found = [
             move
             for move in self._legal
-            if _bare(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
-            == wanted
+            if (not squares or squares[-1] in move)
+            and wanted
+            == _bare(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
         ]
         if not found and san in self._legal:
             found = [san]
@@ -176,7 +181,8 @@ class VariantGame(Game):
         men = "".join(sorted(filter(str.isalpha, board)))
         changed = men != self._men
         self._men = men
-        self._quiet = 0 if changed else self._quiet + 1
+        clock = int(rest[-2]) if len(rest) > 1 and rest[-2].isdecimal() else 0
+        self._quiet = max(clock, 0 if changed else self._quiet + 1)
         self._legal: dict[str, None] = dict.fromkeys(rules.legal_moves(variant, fen, moves))
         self._ending = self._find_ending(repeated=repeated, changed=changed)
 
@@ -225,8 +231,10 @@ def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
 
 
 def _bare(san: str) -> str:
-    """Return a move in algebraic notation without its check and merit marks."""
-    return san.rstrip("+#!?").replace("=", "").replace("0-0", "O-O").replace("O-0", "O-O")
+    """Return a move in algebraic notation without its check and merit marks; the
+    letter of a pawn that is dropped may be missing."""
+    bare = san.rstrip("+#!?").replace("=", "").replace("0-0", "O-O").replace("O-0", "O-O")
+    return f"P{bare}" if bare.startswith("@") else bare
 
 
 @contextmanager

@@ -1,0 +1,391 @@
+"""Opening books in PGN, Polyglot's format, SFEN, and as lists of moves."""
+
+from __future__ import annotations
+
+import random
+import struct
+from pathlib import Path
+
+import chess
+import chess.pgn
+import chess.polyglot
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import OpeningsError
+from ringmaster.games.openings import PolyglotBook, format_of, load_openings
+from ringmaster.games.shogi import new_shogi_game
+from ringmaster.model.jobs import Opening
+
+in_a_folder = settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+def file(folder: Path, content: str | bytes, name: str = "book.pgn") -> str:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return str(path)
+
+
+def pgn(folder: Path, content: str | bytes, **more: object) -> list[tuple[str, ...]]:
+    path = file(folder, content)
+    return [opening.moves for opening in load_openings(path, "chess", **more)]  # type: ignore[arg-type]
+
+
+def refusal(path: str, game: str = "chess", **more: object) -> str:
+    with pytest.raises(OpeningsError) as caught:
+        load_openings(path, game, **more)  # type: ignore[arg-type]
+    text = str(caught.value)
+    assert text.isprintable()
+    return text.removeprefix(path)
+
+
+SICILIAN = ("e2e4", "c7c5", "g1f3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1. e4 c5 2. Nf3 *",
+        '[Event "x"]\n[Result "*"]\n\n1.e4 c5 2.Nf3 *\n',
+        "1.e4! c5?! 2.Nf3!! 1-0",
+        "1. e4 $1 c5 $14 2. Nf3 $146 *",
+        "1. e4 {best by test} 1... c5 {a {b} 2. Nf3 {[%clk 0:01]} *",
+        '1. e4 {over\n[Event "no tag"]\nlines} c5 ; 2. Nc3 {\n2. Nf3 *',
+        "1. e4 (1. d4 d5 (1... Nf6 {) (} 2. c4) 2. c4\n2... e6) c5 2. Nf3 *",
+        "% an escaped line 1. d4\n1. e4 c5\n2. Nf3",
+        "1 e4 c5 2 Nf3",
+        "e4 c5 Nf3 *",
+        "1. e2e4 c7-c5 2. Ng1-f3 *",
+    ],
+)
+def test_the_main_line_of_a_game_is_read(tmp_path: Path, text: str) -> None:
+    assert pgn(tmp_path, text) == [SICILIAN]
+
+
+def test_games_end_at_their_results_or_where_tags_begin(tmp_path: Path) -> None:
+    text = '1. e4 * 1. d4 d5 1/2-1/2\n[Event "a"]\n\n1. c4\n\n[Event "b"]\n\n1. f4 0-1\n1. g3'
+    expected = [("e2e4",), ("d2d4", "d7d5"), ("c2c4",), ("f2f4",), ("g2g3",)]
+    assert pgn(tmp_path, text) == expected
+
+
+def test_plies_cut_the_lines_and_what_comes_after_is_not_read(tmp_path: Path) -> None:
+    text = '1. e4 c5 2. Nf3 {x} nonsense\n(3. more)\nand more *\n\n[Event "b"]\n\n1. d4 *\n'
+    assert pgn(tmp_path, text, plies=2) == [("e2e4", "c7c5"), ("d2d4",)]
+    assert pgn(tmp_path, text, plies=3) == [SICILIAN, ("d2d4",)]
+    assert ":1: game 1: it is not a move (after e4 c5 Nf3): 'nonsense'" in refusal(
+        file(tmp_path, text)
+    )
+
+
+def test_start_positions_names_and_sources_are_kept(tmp_path: Path) -> None:
+    fen = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"
+    text = (
+        f'[FEN "{fen}"]\n[SetUp "1"]\n\n*\n\n'
+        f'[FEN "{fen}"]\n[ECO "B20"]\n[Opening "Sic\\"ilian"]\n[Variation "?"]\n\n1. e4 *\n'
+    )
+    assert load_openings(file(tmp_path, text), "chess") == (
+        Opening(fen=fen, source="book.pgn#1"),
+        Opening(fen=fen, moves=("e2e4",), source="book.pgn#2", name='B20 Sic"ilian'),
+    )
+
+
+def test_an_old_file_in_latin_1_is_read(tmp_path: Path) -> None:
+    text = '[White "Müller"]\n[Opening "Grünfeld"]\n\n1. d4 *\n'.encode("latin-1")
+    assert load_openings(file(tmp_path, text), "chess")[0].name == "Grünfeld"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1. e4 *\n\n1. e4\ne5 2. Ke3 *", ":4: game 2: it is not legal here (after e4 e5): 'Ke3'"),
+        ("1. e4 e5 2. Qh5 -- *", ":1: game 1: an engine cannot make a null move: '--'"),
+        ("1. f3 e5 2. g4 Qh4# *", ":1: game 1: the game is over after 4 plies (mate); fewer"),
+        ('[FEN "x"]\n\n*', ":1: game 1: a FEN has 6 fields, this has 1: 'x'"),
+        ("1. e4 {\nnever closed", ":1: game 1: a comment begins here and does not end"),
+        ('1. e4\n(1. d4\n\n[Event "b"]\n\n1. c4 *', ":2: game 1: a variation begins here"),
+        ("1. e4 ) *", ":1: game 1: ) closes nothing"),
+        ("1. e4 } *", ":1: game 1: } closes nothing"),
+        ("[Event x]\n\n1. e4 *", ":1: this is no PGN tag: '[Event x]'"),
+        ('[Event "x"]\n', ":1: game 1: it has no moves and no result"),
+        ('[Variant "Chess960"]\n\n1. e4 *', ":1: game 1: this is a game of 'Chess960'; expected"),
+        ("\n\n", ": there is no opening in this file"),
+        (b"1. e4 \0", ":1: this is not a text file (it has a NUL)"),
+    ],
+)
+def test_a_bad_game_is_named_with_its_line_number_and_text(
+    tmp_path: Path, text: str | bytes, message: str
+) -> None:
+    assert refusal(file(tmp_path, text)).startswith(message)
+
+
+@given(st.integers(0, 1 << 32))
+@in_a_folder
+def test_games_that_python_chess_writes_are_read_back(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    text, expected = "", []
+    for _ in range(5):
+        board = chess.Board()
+        while len(board.move_stack) < rng.randrange(1, 30):
+            board.push(rng.choice(list(board.legal_moves)))
+            if board.is_game_over() or board.is_repetition(3):
+                board.pop()
+                break
+        game = chess.pgn.Game.from_board(board)
+        for node in game.mainline():
+            if rng.random() < 0.3:
+                node.comment = "a ( b ; c\n[d"
+            if rng.random() < 0.2 and node.parent is not None:
+                node.parent.add_variation(rng.choice(list(node.parent.board().legal_moves)))
+        expected.append(tuple(move.uci() for move in board.move_stack))
+        text += f"{game}\n\n"
+    assert pgn(tmp_path, text) == expected
+
+
+@given(
+    st.lists(
+        st.sampled_from(["1.", "e4", "{", "}", "(", ")", ";", "$1", "*", "[", '[A "b"]', "\n", "%"])
+        | st.text(max_size=5),
+        max_size=30,
+    ).map(" ".join)
+    | st.binary(max_size=60),
+    st.sampled_from(["book.pgn", "book.epd", "book.sfen", "book.txt", "book.bin"]),
+)
+@in_a_folder
+def test_no_file_raises_anything_but_an_openings_error(
+    tmp_path: Path, content: str | bytes, name: str
+) -> None:
+    raw = content if isinstance(content, bytes) else content.encode(errors="replace")
+    path = file(tmp_path, raw, name)
+    try:
+        load_openings(path, "shogi" if name.endswith("sfen") else "chess")
+        if name.endswith("bin"):
+            PolyglotBook(path)
+    except OpeningsError as error:
+        assert error.path == path
+        assert str(error).isprintable()
+
+
+# lists of moves
+
+
+@pytest.mark.parametrize(
+    ("line", "opening"),
+    [
+        ("startpos moves e2e4 c7c5", Opening(moves=("e2e4", "c7c5"))),
+        ("position startpos moves e2e4", Opening(moves=("e2e4",))),
+        ("startpos", Opening()),
+        (
+            "fen 4k3/8/8/8/8/8/4P3/4K3 w - - 5 9 moves e2e4 e8e7",
+            Opening(fen="4k3/8/8/8/8/8/4P3/4K3 w - - 5 9", moves=("e2e4", "e8e7")),
+        ),
+        (
+            "4k3/8/8/8/8/8/4P3/4K3 w - - moves e2e4",
+            Opening(fen="4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", moves=("e2e4",)),
+        ),
+        (
+            '4k3/8/8/8/8/8/4P3/4K3 w - - id "all moves lose"; eco "C00";',
+            Opening(fen="4k3/8/8/8/8/8/4P3/4K3 w - - 0 1", name="C00 all moves lose"),
+        ),
+    ],
+)
+def test_a_line_of_a_chess_file_may_have_moves(tmp_path: Path, line: str, opening: Opening) -> None:
+    (found,) = load_openings(file(tmp_path, f"{line}\n", "a.epd"), "chess")
+    assert found == Opening(opening.fen, opening.moves, "a.epd:1", opening.name)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("startpos moves e2e4 e7e6 e4e6", "move 3, 'e4e6', is not legal: the pawn on e4"),
+        ("startpos e2e4", "after startpos comes 'e2e4', not moves"),
+        ("position moves e2e4", "there is no position: expected startpos or fen …"),
+        ("startpos moves f2f3 e7e5 g2g4 d8h4", "the game is over after 4 plies (mate)"),
+    ],
+)
+def test_a_bad_line_of_moves_is_named(tmp_path: Path, line: str, message: str) -> None:
+    text = refusal(file(tmp_path, f"# book\n{line}\n", "a.epd"))
+    assert text.startswith(f":2: {message}")
+
+
+LANCE = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
+
+
+@pytest.mark.parametrize(
+    ("line", "fen", "moves"),
+    [
+        ("startpos", None, ()),
+        ("startpos moves 7g7f 3c3d", None, ("7g7f", "3c3d")),
+        ("position startpos moves 7g7f", None, ("7g7f",)),
+        (f"sfen {LANCE} moves 3c3d", LANCE, ("3c3d",)),
+        (f"position sfen {LANCE}", LANCE, ()),
+        (LANCE, LANCE, ()),
+        (LANCE.removesuffix(" 1"), LANCE, ()),
+        (f"{LANCE} moves 3c3d 7g7f", LANCE, ("3c3d", "7g7f")),
+    ],
+)
+def test_a_line_of_a_shogi_file_is_read(
+    tmp_path: Path, line: str, fen: str | None, moves: tuple[str, ...]
+) -> None:
+    (found,) = load_openings(file(tmp_path, f"\n# x\n{line}\n", "a.sfen"), "shogi")
+    assert found == Opening(fen, moves, "a.sfen:3")
+    game = new_shogi_game(found.fen)
+    for move in found.moves:
+        game.play(move)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("startpos moves 7g7f 7g7f", "move 2, '7g7f', is not legal"),
+        ("sfen x", "a SFEN has 4 fields, then moves; this has 1"),
+        ("9/9/9/9/9/9/9/9/9 b - 1", ""),
+        ("7g7f 3c3d", "a SFEN has 4 fields, then moves; this has 2"),
+    ],
+)
+def test_a_bad_line_of_a_shogi_file_is_named(tmp_path: Path, line: str, message: str) -> None:
+    text = refusal(file(tmp_path, f"startpos\n{line}\n", "a.sfen"), "shogi")
+    assert text.startswith(f":2: {message}")
+    assert line[:20] in text
+
+
+def test_plies_cut_lists_of_moves(tmp_path: Path) -> None:
+    path = file(tmp_path, "startpos moves 7g7f 3c3d nonsense\n", "a.sfen")
+    assert load_openings(path, "shogi", plies=2)[0].moves == ("7g7f", "3c3d")
+
+
+# formats
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "format"),
+    [
+        ("a.EPD", "x", "epd"),
+        ("a.pgn", "x", "pgn"),
+        ("a.bin", "x", "polyglot"),
+        ("a.txt", '\n[Event "x"]', "pgn"),
+        ("a.txt", "1. e4 *", "pgn"),
+        ("a.txt", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "epd"),
+        ("a", b"\x00\x01", "polyglot"),
+    ],
+)
+def test_a_format_is_known_by_suffix_or_look(
+    tmp_path: Path, name: str, content: str | bytes, format: str
+) -> None:
+    assert format_of(file(tmp_path, content, name), "chess") == format
+
+
+def test_a_format_that_the_game_does_not_have_is_refused(tmp_path: Path) -> None:
+    assert "'pgn' are not for shogi; expected 'sfen'" in refusal(file(tmp_path, "x"), "shogi")
+    path = file(tmp_path, "startpos", "a.sfen")
+    assert "'sfen' are not for chess" in refusal(path)
+    with pytest.raises(OpeningsError, match="standard chess, not for crazyhouse"):
+        format_of(str(tmp_path / "a.bin"), "chess", variant="crazyhouse")
+
+
+# variants
+
+
+def test_a_chess960_book_is_read_and_every_opening_has_its_position(tmp_path: Path) -> None:
+    text = (
+        "bnrbnqkr/pppppppp/8/8/8/8/PPPPPPPP/BNRBNQKR w HChc - 0 1\n"
+        "fen 4k3/8/8/8/8/8/8/1R2K1R1 w BG - 0 1 moves e1g1\n"
+        "startpos moves e2e4\n"
+    )
+    found = load_openings(file(tmp_path, text, "a.epd"), "chess", variant="chess960")
+    assert [opening.fen for opening in found] == [
+        "bnrbnqkr/pppppppp/8/8/8/8/PPPPPPPP/BNRBNQKR w KQkq - 0 1",
+        "4k3/8/8/8/8/8/8/1R2K1R1 w KQ - 0 1",
+        chess.STARTING_FEN,
+    ]
+    assert found[1].moves == ("e1g1",)
+
+
+def test_a_book_of_a_variant_is_read(tmp_path: Path) -> None:
+    pytest.importorskip("pyffish")
+    text = (
+        'rnb1kbnr/ppp1pppp/8/3q4/8/8/PPPP1PPP/RNBQKBNR[Pp] w KQkq - 0 3 id "x";\n'
+        "rnb1kbnr/ppp1pppp/8/3q4/8/8/PPPP1PPP/RNBQKBNR[Pp] w KQkq - 0 3;variant crazyhouse\n"
+        "startpos moves e2e4 d7d5 e4d5 d8d5 P@e4\n"
+    )
+    found = load_openings(file(tmp_path, text, "a.epd"), "chess", variant="crazyhouse")
+    assert found[0].name == "x"
+    assert found[0].fen == found[1].fen
+    assert found[2].moves[-1] == "P@e4"
+    games = '[Variant "Crazyhouse"]\n\n1. e4 d5 2. exd5 Qxd5 3. @e4 *\n'
+    (game,) = load_openings(file(tmp_path, games), "chess", variant="crazyhouse")
+    assert game.moves == found[2].moves
+
+
+# Polyglot
+
+
+def polyglot(lines: list[tuple[str, int]]) -> bytes:
+    """A book in which each line of moves has a weight at each of its moves."""
+    entries: dict[tuple[int, int], int] = {}
+    for line, weight in lines:
+        board = chess.Board()
+        for san in line.split():
+            move = board.parse_san(san)
+            raw = move.to_square | move.from_square << 6 | ((move.promotion or 1) - 1) << 12
+            if board.is_castling(move):
+                rook = move.to_square + (1 if chess.square_file(move.to_square) == 6 else -2)
+                raw = rook | move.from_square << 6
+            key = chess.polyglot.zobrist_hash(board), raw
+            entries[key] = entries.get(key, 0) + weight
+            board.push(move)
+    return b"".join(
+        struct.pack(">QHHI", key, raw, weight, 0) for (key, raw), weight in sorted(entries.items())
+    )
+
+
+def test_walks_through_a_book_follow_its_weights(tmp_path: Path) -> None:
+    content = polyglot([("e4 e5 Nf3", 3), ("d4 d5", 1), ("c4", 0)])
+    book = PolyglotBook(file(tmp_path, content, "a.bin"), seed=1)
+    walks = [book.opening(number) for number in range(2000)]
+    counts = {moves: sum(w.moves == moves for w in walks) for moves in {w.moves for w in walks}}
+    assert counts.keys() == {("e2e4", "e7e5", "g1f3"), ("d2d4", "d7d5")}
+    # 1500 expected; 5 standard deviations are 97
+    assert 1400 < counts["e2e4", "e7e5", "g1f3"] < 1600
+    assert walks[16].source == "a.bin#17"
+    assert [book.opening(number) for number in (7, 3)] == [walks[7], walks[3]]
+
+
+def test_a_walk_has_so_many_plies_and_castles_as_uci_does(tmp_path: Path) -> None:
+    path = file(tmp_path, polyglot([("Nf3 Nf6 g3 g6 Bg2 Bg7 O-O O-O", 1)]), "a.bin")
+    assert PolyglotBook(path).opening(0).moves[-2:] == ("e1g1", "e8g8")
+    assert PolyglotBook(path, plies=3).opening(0).moves == ("g1f3", "g8f6", "g2g3")
+
+
+def test_a_walk_stops_before_the_move_that_ends_the_game(tmp_path: Path) -> None:
+    path = file(tmp_path, polyglot([("f3 e5 g4 Qh4#", 1)]), "a.bin")
+    assert len(PolyglotBook(path).opening(0).moves) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "there is no opening in this file"),
+        (b"x" * 17, "this is no Polyglot book: its 17 bytes are not entries of 16"),
+        (b"\2" * 16 + b"\1" * 16, "this is no Polyglot book: entry 2 is out of order"),
+        (b"\1" * 32, "this book has no move for the usual start position"),
+        (polyglot([("e4", 0)]), "this book has no move for the usual start position"),
+    ],
+)
+def test_a_file_that_is_no_usable_book_is_refused(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    with pytest.raises(OpeningsError, match=message):
+        PolyglotBook(file(tmp_path, content, "a.bin"))
+
+
+def test_a_missing_book_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OpeningsError, match="cannot read the opening file: no such file"):
+        PolyglotBook(str(tmp_path / "a.bin"))
+
+
+def test_a_book_is_no_list(tmp_path: Path) -> None:
+    path = file(tmp_path, polyglot([("e4", 1)]), "a.bin")
+    assert refusal(path) == ": a Polyglot book is no list of openings"

@@ -216,18 +216,22 @@ class VariantGame(Game):
 
 
 def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
-    """Return moves in algebraic notation, up to the first that is not legal."""
+    """Return moves in algebraic notation, up to the first that is not legal.
+
+    Raises ValueError for another variant than `check_variant` lets pass, and for a
+    FEN that is none of this variant.
+    """
+    here = VariantGame(variant, fen).position()
     rules = _pyffish()
-    fen = rules.start_fen(variant) if fen is None else fen
-    try:
-        return list(map(str, rules.get_san_moves(variant, fen, list(moves))))
-    except (ValueError, SystemError):  # one of them is not legal, it does not say which
-        legal: list[str] = []
-        for move in moves:
-            if move not in rules.legal_moves(variant, fen, legal):
-                break
-            legal.append(move)
-        return list(map(str, rules.get_san_moves(variant, fen, legal)))
+    sans = []
+    for move in moves:
+        # pyffish crashes on moves that are not legal, so it is asked first; one
+        # position at a time, or the cost would grow with the square of the moves
+        if move not in rules.legal_moves(variant, here, []):
+            break
+        sans.append(str(rules.get_san(variant, here, move, False, rules.NOTATION_SAN)))
+        here = str(rules.get_fen(variant, here, [move]))
+    return sans
 
 
 def _bare(san: str) -> str:

@@ -55,9 +55,6 @@ class ShogiReferee(Referee):
         score = self.score_of_win(ending.winner, ending.reason)
         return Settlement("win", ending.winner, ending.reason, score)
 
-    def at_move_limit(self, game: Game) -> Settlement:
-        return Settlement("draw", None, "move limit", _SCORE_OF_DRAW)
-
     def score_of_win(self, winner: int, reason: str) -> str:
         return ("1-0", "0-1")[winner]
 

@@ -358,7 +358,7 @@ def test_other_variants_are_written_by_pyffish() -> None:
     assert '[Variant "xiangqi"]' in text
     assert "1. Che3 Hg8 {The move 'a1a9' is not legal here}" in text.replace("\n", " ")
     full = record(settings=GameSettings("chess", variant="no such"), score="*")
-    assert "The opening cannot be shown: there is no variant no such" in write_pgn(full)
+    assert "The opening cannot be shown: there is no variant 'no such'" in write_pgn(full)
 
 
 def test_missing_texts_become_question_marks_or_codes() -> None:

@@ -263,9 +263,16 @@ class Swiss(Tournament):
 
     def _opening_number(self, ticket: Ticket) -> int:
         # every round has new openings, the same ones on all boards
-        number = self._round_of(ticket["m"])
-        before = sum((round.games + 1) // 2 for round in self._rounds[: number - 1])
-        return before + super()._opening_number(ticket)
+        return self._openings_before(ticket["m"]) + super()._opening_number(ticket)
+
+    def _openings_by_round(self, id: str, ticket: Ticket) -> int:
+        begun = super()._openings_by_round(id, ticket)
+        return begun and self._openings_before(id) + begun
+
+    def _openings_before(self, id: str) -> int:
+        """Return how many openings the rounds before a matchup's have had."""
+        rounds = self._rounds[: self._round_of(id) - 1]
+        return sum((round.games + 1) // 2 for round in rounds)
 
     def _round_of(self, id: str) -> int:
         return int(id[: len(id) - len(id.lstrip("0123456789"))])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -155,6 +156,36 @@ def test_every_round_has_new_openings_the_same_on_all_boards(tmp_path: Any) -> N
             assert [sources[f"{id}_{i}"] for i in range(3)] == [
                 f"book.epd:{n}" for n in lines_of_book
             ]
+
+
+def test_openings_by_encounter_go_on_after_those_that_rounds_have_had(tmp_path: Path) -> None:
+    book = tmp_path / "book.epd"
+    ranks = ("8", "7p", "p7", "1p6", "6p1", "2p5", "5p2", "3p4")
+    book.write_text("".join(f"4k3/{rank}/8/8/8/8/8/R3K3 w Q -\n" for rank in ranks))
+
+    def policy(name: str) -> Any:
+        return chess(openings=call("Openings", str(book), policy=name))
+
+    tournament = policy("round")
+    tournament.prepare()
+    # round 1 has the first opening on both boards, the first board of round 2 the second
+    play(tournament, 5)
+    edited = again(tournament, policy("encounter"))
+    edited.prepare()
+    sources: dict[str, str] = {}
+
+    def note(job: GameJob) -> GameResult:
+        sources[job.id] = job.opening.source
+        return better(job)
+
+    play(edited, result=note)
+    lines = {id: int(source.split(":")[1]) for id, source in sources.items()}
+    assert lines == {
+        "2AvB_1": 2,
+        **{f"2CvD_{i}": 3 for i in (0, 1)},
+        **{f"3AvD_{i}": 4 for i in (0, 1)},
+        **{f"3BvC_{i}": 5 for i in (0, 1)},
+    }
 
 
 def test_void_game_is_played_again_and_does_not_end_the_round() -> None:

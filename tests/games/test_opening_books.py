@@ -159,13 +159,15 @@ def test_no_file_raises_anything_but_an_openings_error(
 ) -> None:
     raw = content if isinstance(content, bytes) else content.encode(errors="replace")
     path = file(tmp_path, raw, name)
+    refused = None
     try:
         load_openings(path, "shogi" if name.endswith("sfen") else "chess")
         if name.endswith("bin"):
             PolyglotBook(path)
     except OpeningsError as error:
-        assert error.path == path
-        assert str(error).isprintable()
+        refused = error
+    assert refused is None or refused.path == path
+    assert str(refused).isprintable()
 
 
 # lists of moves

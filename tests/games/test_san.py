@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 
 import chess
@@ -85,9 +86,8 @@ def test_what_cannot_be_played_is_refused_with_a_reason(
 @settings(max_examples=200, deadline=None)
 def test_no_text_raises_anything_but_a_value_error(text: str) -> None:
     game = new_chess_game()
-    try:
+    move = None
+    with contextlib.suppress(ValueError):
         move = read_san(game, text)
-    except ValueError as error:
-        assert str(error)
-    else:
+    if move is not None:
         game.play(move)

@@ -7,6 +7,7 @@ legal move of the alphabet; its score is the material.  Flags combine.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 
@@ -106,9 +107,7 @@ class CarefulEngine:
             self._board.push_uci(move)
 
     def _go(self, words: list[str]) -> None:
-        numbers = dict(zip(words, words[1:], strict=False))
-        self._is_over = False
-        self._stops = 0
+        numbers = dict(itertools.pairwise(words))
         if "infinite" in words or "ponder" in words:
             if not self._flags["early"]:
                 self._wait(1e6)

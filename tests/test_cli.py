@@ -133,16 +133,78 @@ def test_show_json_of_a_tune_has_its_parameters(tmp_path: Path) -> None:
 
 
 def test_check_says_that_all_is_well(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run([str(folder / "event.ctl"), "check"]) == 0
+    assert run([str(folder / "event.ctl"), "check", "--quick"]) == 0
     assert capsys.readouterr().out.splitlines() == [
         "player 'a': ok (Instant)",
         "player 'b': ok (Instant)",
     ]
-    assert run([str(folder / "event.ctl"), "check", "--json"]) == 0
+    assert run([str(folder / "event.ctl"), "check", "--quick", "--json"]) == 0
     checked = json.loads(capsys.readouterr().out)
     assert checked["ok"] is True
     assert checked["players"][0] == {"code": "a", "name": "Instant", "problems": []}
     assert outputs(folder) == set()
+
+
+GO_EVENT = """competition_type = "playoff"
+board_size = 7
+komi = 0.5
+players = {{"a": Player({command!r}), "b": Player({command!r})}}
+matchups = [Matchup("a", "b", number_of_games=2)]
+"""
+
+
+def test_check_lists_what_is_odd_and_what_was_passed_on_request(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    engine = ENGINE.with_name("fault_gtp.py")
+    command = [sys.executable, "-I", "-S", str(engine), "--no-command", "version"]
+    control.write_text(GO_EVENT.format(command=command))
+    assert run([str(control), "check"]) == 0
+    text = capsys.readouterr().out
+    assert "player 'a': ok (Filler)\n" in text
+    assert re.search(r"  \d+ passed, 1 warned, 0 failed, in \d+\.\d s\n", text)
+    assert re.search(r"  warn  commands +list_commands lacks version", text)
+    assert "> list_commands" in text
+    assert "  pass  " not in text
+    assert run([str(control), "check", "-v"]) == 0
+    assert re.search(r"  pass  moves +legal in a game of", capsys.readouterr().out)
+    assert run([str(control), "check", "--json"]) == 0
+    (first, _) = json.loads(capsys.readouterr().out)["players"]
+    assert first["problems"] == []
+    assert {f["status"] for f in first["findings"]} == {"pass", "warn"}
+    assert first["suggestions"] == []
+
+
+def test_engine_that_would_spoil_games_fails_its_check(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    command = [sys.executable, "-I", "-S", str(ENGINE.with_name("fault_gtp.py"))]
+    control.write_text(GO_EVENT.format(command=[*command, "--illegal-move", "2"]))
+    assert run([str(control), "check"]) == 1
+    out, err = capsys.readouterr()
+    assert "player 'a': not fit to play (Filler:1.0)" in out
+    assert re.search(r"  FAIL  moves +move 2, ", out)
+    assert "< = " in out
+    assert "player 'a': moves: move 2, " in err
+
+
+def test_options_of_check_go_with_nothing_else(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option in ("--quick", "--verbose"):
+        assert run([str(folder / "event.ctl"), "run", option]) == 2
+        assert f"{option} goes with check" in capsys.readouterr().err
+
+
+def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None:
+    from ringmaster.event import Event
+
+    event = Event(write_event(tmp_path, SPSA, 4))
+    players = [job.player for job in event.competition.check_jobs()]
+    assert len(players) > 1
+    assert len({event.engine_key(player) for player in players}) == 1
 
 
 def test_transcripts_are_written_on_request(folder: Path) -> None:
@@ -595,10 +657,11 @@ def test_show_and_check_tell_of_changes_too(
     assert run([str(control), "-q", "-g", "2"]) == 0
     control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
     change = "changed since the last run: players['a'].nodes 1 → 2, applies from game 3\n"
-    for action in ("show", "check"):
-        status, text = told(capsys, control, action)
+    # the engine of these tests knows the moves of its script and no others
+    for action in (("show",), ("check", "--quick")):
+        status, text = told(capsys, control, *action)
         assert (status, change in text) == (0, True)
-        status, text = told(capsys, control, action, "--json")
+        status, text = told(capsys, control, *action, "--json")
         assert (status, json.loads(text)["changes"][0]["before"]) == (0, 1)
     control.write_text(control.read_text() + "seed = 3\n")
     for action in ("show", "check", "run"):

@@ -108,8 +108,6 @@ class CarefulEngine:
 
     def _go(self, words: list[str]) -> None:
         numbers = dict(itertools.pairwise(words))
-        self._is_over = False
-        self._stops = 0
         if "infinite" in words or "ponder" in words:
             if not self._flags["early"]:
                 self._wait(1e6)

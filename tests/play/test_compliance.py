@@ -119,7 +119,7 @@ def test_position_is_one_to_move_in(probe: Any) -> None:
         (["--bestmove", "(none)"], "moves", "not a move in UCI notation"),
         (["--bestmove", "0000"], "moves", "null move"),
         (["--castle"], "moves", "castling"),
-        (["--crash-on", "go:4"], "moves", "it exited with status 1"),
+        (["--crash-on", "go"], "moves", "it exited with status 1"),
     ],
 )
 def test_illegal_moves_and_crashes_are_told_with_the_position(
@@ -139,8 +139,20 @@ def test_no_more_positions_are_tried_after_three_breakdowns(tried: Try, tmp_path
     player = careful("--crash-on", "go", "--pid-file", str(pids), nodes=1)
     findings = tried(player, searching.try_positions)
     assert len(told(findings, "fail")) == 3
-    # none is started only to be ended
-    assert len(pids.read_text().split()) == 3
+    # each of them twice
+    assert len(pids.read_text().split()) == 6
+
+
+def test_breakdown_that_a_new_process_does_not_have_asks_for_restarts(tmp_path: Path) -> None:
+    for keeps, status in ((True, "fail"), (False, "warn")):
+        player = careful("--crash-on", "go:9", nodes=1, restart="auto" if keeps else "on")
+        bench = search_bench(player)
+        searching.try_positions(bench)
+        bench.drop()
+        (first, *_) = [f for f in bench.findings if f.name == "moves"]
+        assert first.status == status
+        assert first.detail.endswith("a new process has an answer")
+        assert any('restart="on"' in line for line in suggest(bench)) == keeps
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,8 @@ class Bench:
         self.move_seconds = 0.0
         #: Whether the same search gave the same answer in a new game.
         self.is_repeatable = True
+        #: Whether a new process could do what the old one could not.
+        self.needs_restart = False
         #: Whether its memory grew from game to game.
         self.grows = False
         #: Processes that wanted to run in the minute before the check.

@@ -41,14 +41,16 @@ def try_positions(bench: SearchBench) -> None:
     log = _Log()
     breakdowns = 0
     for probe in bench.dialect.probes:
+        go = bench.deep if probe.mate else bench.quick
+        answer: Answer | None
         try:
-            answer = bench.in_new_game(probe, bench.deep if probe.mate else bench.quick)
+            answer = bench.in_new_game(probe, go)
         except EngineError as error:
-            bench.failed("moves", f"{probe.name}: {error}")
-            bench.drop()
             breakdowns += 1
-            if breakdowns == MOST_BREAKDOWNS:
-                break
+            answer = _again(bench, probe, go, error)
+        if breakdowns == MOST_BREAKDOWNS:
+            break
+        if answer is None:
             continue
         log.searched += 1
         evidence = bench.tape.evidence()
@@ -59,6 +61,27 @@ def try_positions(bench: SearchBench) -> None:
             _judge_mate(bench, probe, answer, evidence)
     if log.searched:
         _tell(bench, log)
+
+
+def _again(bench: SearchBench, probe: Probe, go: str, error: EngineError) -> Answer | None:
+    """Record a crash or hang, and return the answer of a new process, None when
+    that breaks down, too."""
+    evidence = bench.tape.evidence()
+    bench.drop()
+    try:
+        answer = bench.in_new_game(probe, go)
+    except EngineError as again:
+        bench.failed("moves", f"{probe.name}: {again}")
+        bench.drop()
+        return None
+    bench.needs_restart = True
+    bench.failed(
+        "moves",
+        f"{probe.name}: {error}; a new process has an answer",
+        matters=bench.player.keeps_process,
+        exchange=evidence,
+    )
+    return answer
 
 
 def try_long_game(bench: SearchBench) -> None:

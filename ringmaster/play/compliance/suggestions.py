@@ -65,6 +65,8 @@ def _timeouts(bench: Bench) -> list[str]:
 def _restart(bench: Bench) -> list[str]:
     player = bench.player
     if player.keeps_process:
+        if bench.needs_restart:
+            return ['restart="on": it broke down after other games, and not in a new process']
         if bench.grows:
             return ['restart="on": its memory grows from game to game']
         if not bench.is_repeatable:

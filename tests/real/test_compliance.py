@@ -1,0 +1,54 @@
+"""The pre-flight check of real engines: good ones pass, and known faults are found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ringmaster.engines.process import Surroundings
+from ringmaster.model.jobs import GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.results import Finding
+from ringmaster.play.compliance import examine
+from ringmaster.play.engine_pool import make_engine
+from tests.real.engines import engine
+
+pytestmark = pytest.mark.real
+
+#: What depends on how busy the machine is.
+TIMED = {"movetime", "clock of the first side", "clock of the second side", "short clock"}
+TIMED |= {"clock with an increment", "last move of a time control", "byo-yomi", "stop"}
+
+
+def examined(game: Any, protocol: Any, *command: str, **limits: Any) -> list[Finding]:
+    player = Player("x", (engine(command[0]), *command[1:]), protocol=protocol, **limits)
+    settings = GameSettings(game=game, board_size=9, komi=6.5)
+    found = examine(player, settings, lambda: make_engine(player, Surroundings({})))
+    return [f for f in found.findings if f.status in ("warn", "fail") and f.name not in TIMED]
+
+
+@pytest.mark.parametrize("name", ["stockfish", "fairy-stockfish"])
+def test_chess_engine_is_found_to_keep_to_uci(name: str) -> None:
+    assert examined("chess", "uci", name, nodes=1000) == []
+
+
+def test_gnugo_is_found_to_keep_to_gtp() -> None:
+    assert examined("go", "gtp", "gnugo", "--mode", "gtp") == []
+
+
+def test_toga_ignores_nodes() -> None:
+    (finding,) = examined("chess", "uci", "toga2", nodes=1000)
+    assert (finding.status, finding.name) == ("fail", "nodes")
+    (finding,) = examined("chess", "uci", "toga2", depth=3)
+    assert (finding.status, finding.name) == ("warn", "nodes")
+
+
+def test_ethereal_does_not_search_the_nodes_it_is_asked_for() -> None:
+    found = examined("chess", "uci", "ethereal-chess", depth=3)
+    assert "nodes" in {f.name for f in found}
+    assert all(f.status == "warn" for f in found)
+
+
+def test_fairy_stockfish_keeps_to_usi_but_for_its_clock() -> None:
+    assert examined("shogi", "usi", "fairy-stockfish", nodes=1000) == []

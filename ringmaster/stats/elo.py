@@ -16,7 +16,7 @@ from dataclasses import dataclass
 #: Two-sided 95 % quantile of the normal distribution.
 Z95 = 1.959963984540054
 #: Normalised Elo of one standard deviation of a game (Van den Bergh, "Normalized
-#: Elo", 2021, section 2): without draws, equal players have as much Elo.
+#: Elo", 2021): without draws, equal players have as much Elo.
 NELO = 800 / math.log(10)
 #: With fewer games (or pairs) than this no bounds are given.
 FEWEST = 4
@@ -142,13 +142,13 @@ def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
 
 def normalized_from_games(wins: int, draws: int, losses: int) -> NormalizedElo:
     """Return the normalised Elo of independent games (Van den Bergh, "Normalized
-    Elo", section 2)."""
+    Elo")."""
     return _normalized((losses, draws, wins), wins + draws + losses)
 
 
 def normalized_from_pairs(counts: Sequence[int]) -> NormalizedElo:
     """Return the normalised Elo of pairs, counted as for `from_pairs` (Van den
-    Bergh, "Normalized Elo", section 4)."""
+    Bergh, "Normalized Elo")."""
     return _normalized(counts, 2 * sum(counts))
 
 

@@ -43,8 +43,8 @@ def fit_score(seen: Sequence[float], score: float) -> list[float]:
 
     Of all distributions p with Σ p·(a − s) = 0 the one with the greatest
     Σ p̂·log p is p̂/(1 + θ(a − s)), where θ makes the mean right (Owen, "Empirical
-    Likelihood", 2001, eq. 2.8 and 2.9; Van den Bergh, "The generalized SPRT",
-    proposition 1.1).
+    Likelihood", 2001; Van den Bergh, "The generalized SPRT",
+    2017).
     """
     return _tilted(seen, [a - score for a in scores(len(seen))])
 
@@ -55,7 +55,7 @@ def fit_normalised(seen: Sequence[float], t: float) -> list[float]:
 
     The gradient of μ − ½ − tσ, less its own mean, is b = a − ½ − tσ(1 + ((a−μ)/σ)²)/2,
     and the solution is p̂/(1 + θb) as above (Van den Bergh, "Normalized Elo",
-    section 4.2).  There μ = ½ + tσ, so one number is left to find: the σ that its
+    2021).  There μ = ½ + tσ, so one number is left to find: the σ that its
     solution has.
     """
     if abs(t) < _SMALLEST_T:

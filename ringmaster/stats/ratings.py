@@ -101,7 +101,7 @@ def bradley_terry(
     others, or have won, or lost, every point against them.
 
     The covariance is the "sandwich" A⁻BA⁻ (White, "Maximum likelihood estimation of
-    misspecified models", 1982, theorem 3.2): A is the model's information, B how far
+    misspecified models", 1982): A is the model's information, B how far
     results are really spread.  Draws, and pairs whose games balance an opening, make
     the errors smaller, as they should.
     """

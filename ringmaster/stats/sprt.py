@@ -46,7 +46,7 @@ class Sprt(msgspec.Struct, frozen=True):
     @property
     def bounds(self) -> tuple[float, float]:
         """The log-likelihood ratios at or beyond which H0, H1 is accepted (Wald,
-        1945, section 3.2)."""
+        1945)."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     @property

@@ -37,7 +37,7 @@ def test_ratio_of_games_without_draws_is_that_of_a_coin() -> None:
 
 @pytest.mark.parametrize("model", ["normalized", "logistic"])
 def test_ratio_is_near_the_normal_approximation_where_hypotheses_are_near(model: Model) -> None:
-    """Van den Bergh, "The generalized SPRT", eq. 1.3: n(s1 − s0)(2s − s0 − s1)/(2σ²)."""
+    """Van den Bergh, "The generalized SPRT": n(s1 − s0)(2s − s0 − s1)/(2σ²)."""
     results = [310, 2200, 4900, 2300, 330]
     n = sum(results)
     mean = sum(k * c for k, c in enumerate(results)) / 4 / n

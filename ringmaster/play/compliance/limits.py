@@ -131,6 +131,10 @@ def try_clock(bench: SearchBench) -> None:
         (_SECOND_CLOCK, dialect.reply, dialect.clocks(60_000, CLOCK_MS)),
     )
     for name, probe, go in trials:
+        if probe is dialect.reply and dialect.game(probe).to_move == 0:
+            # of a variant only the start position is known
+            bench.skipped(name, "no position with this side to move is known")
+            continue
         if _clock(bench, name, probe, go, CLOCK_MS, matters=matters):
             bench.usable.setdefault("clock", dialect.clocks(1500, 1500))
     go = dialect.clocks(SHORT_MS, SHORT_MS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -234,6 +235,18 @@ def test_limit_that_is_kept_badly_is_a_warning(
     (finding,) = tried(player, test)
     assert finding.status == "warn"
     assert text in finding.detail
+
+
+def test_no_clock_of_the_second_side_is_tried_where_the_first_is_to_move(
+    tried: Try, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = PROBES[0]
+    monkeypatch.setattr(
+        "tests.play.test_compliance.UCI", dataclasses.replace(UCI, middlegame=start, reply=start)
+    )
+    findings = tried(careful("--swap-clocks", time_control=CLOCK), limits.try_clock)
+    assert [f.name for f in findings if f.status == "skip"] == ["clock of the second side"]
+    assert "clock of the first side" in [f.name for f in findings if f.status == "fail"]
 
 
 def test_busy_machine_is_blamed_before_the_engine() -> None:

@@ -45,7 +45,8 @@ def _margin(bench: Bench) -> list[str]:
     if isinstance(bench, SearchBench):
         names = [o.name for o in bench.options.values() if "overhead" in o.name.casefold()]
         overhead = f", or a higher option {names[0]!r}" if names else ""
-    return [f"margin={ms / 1000:g}{overhead}: it answered {over:.0f} ms after its time"]
+    busy = " (on a busy machine)" if bench.is_busy else ""
+    return [f"margin={ms / 1000:g}{overhead}: it answered {over:.0f} ms after its time{busy}"]
 
 
 def _timeouts(bench: Bench) -> list[str]:

@@ -13,7 +13,6 @@ from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_setti
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import StateRefused
 from ringmaster.model.report import Report
 from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
 
@@ -23,6 +22,7 @@ class AllPlayAll(Tournament):
     even rounds.  Its id has their letters: AvB, AvC, BvC."""
 
     type_name: ClassVar[str] = "allplayall"
+    rosters = ("competitors",)
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
@@ -60,15 +60,6 @@ class AllPlayAll(Tournament):
                 number_of_games=values["rounds"],
                 sprt=values["sprt"],
             )
-
-    def state(self) -> dict[str, Any]:
-        return {**super().state(), "competitors": list(self.competitors)}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        refused = only_appended(state["competitors"], list(self.competitors))
-        if refused:
-            raise StateRefused(f"{refused}; put them back, or use reset", ("competitors",))
-        super().restore(state)
 
     def _standings(self) -> Standings:
         return Standings(self.competitors, self.tallies.values(), self.values["anchor"])

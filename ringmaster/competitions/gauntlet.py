@@ -15,7 +15,6 @@ from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import StateRefused
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
 from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
 
@@ -59,6 +58,7 @@ class Gauntlet(Tournament):
     opponent's number: Av1, Av2, Bv1."""
 
     type_name: ClassVar[str] = "gauntlet"
+    rosters = ("challengers", "opponents")
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
@@ -94,20 +94,6 @@ class Gauntlet(Tournament):
                     number_of_games=values["rounds"],
                     sprt=values["sprt"],
                 )
-
-    def state(self) -> dict[str, Any]:
-        return {
-            **super().state(),
-            "challengers": list(self.challengers),
-            "opponents": list(self.opponents),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        for name, codes in (("challengers", self.challengers), ("opponents", self.opponents)):
-            refused = only_appended(state[name], list(codes))
-            if refused:
-                raise StateRefused(f"{refused}; put them back, or use reset", (name,))
-        super().restore(state)
 
     def _standings(self) -> Standings:
         codes = (*self.challengers, *self.opponents)

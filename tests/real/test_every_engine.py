@@ -70,6 +70,7 @@ rounds = 6
 
 
 def test_two_shogi_engines_play_twenty_games(tmp_path: Path) -> None:
+    pytest.importorskip("cshogi")
     fairy, gps = engine("fairy-stockfish"), engine("gpsusi")
     played = play(
         tmp_path,
@@ -92,6 +93,7 @@ matchups = [Matchup("fairy", "gps", number_of_games=20)]
 
 
 def test_shogi_games_are_played_to_their_end(tmp_path: Path) -> None:
+    pytest.importorskip("cshogi")
     fairy = engine("fairy-stockfish")
     played = play(
         tmp_path,

@@ -107,24 +107,42 @@ class Go(Exchange):
         return (self._exact or self._bound)[:MAX_INFO]
 
     def feed(self, line: bytes) -> bool:
-        if line.startswith(b"info "):
+        return self.take(line + b"\n") is not None
+
+    def take(self, lines: bytes) -> bytes | None:
+        at = 0
+        if not lines.startswith(b"bestmove"):
+            at = lines.find(b"\nbestmove") + 1
+            self._note(lines, at or len(lines))
+            if not at:
+                return None
+        answer, _, rest = lines[at:].partition(b"\n")
+        words = answer.split(None, 4)
+        # an answer that is no text is kept visible for the error message
+        self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
+        if len(words) > 3 and words[2] == b"ponder":
+            self.ponder = words[3].decode("ascii", "replace")
+        self.is_complete = True
+        return rest
+
+    def _note(self, lines: bytes, end: int) -> None:
+        """Keep the last line with a score of those up to `end`: found from behind,
+        since engines print many."""
+        bound = b""
+        while (at := lines.rfind(b" score ", 0, end)) >= 0:
+            end = lines.rfind(b"\n", 0, at) + 1
+            line = lines[end : lines.index(b"\n", at)]
+            # "info string" may say anything
+            if not line.startswith(b"info ") or line.startswith(b"info st"):
+                continue
             # with MultiPV the best line counts, which is the first
-            if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
-                # "info string" may say anything
-                if b"bound" not in line and line[5:7] != b"st":
-                    self._exact = line
-                elif line[5:7] != b"st":
-                    self._bound = line
-            return False
-        if line.startswith(b"bestmove"):
-            words = line.split(None, 4)
-            # an answer that is no text is kept visible for the error message
-            self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
-            if len(words) > 3 and words[2] == b"ponder":
-                self.ponder = words[3].decode("ascii", "replace")
-            self.is_complete = True
-            return True
-        return False
+            if b" multipv " in line and b" multipv 1 " not in line:
+                continue
+            if b"bound" not in line:
+                self._exact = line
+                return
+            bound = bound or line
+        self._bound = bound or self._bound
 
 
 class PonderedGo(Exchange):
@@ -140,18 +158,25 @@ class PonderedGo(Exchange):
         self.has_spoken = False
 
     def feed(self, line: bytes) -> bool:
+        return self.take(line + b"\n") is not None
+
+    def take(self, lines: bytes) -> bytes | None:
         self.has_spoken = True
-        self.go.feed(line)
-        return self.go.is_complete
+        return self.go.take(lines)
 
 
 class _FirstLine(Exchange):
+    """Ends with whatever the search says first; all of it goes to the search."""
+
     def __init__(self, pondered: PonderedGo) -> None:
         self._pondered = pondered
 
     def feed(self, line: bytes) -> bool:
         self._pondered.feed(line)
         return True
+
+    def take(self, lines: bytes) -> bytes | None:
+        return self._pondered.take(lines) or b""
 
 
 class UniversalEngine(Engine):

@@ -320,11 +320,12 @@ class UniversalEngine(Engine):
                 spent = self._converse(pondering.go, b"stop\n", seconds)
                 seconds = max(0.001, seconds - spent / _NS)
                 limits = _without(limits, colour, spent)
+        channel = self.channel
         # A late line of the last search must not answer this one.
-        self.channel.discard_input()
+        channel.discard_input()
         go = Go(self._position + b"\n" + self._go_command(limits))
         self._search = go
-        return self._thought(go, spent + self.channel.converse(go, seconds))
+        return self._thought(go, spent + channel.converse(go, seconds))
 
     def _converse(self, go: Go, request: bytes, seconds: float) -> int:
         self._search = go
@@ -396,15 +397,13 @@ class UniversalEngine(Engine):
         self.channel.send(b"stop\nquit\n", 0.1)
 
 
-def move_limits(limits: Limits) -> list[str]:
-    """Return the words for what limits a single move."""
-    words = []
-    if limits.nodes is not None:
-        words += ["nodes", str(limits.nodes)]
+def move_limits(limits: Limits) -> str:
+    """Return the words for what limits a single move, a space before each."""
+    words = "" if limits.nodes is None else f" nodes {limits.nodes}"
     if limits.depth is not None:
-        words += ["depth", str(limits.depth)]
+        words += f" depth {limits.depth}"
     if limits.move_time_ms is not None:
-        words += ["movetime", str(limits.move_time_ms)]
+        words += f" movetime {limits.move_time_ms}"
     return words
 
 

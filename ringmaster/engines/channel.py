@@ -122,6 +122,9 @@ class Channel:
         self._aside_error: EngineProtocolError | None = None
         self._poll = select.poll()
         self._exit = process.exit_fd
+        #: To ask whether there is output: an answer costs less than a failed read.
+        self._output = select.poll()
+        self._output.register(self._stdout, select.POLLIN)
         for fd in (self._stdout, self._stderr, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
@@ -139,9 +142,10 @@ class Channel:
                 self.send(exchange.request, seconds)
             start = self._clock()
             deadline = start + int(seconds * 1e9)
+            patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             while True:
                 exited = False
-                for fd, _ in self._poll.poll(self._patience(deadline)):
+                for fd, _ in self._poll.poll(patience):
                     if fd == self._stdout:
                         if self._read_answer(exchange):
                             return self._seen - start
@@ -155,6 +159,7 @@ class Channel:
                     raise EngineTimeout(
                         f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
                     )
+                patience = self._patience(deadline)
         except EngineCrashed as error:
             self.has_failed = True
             after = (self._clock() - start) / 1e9
@@ -231,10 +236,8 @@ class Channel:
 
         Returns when the answer was seen.  Raises EngineCrashed without one.
         """
-        pipe = select.poll()
-        pipe.register(self._stdout, select.POLLIN)
         for _ in range(_LAST_READS):
-            if not pipe.poll(0):
+            if not self._output.poll(0):
                 break
             if self._read_answer(exchange):
                 return self._seen
@@ -277,12 +280,7 @@ class Channel:
     def unasked(self) -> bytes:
         """Return what the engine has printed since its last answer, b"" for
         nothing but white space; it is dropped."""
-        try:
-            chunk = os.read(self._stdout, _CHUNK)
-        except BlockingIOError:
-            chunk = b""
-        if self.transcript is not None and chunk:
-            self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
+        chunk = self._read_pending()
         found = (self._rest + self._partial + chunk).strip()
         self._partial = self._rest = b""
         return found
@@ -290,16 +288,22 @@ class Channel:
     def discard_input(self) -> None:
         """Drop what the engine has printed since its last answer."""
         self._partial = b""
+        # bounded, so that an endless printer cannot hold us here
+        for _ in range(16):
+            if len(self._read_pending()) < _CHUNK:
+                break
+
+    def _read_pending(self) -> bytes:
+        """Return what can be read without waiting, b"" for nothing."""
+        if not self._output.poll(0):
+            return b""
         try:
-            # bounded, so that an endless printer cannot hold us here
-            for _ in range(16):
-                chunk = os.read(self._stdout, _CHUNK)
-                if self.transcript is not None and chunk:
-                    self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
-                if len(chunk) < _CHUNK:
-                    break
+            chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
-            pass
+            return b""
+        if self.transcript is not None and chunk:
+            self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
+        return chunk
 
     def send(self, data: bytes, seconds: float) -> None:
         """Write `data`; raises EngineTimeout when the engine does not read it,

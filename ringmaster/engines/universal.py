@@ -357,13 +357,11 @@ class UniversalEngine(Engine):
         return self._thought(go, elapsed)
 
     def _thought(self, go: Go, elapsed: int) -> Thought:
-        self._expected = go.ponder
-        info = go.info
+        move, info = go.bestmove, go.info
+        self._expected = ponder = go.ponder
         score, mate = read_score(info) if info else (None, None)
-        kind = self._kinds.get(go.bestmove, "move")
-        return Thought(
-            kind, go.bestmove, elapsed, score=score, mate=mate, ponder=go.ponder, info=info
-        )
+        kind = self._kinds.get(move, "move")
+        return Thought(kind, move, elapsed, score=score, mate=mate, ponder=ponder, info=info)
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):

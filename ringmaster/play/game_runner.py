@@ -155,13 +155,14 @@ class GameRunner:
         transcript.close()
 
     def _play(self) -> Settlement:
-        adjudicator = make_adjudicator(self.job.settings)
+        job = self.job
+        adjudicator = make_adjudicator(job.settings)
         game = self._game = self._referee.begin(self.engines)
         ending = game.ending()
-        limit = self.job.settings.move_limit
+        limit = job.settings.move_limit
         limits = tuple(clock.limits() for clock in self._clocks)
         explained = self._explained = tuple(
-            isinstance(e, GtpEngine) and self.job.record and e.knows("gomill-explain_last_move")
+            isinstance(e, GtpEngine) and job.record and e.knows("gomill-explain_last_move")
             for e in self.engines
         )
         plies = 0
@@ -189,7 +190,8 @@ class GameRunner:
             over = ending is not None or plies == limit
             if explained[mover]:
                 comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
-            self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
+            if job.record:
+                self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
             said = self._announce(mover, game.moves[-1], over=over)
             if said is not None:
                 return said
@@ -197,7 +199,7 @@ class GameRunner:
                 verdict = adjudicator.judge(game, mover, outcome.score, outcome.mate)
                 if verdict is not None:
                     return self._referee.adjudicated(verdict)
-            if not over and self.job.players[mover].ponder:
+            if not over and job.players[mover].ponder:
                 self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, self.engines)

@@ -70,6 +70,11 @@ def _parser() -> _Parser:
         "--log-gtp", action="store_true", help="write a transcript of each game's protocol traffic"
     )
     parser.add_argument(
+        "--log-faults",
+        action="store_true",
+        help="write transcripts only of void games and forfeits",
+    )
+    parser.add_argument(
         "--affinity",
         nargs="?",
         const="",
@@ -212,7 +217,9 @@ def _run(arguments: argparse.Namespace) -> int:
         KeyWatcher(display.suspend, display.resume) as keys,
     ):
         event.paths.cmd.unlink(missing_ok=True)
-        options = RunOptions(arguments.parallel, arguments.max_games, arguments.log_gtp)
+        options = RunOptions(
+            arguments.parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults
+        )
         status = Ringmaster(
             event,
             options,

@@ -44,12 +44,15 @@ RECENT = 50
 class RunOptions:
     """What the command line says of a run.
 
-    max_games  games to start in this run, None for no limit
+    max_games   games to start in this run, None for no limit
+    log_gtp     whether a transcript of each game is written
+    log_faults  whether only those of void games and forfeits are
     """
 
     parallel: int = 1
     max_games: int | None = None
     log_gtp: bool = False
+    log_faults: bool = False
 
 
 class Ringmaster:
@@ -365,10 +368,13 @@ class Ringmaster:
 
     def _submit(self, jobs: Sequence[GameJob]) -> None:
         for job in jobs:
-            if self._options.log_gtp:
+            if self._options.log_gtp or self._options.log_faults:
                 suffix = f"_{job.attempt}" if job.attempt else ""
                 path = self._event.paths.gtplogs / f"{job.id}{suffix}.log"
-                job = msgspec.structs.replace(job, transcript=str(path))
+                of_faults = not self._options.log_gtp
+                job = msgspec.structs.replace(
+                    job, transcript=str(path), transcript_of_faults=of_faults
+                )
             codes = " v ".join(player.code for player in job.players)
             self._journal.log(f"starting game {job.id}: {codes}")
             self._executor.submit(job)

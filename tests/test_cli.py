@@ -215,6 +215,19 @@ def test_transcripts_are_written_on_request(folder: Path) -> None:
     assert re.search(r"a < bestmove [a-h][1-8][a-h][1-8]\n", text)
 
 
+def test_transcripts_of_faults_only_are_written_on_request(folder: Path) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2", "--log-faults"]) == 0
+    assert not (folder / "event.gtplogs").exists()
+    text = control.read_text()
+    assert '"--outcome"' in text
+    control.write_text(text.replace('"--outcome"', '"--illegal-move", "1", "--outcome"', 1))
+    assert run([str(control), "-q", "--log-faults"]) == 0
+    logs = {path.stem for path in (folder / "event.gtplogs").iterdir()}
+    # the engine is kept, and only its first move is illegal
+    assert logs == {"0_2"}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

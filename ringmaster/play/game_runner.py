@@ -115,9 +115,9 @@ class GameRunner:
             sound = settlement.outcome != "void" and settlement.reason not in UNSOUND
             self._end_game(settlement)
             usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
-            if isinstance(transcript, FaultTranscript):
-                if settlement.outcome == "void" or settlement.forfeit:
-                    transcript.want()
+            at_fault = settlement.outcome == "void" or settlement.forfeit
+            if at_fault and isinstance(transcript, FaultTranscript):
+                transcript.want()
         finally:
             if transcript is not None:
                 self._detach(transcript)

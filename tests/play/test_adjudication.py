@@ -96,17 +96,17 @@ def test_one_score_that_is_not_level_begins_the_count_anew(odd: Said, ply: int) 
     assert play(SHUFFLE, scores, draw_adjudication=draw()).plies == ply + 5
 
 
-@pytest.mark.parametrize(("move_number", "plies"), [(2, 4), (3, 5), (5, 9)])
-def test_no_draw_is_declared_before_its_move_number(move_number: int, plies: int) -> None:
+@pytest.mark.parametrize(("move_number", "plies"), [(2, 4), (3, 6), (5, 10)])
+def test_no_draw_is_declared_before_that_many_full_moves_are_played(move_number: int, plies: int) -> None:
     result = play(SHUFFLE, [0] * 16, draw_adjudication=draw(move_number=move_number))
     assert result.plies == plies
 
 
 def test_move_numbers_are_those_of_the_start_position_and_the_opening_counts() -> None:
     late = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 39")
-    assert play(SHUFFLE, [0] * 16, late, draw_adjudication=draw(move_number=42)).plies == 7
+    assert play(SHUFFLE, [0] * 16, late, draw_adjudication=draw(move_number=42)).plies == 8
     book = Opening(moves=tuple(SHUFFLE[:4]))
-    assert play(SHUFFLE[4:], [0] * 16, book, draw_adjudication=draw(move_number=5)).plies == 5
+    assert play(SHUFFLE[4:], [0] * 16, book, draw_adjudication=draw(move_number=5)).plies == 6
 
 
 def test_a_capture_or_a_pawn_move_begins_the_count_of_a_draw_anew() -> None:

@@ -393,7 +393,9 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             if tested:
                 _say(render_check(tested[0], verbose=arguments.verbose))
             elif not problems[code]:
-                _say(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else "") + "\n")
+                twin = next((r.tested_as for r in results if r.code == code), "")
+                verdict = f"set up; its engine is tested as player {twin!r}" if twin else "ok"
+                _say(f"player {code!r}: {verdict}{f' ({sanitise(name, 80)})' if name else ''}\n")
     players = [
         {"code": code, "name": names[code], "problems": list(found), **as_data(results, code)}
         for code, found in problems.items()

@@ -60,7 +60,8 @@ def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "game 0_0: " in done.stdout
     assert "a v b (4/4 games)" in done.stdout
-    assert outputs(folder) == {f"event.{x}" for x in ("status", "log", "hist", "report", "games")}
+    written = ("status", "log", "hist", "report", "games", "games.pgn")
+    assert outputs(folder) == {f"event.{x}" for x in written}
     assert "a v b (4/4 games)" in (folder / "event.report").read_text()
 
 
@@ -205,6 +206,33 @@ def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None
     players = [job.player for job in event.competition.check_jobs()]
     assert len(players) > 1
     assert len({event.engine_key(player) for player in players}) == 1
+
+
+def test_players_that_differ_by_values_only_are_checked_thoroughly_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    text = control.read_text()
+    levels = "".join(
+        f'    "{code}": {DUEL[:-2]}{limits}),\n'
+        for code, limits in [("a", "1"), ("b", "2"), ("c", "1, depth=3"), ("d", "5, depth=2")]
+    )
+    start, end = text.index("players"), text.index("openings")
+    control.write_text(
+        f"{text[:start]}players = {{\n{levels}}}\n{text[end:]}".replace(
+            "number_of_games=4)", 'number_of_games=4), Matchup("c", "d", number_of_games=4)'
+        )
+    )
+    run([str(control), "check", "--json"])
+    players = json.loads(capsys.readouterr().out)["players"]
+    assert [(p["code"], "findings" in p, p.get("tested_as")) for p in players] == [
+        ("a", True, None),
+        ("b", False, "a"),
+        ("c", True, None),
+        ("d", False, "c"),
+    ]
+    run([str(control), "check"])
+    assert "player 'b': set up; its engine is tested as player 'a' (" in capsys.readouterr().out
 
 
 def test_transcripts_are_written_on_request(folder: Path) -> None:

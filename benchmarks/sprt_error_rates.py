@@ -8,7 +8,7 @@ BayesElo's model, draws worth 200 Elo; a pair has an opening that favours one si
 by an amount drawn from a normal distribution of 100 Elo, and both colours.  The
 players' distance is such that H0, or H1, is exactly true.  All matches go on side
 by side in arrays, with a solver of their own; where that comes near a bound,
-`ringmaster.stats.sprt` itself judges ("judged" is how often), and after every game it
+`ringmaster.stats.sprt` itself judges ("judged" is how often), and now and then it
 looks at one match more, drawn at random.  "apart" is how far the two ever were from
 each other: while that is less than NEAR, every match ended where the program ends it.
 """
@@ -31,6 +31,8 @@ DRAW_ELO = 200.0
 OPENING_ELO = 100.0
 #: How far from a bound the arrays' solver is believed.
 NEAR = 0.005
+#: After how many results of every match another one is looked at at random.
+SAMPLED = 20
 Array = np.ndarray[Any, Any]
 
 TESTS = {
@@ -157,7 +159,10 @@ def simulate(
         llr = number * (seen * (other.logs(seen, rounds) - null.logs(seen, rounds))).sum(axis=1)
         near = (llr <= low + NEAR) | (llr >= high - NEAR)
         ended = np.zeros(len(counts), dtype=bool)
-        for row in {*np.flatnonzero(near), sample.integers(len(counts))}:
+        looked_at = {int(row) for row in np.flatnonzero(near)}
+        if number % SAMPLED == 0:
+            looked_at.add(int(sample.integers(len(counts))))
+        for row in looked_at:
             results_of = [int(n) for n in counts[row]]
             judged += 1
             apart = max(apart, abs(test.llr(results_of) - float(llr[row])))
@@ -179,6 +184,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="the test's name, or a part of names")
+    parser.add_argument("--results", type=int, choices=(3, 5), help="games, or pairs, alone")
     parser.add_argument("-j", type=int, default=1, help="processes")
     arguments = parser.parse_args()
     heads = ("test", "results", "true", "wrong", "mean games", "longest", "judged", "apart")
@@ -187,7 +193,7 @@ def main() -> None:
         (name, results, true)
         for name in TESTS
         if arguments.only == name or (arguments.only not in TESTS and arguments.only in name)
-        for results in (3, 5)
+        for results in ((arguments.results,) if arguments.results else (3, 5))
         for true in (False, True)
     ]
     run = partial(simulate, arguments.runs, arguments.seed)

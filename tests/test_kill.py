@@ -78,10 +78,13 @@ def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
 
 
 #: Two of the three matchups are decided within some 250 games, the third is not.
-SPRT = PLAYOFF + """
+SPRT = (
+    PLAYOFF
+    + """
 sprt = SPRT(0, 20, model="logistic")
 matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
 """
+)
 
 SOURCES = {
     "spsa": SPSA,

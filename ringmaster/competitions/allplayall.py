@@ -8,13 +8,13 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.competitors import ROUNDS_SETTING, roster
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
 from ringmaster.model.report import Report
-from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
+from ringmaster.model.settings import Setting
 
 
 class AllPlayAll(Tournament):
@@ -26,19 +26,8 @@ class AllPlayAll(Tournament):
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
-        Setting(
-            "competitors",
-            ListOf(COMPETITOR, minimum=2),
-            "Codes of the players that take part; more can be added at the end between runs.",
-            rule=only_appended,
-            limits="New ones may be added at the end; none may be removed or change places.",
-        ),
-        Setting(
-            "rounds",
-            Maybe(Integer(minimum=0)),
-            "Games to play for each pairing; None: no limit.",
-            None,
-        ),
+        roster("competitors", "Codes of the players that take part", minimum=2),
+        ROUNDS_SETTING,
         SPRT_SETTING,
         ANCHOR_SETTING,
     )

@@ -11,7 +11,7 @@ import msgspec
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.competition import Verdict
-from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.competitors import roster
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES
 from ringmaster.competitions.standings import Standings, letters
@@ -74,13 +74,11 @@ class Swiss(Tournament):
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
-        Setting(
+        roster(
             "competitors",
-            ListOf(COMPETITOR, minimum=2),
-            "Codes of the players that take part, the strongest first unless there are "
-            "``ratings``; more can be added at the end between runs, and join in the next round.",
-            rule=only_appended,
-            limits="New ones may be added at the end; none may be removed or change places.",
+            "Codes of the players that take part, the strongest first unless there are ``ratings``",
+            minimum=2,
+            added=", and join in the next round",
         ),
         Setting("rounds", Integer(minimum=1), "Rounds to play."),
         Setting(

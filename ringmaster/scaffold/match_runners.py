@@ -342,7 +342,6 @@ class _Reader:
         for contestant in self.contestants:
             contestant.take(self.each, self.match, self.cutechess)
             contestant.enter(self.match, self.places, self.cutechess)
-        self._check_scores()
         self._own_books()
         self._pairing()
         settings = self.match.settings
@@ -376,17 +375,6 @@ class _Reader:
                 f"{self.program} ends the match when an engine crashes; here the game is void and "
                 'played again, and two of them in a row end the run (failures = "loss": it loses)'
             )
-
-    def _check_scores(self) -> None:
-        for contestant in self.contestants:
-            if not contestant.white_view:
-                continue
-            if {"draw_adjudication", "resign_adjudication"} & set(self.late):
-                raise UsageError(
-                    f"{contestant.what}: whitepov: games cannot be adjudicated by scores that are "
-                    "White's"
-                )
-            self.match.note(f"{contestant.what}: whitepov (scores are recorded as they are)")
 
     def _own_books(self) -> None:
         """Take a Polyglot book that all engines share for the openings."""

@@ -347,6 +347,35 @@ def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> Non
         assert "ponderhit" not in lines.sent
 
 
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
+@pytest.mark.parametrize(
+    ("view", "turned"),
+    [("mover", "neither"), ("opponent", "both"), ("white", "black"), ("black", "white")],
+)
+def test_scores_from_another_side_are_turned_round(
+    kind: type[UniversalEngine], view: Any, turned: str
+) -> None:
+    names = ("white", "black") if kind is UciEngine else ("black", "white")
+    settings = GameSettings("chess") if kind is UciEngine else SHOGI
+    with launched("--info", "3", kind=kind, score_pov=view) as (engine, _):
+        engine.start_game(settings, Opening(), 0)
+        for colour, name in enumerate(names):
+            thought = engine.think(colour, NODES)
+            plain = read_score(thought.info)[0]
+            assert plain
+            assert thought.score == (-plain if turned in (name, "both") else plain)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("3", -3), ("-2", 2), ("0", None), ("+", -LONG_MATE)])
+def test_mates_are_turned_round_too(said: str, meant: int | None) -> None:
+    with launched(score_pov="opponent") as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        go = Go(b"")
+        converse(go, f"info score mate {said}", "bestmove 7g7f")
+        thought = engine._thought(0, go, 1)
+        assert (thought.score, thought.mate) == (None, meant)
+
+
 def test_engine_that_names_no_answer_does_not_ponder() -> None:
     for word in ("2g2f ponder resign", "2g2f ponder (none)", "2g2f", "2g2f ponder 0000"):
         with launched("--bestmove", word, ponder=True) as (engine, _):

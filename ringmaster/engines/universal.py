@@ -214,7 +214,7 @@ class UniversalEngine(Engine):
         """Return the option of that name, None when the engine has none."""
         return self.options.get(name.casefold())
 
-    def _own_options(self, settings: GameSettings) -> dict[str, OptionValue]:
+    def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
         """Return the options that the player does not set but a game needs.
         Raises OptionRefused for what the engine cannot do."""
         given = {key.casefold() for key in self.player.options}
@@ -223,7 +223,7 @@ class UniversalEngine(Engine):
                 return {} if name in given else {self.options[name].name: self.player.ponder}
         return {}
 
-    def option_lines(self, settings: GameSettings) -> list[str]:
+    def option_lines(self, settings: GameSettings, opening: Opening) -> list[str]:
         """Return the setoption lines that bring the engine from what it was
         last told to its player's options.
 
@@ -233,7 +233,7 @@ class UniversalEngine(Engine):
         wanted: dict[str, str] = {}
         problems: list[str] = []
         try:
-            own = self._own_options(settings)
+            own = self._own_options(settings, opening)
         except OptionRefused as refusal:
             own = {}
             problems += str(refusal).splitlines()
@@ -269,10 +269,10 @@ class UniversalEngine(Engine):
         option = self._declared(name)
         return None if option is None else option.default
 
-    def _get_ready(self, settings: GameSettings) -> Ready:
+    def _get_ready(self, settings: GameSettings, opening: Opening) -> Ready:
         """Set options and wait until the engine is ready for a new game."""
         self._timeout = start_timeout(settings, self.player)
-        lines = self._ready_lines(self.option_lines(settings))
+        lines = self._ready_lines(self.option_lines(settings, opening))
         exchange = Ready("".join(f"{line}\n" for line in lines).encode())
         self.channel.converse(exchange, self._timeout)
         return exchange
@@ -283,14 +283,14 @@ class UniversalEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[str]:
         try:
-            return self._get_ready(settings).complaints
+            return self._get_ready(settings, Opening()).complaints
         except OptionRefused as refusal:
             return str(refusal).splitlines()
         except EngineError as error:
             return [str(error)]
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
-        self._get_ready(settings)
+        self._get_ready(settings, opening)
         start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
         self._position = f"position {start}".encode()
         self._has_moves = False

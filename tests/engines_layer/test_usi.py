@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ringmaster.engines.engine import Limits, Thought, start_timeout
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
+from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine
 from ringmaster.engines.universal import Go, Handshake, PonderedGo, UniversalEngine
@@ -26,6 +27,7 @@ from tests.engines_layer.dialogue import converse
 ENGINES = Path(__file__).parent.parent / "engines"
 SHOGI = GameSettings("shogi")
 NODES = Limits(5.0, nodes=1)
+LANCE_DOWN = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 
 
 class Lines:
@@ -274,6 +276,44 @@ def test_undeclared_ponder_option_is_set_by_the_text_of_the_protocol() -> None:
         assert [line for line in lines.sent if "onder" in line] == [
             "setoption name USI_Ponder value true"
         ]
+
+
+@pytest.mark.parametrize(
+    ("opening", "changes", "own", "told"),
+    [
+        (Opening(), {}, None, "320"),
+        (Opening(None, ("2g2f", "8c8d")), {}, None, "322"),
+        (Opening(LANCE_DOWN[:-1] + "11", ("3c3d",)), {}, None, "331"),
+        (Opening(LANCE_DOWN.rpartition(" ")[0]), {}, None, "320"),
+        (Opening(), {"move_limit_result": "unknown"}, None, None),
+        (Opening(), {"move_limit": 0}, None, None),
+        (Opening(), {"move_limit": 3000}, None, None),
+        (Opening(), {}, 256, "256"),
+    ],
+)
+@pytest.mark.parametrize("name", ["MaxMovesToDraw", "Draw_Ply"])
+def test_move_limit_is_told_to_an_engine_that_has_a_word_for_it(
+    opening: Opening, changes: Any, own: int | None, told: str | None, name: str
+) -> None:
+    options = {} if own is None else {name.upper(): own}
+    settings = GameSettings("shogi", **{"move_limit": 320, **changes})
+    with launched(options=options) as (engine, lines):
+        engine.options[name.casefold()] = OptionDeclaration(
+            name, "spin", "0", minimum=0, maximum=2000
+        )
+        engine.start_game(settings, opening, 0)
+        said = [line.split()[-1] for line in lines.sent if f"name {name} " in line]
+        assert said == ([] if told is None else [told])
+
+
+def test_engine_kept_for_another_move_limit_is_told_again() -> None:
+    with launched() as (engine, lines):
+        engine.options["draw_ply"] = OptionDeclaration("Draw_Ply", "spin", "0", minimum=0)
+        for limit, result in ((320, None), (256, None), (256, "unknown")):
+            settings = GameSettings("shogi", move_limit=limit, move_limit_result=result)  # type: ignore[arg-type]
+            engine.start_game(settings, Opening(), 0)
+        said = [line.split()[-1] for line in lines.sent if "Draw_Ply" in line]
+        assert said == ["320", "256", "0"]
 
 
 def test_wrong_options_are_all_named() -> None:

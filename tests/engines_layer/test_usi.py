@@ -47,7 +47,7 @@ class Lines:
 def player(*flags: str, program: str = "fault_usi", **settings: Any) -> Player:
     command = (sys.executable, "-I", "-S", str(ENGINES / f"{program}.py"), *flags)
     protocol: Any = program[-3:]
-    return Player("p", command, **{"protocol": protocol, "nodes": 1, **settings})
+    return Player("p", **{"command": command, "protocol": protocol, "nodes": 1, **settings})
 
 
 @contextmanager
@@ -369,21 +369,29 @@ def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
         assert lines.sent[-1] == "ponderhit"
 
 
+AT_ONCE = """
+import os, sys
+answers = {"usi": b"usiok", "isready": b"readyok", "go": b"bestmove 7g7f ponder 3c3d"}
+for line in sys.stdin:
+    word = line.split()[0]
+    if line.startswith("go ponder"):
+        os.write(1, b"info depth 1 score cp 5\\nbestmove 2g2f\\n")
+    elif word in answers:
+        os.write(1, answers[word] + b"\\n")
+"""
+
+
 def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> None:
-    with launched("--expect", "right", "--answer-early", "--info", "3", ponder=True) as (
-        engine,
-        lines,
-    ):
+    command = (sys.executable, "-I", "-S", "-c", AT_ONCE)
+    with launched(command=command, ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
-        first = engine.think(0, NODES)
-        engine.observe(0, first.move, own=True)
+        engine.observe(0, engine.think(0, NODES).move, own=True)
         # nothing of what it says is read before its opponent has moved
         assert isinstance(engine.ponder(0, NODES), PonderedGo)
-        engine.observe(1, first.ponder, own=False)
+        engine.observe(1, "3c3d", own=False)
         engine._clock = lambda: 0  # the time that a search is given to begin is not over
         thought = engine.think(0, NODES)
-        assert (thought.kind, thought.elapsed_ns) == ("move", 0)
-        assert thought.score is not None
+        assert (thought.move, thought.score, thought.elapsed_ns) == ("2g2f", 5, 0)
         assert "ponderhit" not in lines.sent
 
 

@@ -34,7 +34,7 @@ from ringmaster.play.meter import Meter
 from ringmaster.play.pondering import Pondering
 from ringmaster.play.referee import ChessReferee, Referee, Settlement
 from ringmaster.play.shogi_referee import ShogiReferee
-from ringmaster.play.transcript import FileTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 REFEREES: dict[str, type[Referee]] = {
     "chess": ChessReferee,
@@ -111,9 +111,7 @@ class GameRunner:
         """Play the game.  Raises JobAbandoned."""
         started = self._wall_clock()
         begun = time.monotonic()
-        transcript = None
-        if self.job.transcript is not None:
-            transcript = FileTranscript(self.job.transcript)
+        transcript = self._make_transcript()
         try:
             try:
                 self._launch(transcript)
@@ -126,6 +124,9 @@ class GameRunner:
             sound = settlement.outcome != "void" and settlement.reason not in UNSOUND
             self._end_game(settlement)
             usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
+            at_fault = settlement.outcome == "void" or settlement.forfeit
+            if at_fault and isinstance(transcript, FaultTranscript):
+                transcript.want()
         finally:
             if transcript is not None:
                 self._detach(transcript)
@@ -133,7 +134,13 @@ class GameRunner:
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
-    def _launch(self, transcript: FileTranscript | None) -> None:
+    def _make_transcript(self) -> FileTranscript | FaultTranscript | None:
+        path = self.job.transcript
+        if path is None:
+            return None
+        return FaultTranscript(path) if self.job.transcript_of_faults else FileTranscript(path)
+
+    def _launch(self, transcript: FileTranscript | FaultTranscript | None) -> None:
         """Make both engines ready."""
         kept = [engine.is_alive() for engine in self.engines]
         for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
@@ -148,7 +155,7 @@ class GameRunner:
             if kept[colour]:
                 self._meters[colour].begin_kept()
 
-    def _detach(self, transcript: FileTranscript) -> None:
+    def _detach(self, transcript: FileTranscript | FaultTranscript) -> None:
         for engine in self.engines:
             if engine.is_launched:
                 engine.channel.transcript = None

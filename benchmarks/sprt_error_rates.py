@@ -8,7 +8,7 @@ BayesElo's model, draws worth 200 Elo; a pair has an opening that favours one si
 by an amount drawn from a normal distribution of 100 Elo, and both colours.  The
 players' distance is such that H0, or H1, is exactly true.  All matches go on side
 by side in arrays, with a solver of their own; where that comes near a bound,
-`ringmaster.stats.sprt` itself judges ("judged" is how often), and after every game it
+`ringmaster.stats.sprt` itself judges ("judged" is how often), and now and then it
 looks at one match more, drawn at random.  "apart" is how far the two ever were from
 each other: while that is less than NEAR, every match ended where the program ends it.
 """
@@ -24,12 +24,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from ringmaster.stats.sprt import NELO, Sprt
+from ringmaster.stats.elo import NELO
+from ringmaster.stats.sprt import Sprt
 
 DRAW_ELO = 200.0
 OPENING_ELO = 100.0
 #: How far from a bound the arrays' solver is believed.
 NEAR = 0.005
+#: After how many results of every match another one is looked at at random.
+SAMPLED = 20
 Array = np.ndarray[Any, Any]
 
 TESTS = {
@@ -119,6 +122,11 @@ class Fits:
         return -np.log1p(self.theta[:, None] * b)
 
 
+def shortest(test: Sprt, pattern: list[int]) -> int:
+    """Return after how many such results the test is decided; 1000 where later."""
+    return next((n for n in range(1, 1000) if test.judge([n * x for x in pattern])), 1000)
+
+
 def simulate(
     runs: int, seed: int, name: str, results: int, h1_true: bool
 ) -> tuple[str, int, bool, float, float, int, int, float]:
@@ -136,17 +144,25 @@ def simulate(
     null, other = (Fits(model, elo, results, runs) for elo in (elo0, elo1))
     wrong = played = number = judged = 0
     apart = 0.0
+    # results that are all alike decide the soonest
+    alike = ([0] * place + [1] + [0] * (results - 1 - place) for place in range(results))
+    first = min(shortest(test, pattern) for pattern in alike)
     while len(counts):
         number += 1
         drawn = np.searchsorted(edges, rng.random(len(counts)))
         counts[np.arange(len(counts)), drawn] += 1
+        if number < first:
+            continue
         filled = np.where(counts == 0, 1e-3, counts)
         seen = filled / filled.sum(axis=1)[:, None]
-        rounds = 12 if number <= 150 else 2
+        rounds = 12 if number < first + 10 else 4 if number < first + 150 else 2
         llr = number * (seen * (other.logs(seen, rounds) - null.logs(seen, rounds))).sum(axis=1)
         near = (llr <= low + NEAR) | (llr >= high - NEAR)
         ended = np.zeros(len(counts), dtype=bool)
-        for row in {*np.flatnonzero(near), sample.integers(len(counts))}:
+        looked_at = {int(row) for row in np.flatnonzero(near)}
+        if number % SAMPLED == 0:
+            looked_at.add(int(sample.integers(len(counts))))
+        for row in looked_at:
             results_of = [int(n) for n in counts[row]]
             judged += 1
             apart = max(apart, abs(test.llr(results_of) - float(llr[row])))
@@ -167,7 +183,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", default="", help="a part of the test's name")
+    parser.add_argument("--only", default="", help="the test's name, or a part of names")
+    parser.add_argument("--results", type=int, choices=(3, 5), help="games, or pairs, alone")
     parser.add_argument("-j", type=int, default=1, help="processes")
     arguments = parser.parse_args()
     heads = ("test", "results", "true", "wrong", "mean games", "longest", "judged", "apart")
@@ -175,8 +192,8 @@ def main() -> None:
     jobs = [
         (name, results, true)
         for name in TESTS
-        if arguments.only in name
-        for results in (3, 5)
+        if arguments.only == name or (arguments.only not in TESTS and arguments.only in name)
+        for results in ((arguments.results,) if arguments.results else (3, 5))
         for true in (False, True)
     ]
     run = partial(simulate, arguments.runs, arguments.seed)

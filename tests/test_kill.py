@@ -77,9 +77,19 @@ def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
         return True
 
 
+#: Two of the three matchups are decided within some 250 games, the third is not.
+SPRT = (
+    PLAYOFF
+    + """
+sprt = SPRT(0, 20, model="logistic")
+matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
+"""
+)
+
 SOURCES = {
     "spsa": SPSA,
     "playoff": PLAYOFF,
+    "sprt": SPRT,
     "mc_tuner": MC_TUNER,
     "ce_tuner": CE_TUNER,
     "swiss": SWISS,
@@ -97,7 +107,7 @@ def snapshots(control: Path) -> list[Any]:
 def test_killed_event_ends_as_an_uninterrupted_one(
     tmp_path: Path, source: str, parallel: int
 ) -> None:
-    games = GAMES // 3 if source is PLAYOFF else GAMES
+    games = GAMES // 3 if source is PLAYOFF or source is SPRT else GAMES
     whole = write_event(tmp_path / "whole", source, games)
     assert ringmaster(whole, "-q").returncode == 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -200,7 +201,29 @@ def check_matchups(results: Results) -> None:
                 assert counted.draws + counted.unknown == sum(g.winner is None for g in of_colour)
         for colour in ("black", "white"):
             assert matchup.wins_by_colour[colour] == sum(g.winning_colour == colour for g in games)
-        assert sum(matchup.points.values()) == matchup.total
+        assert sum(matchup.points.values()) == matchup.total - matchup.unknown == matchup.known
+
+
+def test_points_and_elo_are_those_of_the_report_where_results_are_unknown(tmp_path: Path) -> None:
+    history = [
+        (
+            ticket("0", n, pair=n // 2),
+            won(f"0_{n}", int(n % 3 == 0))
+            if n % 4
+            else GameResult(f"0_{n}", 0, "unknown", reason="move limit"),
+        )
+        for n in range(16)
+    ]
+    control = recorded(write(tmp_path), history)
+    matchup = ringmaster.load(control).matchups["0"]
+    assert (matchup.total, matchup.unknown, matchup.known) == (16, 4, 12)
+    assert sum(matchup.points.values()) == 12
+    assert f"a over b: {matchup.elo}" in run_ringmaster(control, "show").stdout
+    told = json.loads(run_ringmaster(control, "show", "--json").stdout)["matchups"][0]
+    assert matchup.elo is not None
+    assert matchup.nelo is not None
+    assert (told["elo"], told["nelo"]) == (matchup.elo.elo, matchup.nelo.nelo)
+    assert told["pentanomial"] == matchup.pentanomial
 
 
 def test_elo_is_the_one_of_the_report(tmp_path: Path) -> None:

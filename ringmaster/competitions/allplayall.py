@@ -8,14 +8,13 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.competitors import ROUNDS_SETTING, roster
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import StateRefused
 from ringmaster.model.report import Report
-from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
+from ringmaster.model.settings import Setting
 
 
 class AllPlayAll(Tournament):
@@ -23,22 +22,12 @@ class AllPlayAll(Tournament):
     even rounds.  Its id has their letters: AvB, AvC, BvC."""
 
     type_name: ClassVar[str] = "allplayall"
+    rosters = ("competitors",)
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
-        Setting(
-            "competitors",
-            ListOf(COMPETITOR, minimum=2),
-            "Codes of the players that take part; more can be added at the end between runs.",
-            rule=only_appended,
-            limits="New ones may be added at the end; none may be removed or change places.",
-        ),
-        Setting(
-            "rounds",
-            Maybe(Integer(minimum=0)),
-            "Games to play for each pairing; None: no limit.",
-            None,
-        ),
+        roster("competitors", "Codes of the players that take part", minimum=2),
+        ROUNDS_SETTING,
         SPRT_SETTING,
         ANCHOR_SETTING,
     )
@@ -60,15 +49,6 @@ class AllPlayAll(Tournament):
                 number_of_games=values["rounds"],
                 sprt=values["sprt"],
             )
-
-    def state(self) -> dict[str, Any]:
-        return {**super().state(), "competitors": list(self.competitors)}
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        refused = only_appended(state["competitors"], list(self.competitors))
-        if refused:
-            raise StateRefused(f"{refused}; put them back, or use reset", ("competitors",))
-        super().restore(state)
 
     def _standings(self) -> Standings:
         return Standings(self.competitors, self.tallies.values(), self.values["anchor"])

@@ -14,7 +14,7 @@ import msgspec
 from ringmaster.competitions.common import COMMON_SETTINGS, noting, result_reason
 from ringmaster.competitions.competition import Competition, Played
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
-from ringmaster.competitions.opening_settings import OpeningBook
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -318,9 +318,7 @@ class CandidateTuner(Competition):
         self.book.load()
 
     def warnings(self) -> list[str]:
-        if self._game == "chess" and not self.book:
-            return ["without openings, the games of a tune are all much the same"]
-        return []
+        return [SAME_GAMES_OF_TUNE] if self.book.missed else []
 
     def outcome_line(self, result: GameResult, seat: int, candidate: str) -> str:
         """Return a game's line for the display and the history."""

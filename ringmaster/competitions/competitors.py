@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ringmaster.model.settings import CallOf, Identifier, Setting
+from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
 
 
 class _Competitor(CallOf):
@@ -37,3 +37,26 @@ def only_appended(before: Any, now: list[str]) -> str:
     else:
         what = "the earlier competitors must keep their places"
     return f"{what}; new ones can be added at its end only (it was {', '.join(before)})"
+
+
+def roster(name: str, text: str, *, minimum: int = 1, added: str = "") -> Setting:
+    """Return the setting of a list of competitors.
+
+    text   what they are, for the reference
+    added  what becomes of those that are added
+    """
+    return Setting(
+        name,
+        ListOf(COMPETITOR, minimum=minimum),
+        f"{text}; more can be added at the end between runs{added}.",
+        rule=only_appended,
+        limits="New ones may be added at the end; none may be removed or change places.",
+    )
+
+
+ROUNDS_SETTING = Setting(
+    "rounds",
+    Maybe(Integer(minimum=0)),
+    "Games to play for each pairing; None: no limit.",
+    None,
+)

@@ -8,29 +8,18 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.competitors import ROUNDS_SETTING, roster
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.pairs import Pairs
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tournament import Tournament
-from ringmaster.errors import StateRefused
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
-from ringmaster.model.settings import Integer, ListOf, Maybe, Setting
+from ringmaster.model.settings import Setting
 
 #: What the field is called where a challenger's results against it are shown.
 FIELD = "the field"
-
-
-def _competitors(name: str, text: str) -> Setting:
-    return Setting(
-        name,
-        ListOf(COMPETITOR, minimum=1),
-        f"{text}; more can be added at the end between runs.",
-        rule=only_appended,
-        limits="New ones may be added at the end; none may be removed or change places.",
-    )
 
 
 def added_up(code: str, tallies: Sequence[Tally]) -> Tally:
@@ -59,17 +48,13 @@ class Gauntlet(Tournament):
     opponent's number: Av1, Av2, Bv1."""
 
     type_name: ClassVar[str] = "gauntlet"
+    rosters = ("challengers", "opponents")
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
-        _competitors("challengers", "Codes of the players that are put to the test"),
-        _competitors("opponents", "Codes of the players that each of them meets"),
-        Setting(
-            "rounds",
-            Maybe(Integer(minimum=0)),
-            "Games to play for each pairing; None: no limit.",
-            None,
-        ),
+        roster("challengers", "Codes of the players that are put to the test"),
+        roster("opponents", "Codes of the players that each of them meets"),
+        ROUNDS_SETTING,
         SPRT_SETTING,
         ANCHOR_SETTING,
     )
@@ -94,20 +79,6 @@ class Gauntlet(Tournament):
                     number_of_games=values["rounds"],
                     sprt=values["sprt"],
                 )
-
-    def state(self) -> dict[str, Any]:
-        return {
-            **super().state(),
-            "challengers": list(self.challengers),
-            "opponents": list(self.opponents),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        for name, codes in (("challengers", self.challengers), ("opponents", self.opponents)):
-            refused = only_appended(state[name], list(codes))
-            if refused:
-                raise StateRefused(f"{refused}; put them back, or use reset", (name,))
-        super().restore(state)
 
     def _standings(self) -> Standings:
         codes = (*self.challengers, *self.opponents)

@@ -102,6 +102,13 @@ def check_openings(openings: OpeningsSettings | None, game: GameName, variant: s
         )
 
 
+#: Warnings where openings are missed: of a tournament, of a tune.
+SAME_GAMES = (
+    "without openings, engines that play alike every time will play the same game again and again"
+)
+SAME_GAMES_OF_TUNE = "without openings, the games of a tune are all much the same"
+
+
 class OpeningBook:
     """The start positions of an event: read once, before the first game.
 
@@ -160,6 +167,12 @@ class OpeningBook:
         """Read the file.  Raises OpeningsError."""
         if self:
             _ = self._find
+
+    @property
+    def missed(self) -> bool:
+        """Whether games are much the same for want of openings: engines of chess and
+        shogi play alike from the same position, more than those of Go do."""
+        return self._game != "go" and not self
 
     def __bool__(self) -> bool:
         return self._settings is not None or self._variant == "chess960"

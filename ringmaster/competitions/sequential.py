@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,9 @@ from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
 
 _RATE = Float(above=0, maximum=0.45)
 _ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
+#: Forfeits, or void games, that are fewer than this, or than this share of all games,
+#: are no reason to doubt a test.
+_FEW, _SHARE = 2, 0.02
 
 
 def _build(values: dict[str, Any], context: Context) -> Sprt:
@@ -54,6 +58,13 @@ SPRT_SETTING = Setting(
 )
 
 
+class Reading(msgspec.Struct, frozen=True):
+    """The ratio of some results, worst to best."""
+
+    llr: float
+    counts: list[int]
+
+
 class Decision(msgspec.Struct, frozen=True):
     """What a test came to, on which results, with which ratio."""
 
@@ -68,12 +79,15 @@ class Trial(msgspec.Struct):
     first     whose advantage is tested
     in_pairs  whether results are counted by pairs
     decision  for good, whatever games in progress bring; None while undecided
+    latest    the last results looked at: kept, since a ratio takes milliseconds, and
+              the first one of a process half a second
     """
 
     test: Sprt
     first: str
     in_pairs: bool
     decision: Decision | None = None
+    latest: Reading | None = None
 
     def same(self, other: Trial | None) -> bool:
         """Whether both ask the same of the same results."""
@@ -84,14 +98,41 @@ class Trial(msgspec.Struct):
         )
 
     def judge(self, counts: list[int]) -> bool:
-        """Look at results, worst to best, unless it has been decided; returns
-        whether it is decided now."""
+        """Look at results, worst to best; returns whether they are the ones that
+        decide it."""
+        self.latest = Reading(self.llr(counts), list(counts))
         if self.decision is not None:
             return False
-        accepted = self.test.judge(counts)
+        accepted = self.test.accepted_at(self.latest.llr)
         if accepted:
-            self.decision = Decision(accepted, self.test.llr(counts), list(counts))
+            self.decision = Decision(accepted, self.latest.llr, list(counts))
         return bool(accepted)
+
+    def llr(self, counts: list[int]) -> float:
+        """Return the ratio of results, worst to best."""
+        if self.latest is not None and self.latest.counts == counts:
+            return self.latest.llr
+        return self.test.llr(counts)
+
+
+def fault_warning(games: int, forfeits: Mapping[str, int], void: int) -> str:
+    """Return what is to be said of a test many of whose games were not decided on
+    the board, "" when these are few.
+
+    games     that count
+    forfeits  games lost by a fault, by player code
+    void      results that do not count
+    """
+    parts = []
+    lost = sum(forfeits.values())
+    if lost >= _FEW and lost > _SHARE * games:
+        by = ", ".join(f"{code} {count}" for code, count in forfeits.items() if count)
+        parts.append(f"{lost} of {games} games were forfeits ({by})")
+    if void >= _FEW and void > _SHARE * (games + void):
+        parts.append(f"{void} games were void beside {games} that count")
+    if not parts:
+        return ""
+    return f"{' and '.join(parts)}: the SPRT may tell faults, not strength"
 
 
 def sequential_warnings(limit: int | None, alternating: bool, trial: Trial) -> list[str]:
@@ -118,20 +159,20 @@ class SprtReport:
 
     players   first is tested to be stronger than second by test.elo1, not test.elo0
     counts    results now: losses, draws, wins of games, or pairs by 0, ½, 1, 1½, 2
+    llr       logarithm of the likelihood ratio of all these
     decision  None while undecided
     finished  whether no more games come
+    faults    what is to be said of games that were not decided on the board, "" for
+              nothing (`fault_warning`)
     """
 
     test: Sprt
     players: tuple[str, str]
     counts: tuple[int, ...]
+    llr: float
     decision: Decision | None = None
     finished: bool = False
-
-    @property
-    def llr(self) -> float:
-        """Logarithm of the likelihood ratio, of all results that there are."""
-        return self.test.llr(self.counts)
+    faults: str = ""
 
     @property
     def accepted(self) -> Accepted:
@@ -158,7 +199,7 @@ class SprtReport:
         """Games that it takes if they go on as they went; None if that says nothing."""
         if self.decision is not None or self.finished:
             return None
-        more = self.test.remaining(self.counts)
+        more = self.test.remaining(sum(self.counts), self.llr)
         return None if more is None else more * (2 if len(self.counts) == 5 else 1)
 
     @property
@@ -188,7 +229,10 @@ class SprtReport:
         return "undecided" if more is None else f"undecided, some {_round(more)} games to go"
 
     def lines(self) -> list[str]:
-        """Return one line, or two, for a report."""
+        """Return one line, or a few, for a report."""
+        return [*self._lines(), *([f"warning: {self.faults}"] if self.faults else [])]
+
+    def _lines(self) -> list[str]:
         test, (low, high) = self.test, self.test.bounds
         head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
         ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
@@ -214,6 +258,7 @@ class SprtReport:
             "llr_at_decision": None if self.decision is None else self.decision.llr,
             "games_at_decision": self.games_at_decision,
             "expected_remaining_games": self.remaining,
+            "warning": self.faults or None,
         }
 
 

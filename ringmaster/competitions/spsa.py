@@ -22,7 +22,7 @@ from ringmaster.competitions.common import (
 )
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
-from ringmaster.competitions.opening_settings import OpeningBook
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -276,8 +276,8 @@ class SpsaCompetition(Competition):
 
     def warnings(self) -> list[str]:
         lines = []
-        if self._game == "chess" and not self.book:
-            lines.append("without openings, the games of a tune are all much the same")
+        if self.book.missed:
+            lines.append(SAME_GAMES_OF_TUNE)
         if self._planned_before != self.tuner.iterations:
             lines.append(
                 f"number_of_games {2 * self._planned_before} -> {2 * self.tuner.iterations}: the "

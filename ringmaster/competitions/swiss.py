@@ -11,14 +11,15 @@ import msgspec
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.competition import Verdict
-from ringmaster.competitions.competitors import COMPETITOR, only_appended
+from ringmaster.competitions.competitors import roster
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.opening_settings import SAME_GAMES
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.swiss_pairing import Entrant, pair_round
 from ringmaster.competitions.swiss_table import Outcome, Score, ranking
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournament import WITHOUT_OPENINGS, Matchup, Tournament
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.competitions.tournament import Matchup, Tournament
+from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
 from ringmaster.model.results import GameResult
@@ -69,16 +70,15 @@ class Swiss(Tournament):
     has the round and the letters of the competitors: 2AvC."""
 
     type_name: ClassVar[str] = "swiss"
+    rosters = ("competitors",)
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
         *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
-        Setting(
+        roster(
             "competitors",
-            ListOf(COMPETITOR, minimum=2),
-            "Codes of the players that take part, the strongest first unless there are "
-            "``ratings``; more can be added at the end between runs, and join in the next round.",
-            rule=only_appended,
-            limits="New ones may be added at the end; none may be removed or change places.",
+            "Codes of the players that take part, the strongest first unless there are ``ratings``",
+            minimum=2,
+            added=", and join in the next round",
         ),
         Setting("rounds", Integer(minimum=1), "Rounds to play."),
         Setting(
@@ -235,8 +235,8 @@ class Swiss(Tournament):
 
     def warnings(self) -> list[str]:
         warnings = []
-        if self._game == "chess" and not self._openings:
-            warnings.append(WITHOUT_OPENINGS)
+        if self._openings.missed:
+            warnings.append(SAME_GAMES)
         active = len(self._active())
         if active < 2:
             warnings.append("fewer than two competitors are left: no more rounds will be paired")
@@ -305,14 +305,11 @@ class Swiss(Tournament):
     def state(self) -> dict[str, Any]:
         return {
             **super().state(),
-            "competitors": list(self.competitors),
             "rounds": msgspec.to_builtins(self._rounds),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        refused = only_appended(state["competitors"], list(self.competitors))
-        if refused:
-            raise StateRefused(f"{refused}; put them back, or use reset", ("competitors",))
+        self._check_rosters(state)
         self._rounds = msgspec.convert(state["rounds"], list[Round])
         for number in range(1, len(self._rounds) + 1):
             self._add_round(number)

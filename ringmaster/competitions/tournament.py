@@ -6,17 +6,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
+from ringmaster.competitions.competitors import only_appended
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table, statistics
 from ringmaster.competitions.opening_numbers import OpeningNumbers
-from ringmaster.competitions.opening_settings import OpeningBook, OpeningsSettings
+from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
-from ringmaster.competitions.sequential import SprtReport, Trial, sequential_warnings
+from ringmaster.competitions.sequential import (
+    SprtReport,
+    Trial,
+    fault_warning,
+    sequential_warnings,
+)
 from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
@@ -29,10 +35,6 @@ from ringmaster.stats.sprt import Sprt
 #: Added to a player's code for the second side of a matchup with itself (Gomill);
 #: "#" cannot occur in a code of the control file.
 SECOND_SELF = "#2"
-
-WITHOUT_OPENINGS = (
-    "without openings, engines that play alike every time will play the same game again and again"
-)
 
 
 class Matchup:
@@ -105,6 +107,10 @@ class Tournament(Competition):
     `matchups` has those of the control file by id; `tallies` has one for each
     of them, and one for each that was there in an earlier run.
     """
+
+    #: The settings that list competitors, where a type makes its own matchups: none
+    #: may be removed or change places in them.
+    rosters: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
@@ -190,13 +196,17 @@ class Tournament(Competition):
     def prepare(self) -> None:
         for book in self._books.values():
             book.load()
+        for matchup in self.matchups.values():
+            if matchup.sprt is not None:
+                # brings in what it computes with, while no clock is running yet
+                matchup.sprt.llr([1, 1, 1])
 
     def warnings(self) -> list[str]:
-        bare = [m.id for m in self.matchups.values() if self._game == "chess" and not m.book]
+        bare = [m.id for m in self.matchups.values() if m.book.missed]
         if not bare:
             return self._test_warnings()
         which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
-        return [f"{which}{WITHOUT_OPENINGS}", *self._test_warnings()]
+        return [f"{which}{SAME_GAMES}", *self._test_warnings()]
 
     def _test_warnings(self) -> list[str]:
         """Return what is noteworthy of tests; each line stands for all matchups of
@@ -352,12 +362,18 @@ class Tournament(Competition):
         trial = self._trial(matchup)
         if trial is None:
             return None
+        tally = self.tallies[matchup.id]
+        counts = tally.counts_for(trial)
         return SprtReport(
             trial.test,
             matchup.codes,
-            tuple(self.tallies[matchup.id].counts_for(trial)),
+            tuple(counts),
+            trial.llr(counts),
             trial.decision,
             self._complete(matchup),
+            fault_warning(
+                tally.completed, dict(zip(tally.players, tally.forfeits, strict=True)), tally.void
+            ),
         )
 
     def _complete(self, matchup: Matchup) -> bool:
@@ -415,11 +431,23 @@ class Tournament(Competition):
         return all(map(self._complete, self.matchups.values()))
 
     def state(self) -> dict[str, Any]:
-        state = {"matchups": msgspec.to_builtins(self.tallies), "engines": dict(self._engines)}
+        state = {
+            "matchups": msgspec.to_builtins(self.tallies),
+            "engines": dict(self._engines),
+            **{name: list(self.values[name]) for name in self.rosters},
+        }
         numbers = self._numbers.state()
         return {**state, "openings": numbers} if numbers else state
 
+    def _check_rosters(self, state: Mapping[str, Any]) -> None:
+        """Raise StateRefused unless all that took part before are where they were."""
+        for name in self.rosters:
+            refused = only_appended(state[name], list(self.values[name]))
+            if refused:
+                raise StateRefused(f"{refused}; put them back, or use reset", (name,))
+
     def restore(self, state: Mapping[str, Any]) -> None:
+        self._check_rosters(state)
         self._engines = dict(state.get("engines", {}))
         self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
@@ -437,8 +465,8 @@ class Tournament(Competition):
             self.tallies[id] = tally
 
     def _place_of_matchup(self, id: str) -> SettingPath:
-        """Return the setting that a matchup is part of."""
-        return ("matchups", list(self.matchups).index(id))
+        """Return the setting that a matchup comes of."""
+        return ("matchups", list(self.matchups).index(id)) if not self.rosters else self.rosters[:1]
 
     def progress(self) -> Progress:
         """Return how far the tournament is.  Games above a limit that has been
@@ -483,7 +511,8 @@ class Tournament(Competition):
         for matchup in self.matchups.values():
             report = self._sprt_report(matchup)
             if report is not None:
-                rows.append((self._heading(matchup), f"{report.llr:.2f}", report.status))
+                status = "; ".join(filter(None, (report.status, report.faults)))
+                rows.append((self._heading(matchup), f"{report.llr:.2f}", status))
         if rows:
             yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))
 

@@ -69,7 +69,8 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     stderr: tuple[tuple[str, str], ...] = ()
 
     def points(self, index: int) -> float:
-        """Return the score of player `index`: 1, ½ or 0 (unknown counts ½).
+        """Return what the game is worth to player `index`, where every game has to be
+        worth something: 1, ½ or 0 (unknown counts ½; tables of points leave it out).
 
         Raises ValueError for a void game, which has no score.
         """

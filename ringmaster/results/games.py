@@ -36,6 +36,8 @@ class Side:
     name         what the engine calls itself, with its version; "" if unknown
     description  what it says of its configuration, possibly several lines
     cpu_time     seconds of CPU; None where it could not be had
+    ponder_cpu_time  those of them that it used on its opponent's time; None where it
+                 was not told to ponder
     thinking     seconds of wall time charged to it
     slowest      seconds of its slowest move
     peak_memory  bytes, resident; None where it could not be had
@@ -47,6 +49,7 @@ class Side:
     name: str
     description: str
     cpu_time: float | None
+    ponder_cpu_time: float | None
     thinking: float
     slowest: float
     peak_memory: int | None
@@ -235,6 +238,7 @@ def make_game(recorded: Recorded, played: Played, game: GameName, games: str, vo
             used.name,
             used.description,
             used.cpu_time,
+            used.ponder_cpu_time,
             used.thinking,
             used.slowest,
             used.peak_memory,

@@ -34,8 +34,8 @@ class ColourResults:
 
     @property
     def points(self) -> float:
-        """Wins, with draws and unknown results as half a win."""
-        return self.wins + (self.draws + self.unknown) / 2
+        """Wins and half the draws."""
+        return self.wins + self.draws / 2
 
 
 @dataclass(slots=True)
@@ -84,7 +84,7 @@ class PlayerResults:
 
     @property
     def points(self) -> float:
-        """Wins, with draws and unknown results as half a win."""
+        """Wins and half the draws; unknown results give nothing to either."""
         return sum(results.points for results in self.by_colour.values())
 
     @property
@@ -151,13 +151,19 @@ class MatchupResults:
         return self.sides[0].games
 
     @property
+    def known(self) -> int:
+        """Games with a result."""
+        return self.total - self.unknown
+
+    @property
     def wins(self) -> dict[str, int]:
         """Games won, by player code."""
         return {side.code: side.wins for side in self.sides}
 
     @property
     def points(self) -> dict[str, float]:
-        """Wins, with draws and unknown results as half a win, by player code."""
+        """Wins and half the draws, by player code; unknown results give nothing to
+        either."""
         return {side.code: side.points for side in self.sides}
 
     @property
@@ -184,7 +190,8 @@ class MatchupResults:
 
     @property
     def pentanomial(self) -> list[int]:
-        """Complete pairs by the first player's points: 0, ½, 1, 1½, 2."""
+        """Complete pairs by the first player's points: 0, ½, 1, 1½, 2; an unknown
+        result is half a point here."""
         return list(self._pairs.counts)
 
     @property
@@ -195,8 +202,7 @@ class MatchupResults:
     @property
     def draw_ratio(self) -> float | None:
         """Share of draws among the games with a result; None without any."""
-        known = self.total - self.unknown
-        return self.draws / known if known else None
+        return self.draws / self.known if self.known else None
 
     @property
     def nelo(self) -> NormalizedElo | None:
@@ -206,27 +212,27 @@ class MatchupResults:
         if self._in_pairs:
             return self._pairs.normalized()
         first, second = self.sides
-        return elo.normalized_from_games(first.wins, self.draws + self.unknown, second.wins)
+        return elo.normalized_from_games(first.wins, self.draws, second.wins)
 
     @property
     def _in_pairs(self) -> bool:
-        return sum(self._pairs.counts) > 0 and self._pairs.games == self.total
+        return sum(self._pairs.counts) > 0 and self._pairs.games == self.known == self.total
 
     @property
     def elo(self) -> EloEstimate | None:
         """How much stronger the first player is: by pairs if all games were
-        played in pairs, else by games, unknown results counted as draws.
+        played in pairs and have a result, else by games with a result.
 
-        None without games, and where it would say nothing of the players: with a
+        None without any, and where it would say nothing of the players: with a
         handicap, and when colours do not alternate.
         """
         even = self.alternating is not False and self.settings.get("handicap") is None
-        if not self.total or not even:
+        if not self.known or not even:
             return None
         if self._in_pairs:
             return self._pairs.estimate()
         first, second = self.sides
-        return elo.from_games(first.wins, self.draws + self.unknown, second.wins)
+        return elo.from_games(first.wins, self.draws, second.wins)
 
     def describe_details(self) -> str:
         """Return what a table of results does not show: "board size: 9, komi: 7.5";

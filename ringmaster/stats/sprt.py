@@ -66,15 +66,20 @@ class Sprt(msgspec.Struct, frozen=True):
 
     def judge(self, counts: Sequence[int]) -> Accepted:
         """Return which hypothesis the results are enough for, "" for neither."""
+        return self.accepted_at(self.llr(counts))
+
+    def accepted_at(self, llr: float) -> Accepted:
+        """Return which hypothesis a ratio is enough for, "" for neither."""
         low, high = self.bounds
-        llr = self.llr(counts)
         return "H1" if llr >= high else "H0" if llr <= low else ""
 
-    def remaining(self, counts: Sequence[int]) -> int | None:
+    def remaining(self, results: int, llr: float) -> int | None:
         """Return how many more games or pairs are wanted if they go on as they went:
         what is left to the bound over what a result has brought so far.  None
-        where that says nothing: few results, or a ratio near zero."""
-        results, llr = sum(counts), self.llr(counts)
+        where that says nothing: few results, or a ratio near zero.
+
+        results, llr  how many there are, and the ratio that they have
+        """
         low, high = self.bounds
         # half a unit is within reach of chance at any time
         if results < _FEWEST or abs(llr) < 0.5:

@@ -13,7 +13,7 @@ from ringmaster.competitions.allplayall import AllPlayAll
 from ringmaster.competitions.competitors import only_appended
 from ringmaster.competitions.playoff import Playoff
 from ringmaster.competitions.standings import letters
-from ringmaster.errors import StoreError
+from ringmaster.errors import StateRefused, StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.reporting.tables import render_report
@@ -102,6 +102,15 @@ def test_games_have_the_settings_of_the_tournament_and_no_handicap() -> None:
     settings = go(move_limit=77, scorer="internal", handicap=4).next_job().settings
     assert (settings.board_size, settings.komi, settings.handicap) == (9, 6, None)
     assert (settings.move_limit, settings.scorer) == (77, "internal")
+
+
+def test_matchup_of_other_players_is_placed_at_the_list_they_come_of() -> None:
+    tournament = go()
+    state = tournament.state()
+    state["matchups"]["AvB"]["players"] = ["a", "x"]
+    with pytest.raises(StateRefused) as refused:
+        go().restore(state)
+    assert refused.value.path == ("competitors",)
 
 
 def test_letters_go_on_after_z() -> None:

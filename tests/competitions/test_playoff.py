@@ -294,6 +294,24 @@ def test_chess_without_openings_is_warned_of() -> None:
     assert "without openings" in chess(call("Matchup", "a", "b")).warnings()[0]
 
 
+@pytest.mark.parametrize(
+    ("type_name", "settings"),
+    [
+        ("playoff", {"matchups": [call("Matchup", "a", "b")]}),
+        ("swiss", {"competitors": ["a", "b"], "rounds": 1}),
+    ],
+)
+def test_shogi_without_openings_is_warned_of_and_go_is_not(
+    type_name: str, settings: dict[str, Any]
+) -> None:
+    players = {"a": call("Player", "x"), "b": call("Player", "y")}
+    shogi = {c: call("Player", p, nodes=10) for c, p in (("a", "x"), ("b", "y"))}
+    warned = make(type_name, game="shogi", players=shogi, **settings).warnings()
+    assert any("without openings" in line for line in warned)
+    bare = make(type_name, players=players, board_size=9, komi=0, **settings).warnings()
+    assert not any("without openings" in line for line in bare)
+
+
 def test_every_wrong_matchup_is_named_at_once() -> None:
     with pytest.raises(Refused) as refused:
         chess(call("Matchup", "a", "x"), call("Matchup", "y", "b"))

@@ -133,6 +133,86 @@ def test_games_in_progress_are_finished_and_half_pairs_completed() -> None:
     assert "a is stronger than b (LLR " in text
 
 
+def test_ratio_is_stored_so_that_a_report_computes_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    undecided, decided = chess(sprt(0, 5), number_of_games=20), chess(sprt())
+    for playoff in (undecided, decided):
+        play(playoff, "wdwl")
+        before = told(playoff), render_report(playoff.report())
+        with monkeypatch.context() as context:
+            context.setattr(Sprt, "llr", None)
+            test, limit = (sprt(0, 5), 20) if playoff is undecided else (sprt(), None)
+            later = again(playoff, chess(test, number_of_games=limit))
+            assert (told(later), render_report(later.report())) == before
+
+
+def test_state_of_a_version_without_stored_ratios_is_read() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=20)
+    play(playoff, "wdwl")
+    state = playoff.state()
+    del state["matchups"]["0"]["trial"]["latest"]
+    later = chess(sprt(0, 5), number_of_games=20)
+    later.restore(state)
+    assert told(later) == told(playoff)
+
+
+def broken(job: Any) -> GameResult:
+    """b never answers."""
+    winner = [player.code for player in job.players].index("a")
+    return GameResult(job.id, 0, "win", winner=winner, reason="crash", forfeit=True)
+
+
+def test_test_decided_by_forfeits_is_warned_of() -> None:
+    playoff = chess(sprt())
+    games = 0
+    while (job := playoff.next_job()) is not None:
+        verdict = playoff.take(job.ticket, broken(job) if games % 3 else drawn(job))
+        games += 1
+    lost = games - -(-games // 3)
+    warning = f"{lost} of {games} games were forfeits (b {lost}): the SPRT may tell faults"
+    assert warning in told(playoff)["warning"]
+    assert f"\nwarning: {warning}" in render_report(playoff.report())
+    assert any(warning in note for note in verdict.notes)
+
+
+def test_single_forfeit_or_void_game_is_no_reason_to_doubt_a_test() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=10)
+    play(playoff, "wd")
+    assert told(playoff)["warning"] is None
+    playoff = chess(sprt(0, 5), number_of_games=10)
+    for number in range(10):
+        job = playoff.next_job()
+        if number == 5:
+            playoff.take(job.ticket, void(job))
+        playoff.take(job.ticket, broken(job) if number == 7 else drawn(job))
+    assert told(playoff)["warning"] is None
+
+
+def test_void_games_that_are_many_are_warned_of() -> None:
+    playoff = chess(sprt(0, 5), number_of_games=10)
+    for number in range(10):
+        job = playoff.next_job()
+        if number % 3 == 1:
+            playoff.take(job.ticket, void(job))
+        playoff.take(job.ticket, drawn(job))
+    assert "3 games were void beside 10 that count" in told(playoff)["warning"]
+
+
+def test_display_of_many_pairings_has_the_warning_too() -> None:
+    tournament = make(
+        "allplayall",
+        game="chess",
+        players={code: uci() for code in "abc"},
+        competitors=["a", "b", "c"],
+        rounds=10,
+        sprt=sprt(0, 5),
+    )
+    for _ in range(9):
+        job = tournament.next_job()
+        a_plays = "a" in (player.code for player in job.players)
+        tournament.take(job.ticket, broken(job) if a_plays else drawn(job))
+    assert "3 of 3 games were forfeits (b 3)" in render_report(tournament.live_report())
+
+
 def test_limit_on_games_leaves_it_undecided() -> None:
     playoff = chess(sprt(0, 5), number_of_games=20)
     assert play(playoff, "wdl") == 20

@@ -138,13 +138,13 @@ def test_draws_alone_do_not_decide_between_opposite_hypotheses() -> None:
 def test_nothing_played_is_no_evidence() -> None:
     assert Sprt(0, 5).llr([0, 0, 0]) == 0
     assert Sprt(0, 5).judge([0] * 5) == ""
-    assert Sprt(0, 5).remaining([0] * 5) is None
+    assert Sprt(0, 5).remaining(0, 0.0) is None
 
 
 def test_remaining_results_are_those_that_bring_the_ratio_to_its_bound() -> None:
     test, pattern = Sprt(0, 20), [3, 20, 40, 26, 5]
     half = [3 * n for n in pattern]
-    more = test.remaining(half)
+    more = test.remaining(sum(half), test.llr(half))
     assert more is not None
     whole = 1 + more / sum(half)
     assert test.llr([round(whole * n) for n in half]) == pytest.approx(test.bounds[1], rel=0.03)

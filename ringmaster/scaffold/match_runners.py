@@ -35,7 +35,7 @@ _NOTED = {
     "-check-mate-pvs": "`check` looks at the scores of mates",
     "-crc32": "records have no checksums",
     "-debug": "`run --log-gtp` writes transcripts",
-    "-epdout": "`export` gives the games",
+    "-epdout": "`export --format epd` gives the final positions",
     "-force-concurrency": "`run -j` takes any number",
     "-log": "there is always a log, and `run --log-gtp` writes transcripts",
     "-outcomeinterval": _REPORTS,

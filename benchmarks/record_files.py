@@ -11,7 +11,6 @@ time and the memory of a run that goes on with the event.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import resource
 import sys
@@ -19,6 +18,8 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+
+from figures import show
 
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
@@ -112,17 +113,14 @@ def _run(control: Path, work: Simulated) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--games", type=int, default=100_000)
     parser.add_argument("--files", default="collected", choices=("both", "single", "collected"))
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     figures = measure(arguments.games, arguments.files)
-    if arguments.json:
-        print(json.dumps(figures))
-    else:
-        for name, value in figures.items():
-            print(f"{name:24} {value:12.3f}")
+    show(figures, as_json=arguments.json)
 
 
 if __name__ == "__main__":

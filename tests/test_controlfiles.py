@@ -17,6 +17,7 @@ FOLDER = Path(__file__).parent.parent / "controlfiles"
 FILES = sorted(FOLDER.glob("*.ctl"))
 CHESS = ["stockfish", "glaurung", "toga2", "ethereal-chess", "fairy-stockfish"]
 NEEDS = {
+    "allplayall_chess.ctl": ["stockfish", "ethereal-chess", "toga2"],
     "allplayall_gnugo.ctl": ["gnugo"],
     "ce_tuner_gnugo.ctl": ["gnugo"],
     "gauntlet_chess.ctl": CHESS,
@@ -24,6 +25,7 @@ NEEDS = {
     "playoff_chess.ctl": ["stockfish", "glaurung"],
     "playoff_gnugo.ctl": ["gnugo"],
     "playoff_shogi.ctl": ["fairy-stockfish"],
+    "playoff_shogi_clock.ctl": ["fairy-stockfish", "gpsusi"],
     "spsa_glaurung.ctl": ["glaurung"],
     "sprt_chess.ctl": ["stockfish"],
     "swiss_chess.ctl": CHESS,

@@ -1,0 +1,39 @@
+# Fairy-Stockfish against GPS Shogi, with byo-yomi, over USI.
+#
+#   ringmaster controlfiles/playoff_shogi_clock.ctl run -j 2
+#
+# Needs fairy-stockfish and gpsshogi (Debian: apt-get install fairy-stockfish
+# gpsshogi).
+
+competition_type = "playoff"
+
+description = """
+Two shogi engines that have nothing in common.
+"""
+
+game = "shogi"
+
+players = {
+    "fairy": Player(
+        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="5+0.5byo"
+    ),
+    # It loads large tables first, and knows no limit but byo-yomi.  Its own limits
+    # are in its command line.
+    "gps": Player(
+        "gpsusi -N 1 --memory-use-percent 5", time_control="5+0.5byo", ready_timeout=200
+    ),
+}
+
+# A handicap of other games is a start position here: this one is without White's
+# lance.  Colours alternate in matchups, so both engines give it once.
+# openings = Openings("handicaps.sfen")
+
+# A draw after so many plies, as in tournaments.
+move_limit = 320
+
+# Seconds a clock may be overstepped before the game is lost.
+margin = 0.1
+
+number_of_games = 40
+
+matchups = [Matchup("fairy", "gps")]

@@ -45,6 +45,10 @@ def players(event: Event) -> dict[str, PlayerDefinition]:
 def test_programs_are_recognised_by_name_wherever_they_are() -> None:
     for word in ("fastchess", "./fast-chess", "/usr/bin/cutechess-cli", "cutechess-cli.exe"):
         assert recognises([word])
+    for word in ("./cutechess-ob", "fastchess-ob", "fastchess-ubuntu-22.04", "cutechess-cli-1.3.1"):
+        assert recognises([word])
+    for word in ("fastchess-engines.json", "cutechess.json", "fastchessy"):
+        assert not recognises([word])
     assert not recognises(["c-chess-cli"])
     assert not recognises([])
 

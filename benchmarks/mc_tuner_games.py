@@ -12,12 +12,13 @@ of the last tenth of the games to the first tenth in the same run.
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from figures import show
 
 from ringmaster.event import Event
 from ringmaster.execution.inline import InlineExecutor
@@ -104,11 +105,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     figures = measure(arguments.games, arguments.depth)
-    if arguments.json:
-        print(json.dumps(figures))
-    else:
-        for name, value in figures.items():
-            print(f"{name:20} {value:12.3f}")
+    show(figures, as_json=arguments.json)
 
 
 if __name__ == "__main__":

@@ -1,17 +1,19 @@
 """How many plies a second the referee gets through with engines that answer at
 once, and how much of its own CPU a ply costs.
 
-    python benchmarks/plies_per_second.py [--games 60] [--json]
+    python benchmarks/plies_per_second.py [--games 60] [--protocol uci|usi|both] [--json]
 
-Both sides are `tests/engines/instant_uci.py`, which plays through a scripted
-200-ply game.  Machines are noisy, so everything is compared, in one run, with a
-bare loop: the same engines, the same position and go lines written and the
-answers read with `os.write` and a blocking `os.read`, and nothing else.
+Both sides are `tests/engines/instant_uci.py` or `instant_usi.py`, which play through
+a scripted 200-ply game of chess or shogi.  Machines are noisy, so everything is
+compared, in one run, with a bare loop: the same engines, the same position and go
+lines written and the answers read with `os.write` and a blocking `os.read`, and
+nothing else.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -25,23 +27,25 @@ from ringmaster.engines import watcher
 from ringmaster.execution.executor import Done
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import GameJob, GameSettings
-from ringmaster.model.players import Player
+from ringmaster.model.players import GameName, Player, ProtocolName
 from ringmaster.model.results import GameResult
 
-ENGINE = Path(__file__).parent.parent / "tests" / "engines" / "instant_uci.py"
+ENGINES = Path(__file__).parent.parent / "tests" / "engines"
+GAME_OF: dict[ProtocolName, GameName] = {"uci": "chess", "usi": "shogi"}
 PLIES = 200
 
 
-def command(*flags: str) -> tuple[str, ...]:
-    return (sys.executable, "-I", "-S", str(ENGINE), "--plies", str(PLIES), *flags)
+def command(protocol: ProtocolName, *flags: str) -> tuple[str, ...]:
+    engine = ENGINES / f"instant_{protocol}.py"
+    return (sys.executable, "-I", "-S", str(engine), "--plies", str(PLIES), *flags)
 
 
-def job(number: int, *flags: str) -> GameJob:
-    white, black = (
-        Player(code, command(*flags), protocol="uci", nodes=1) for code in ("white", "black")
+def job(protocol: ProtocolName, number: int, *flags: str) -> GameJob:
+    one, other = (
+        Player(code, command(protocol, *flags), protocol=protocol, nodes=1) for code in "ab"
     )
-    settings = GameSettings(game="chess", move_limit=PLIES)
-    return GameJob(f"g{number}", (white, black), settings, record=False)
+    settings = GameSettings(game=GAME_OF[protocol], move_limit=PLIES)
+    return GameJob(f"g{number}", (one, other), settings, record=False)
 
 
 def own_cpu() -> float:
@@ -50,7 +54,7 @@ def own_cpu() -> float:
     me = psutil.Process()
     for process in (me, *me.children(recursive=True)):
         try:
-            if str(ENGINE) not in process.cmdline():
+            if not any(word.startswith(str(ENGINES)) for word in process.cmdline()):
                 times = process.cpu_times()
                 total += times.user + times.system
         except psutil.Error:
@@ -58,18 +62,18 @@ def own_cpu() -> float:
     return total
 
 
-def referee(games: int, slots: int, *flags: str) -> tuple[float, float]:
+def referee(protocol: ProtocolName, games: int, slots: int, *flags: str) -> tuple[float, float]:
     """Return (plies a second, µs of own CPU a ply) of the whole path: executor,
     worker, game loop."""
     executor = LocalExecutor("ringmaster.play.worker:make_worker", slots, watcher=watcher.__file__)
     try:
         for number in range(2 * slots):  # engines start, code is warm
-            executor.submit(job(number, *flags))
+            executor.submit(job(protocol, number, *flags))
         while executor.running():
             executor.wait(None)
         cpu, start = own_cpu(), time.perf_counter()
         for number in range(games):
-            executor.submit(job(number, *flags))
+            executor.submit(job(protocol, number, *flags))
         plies = 0
         while executor.running():
             for event in executor.wait(None):
@@ -84,10 +88,12 @@ def referee(games: int, slots: int, *flags: str) -> tuple[float, float]:
     return plies / seconds, cpu / plies * 1e6
 
 
-def bare(games: int, *flags: str) -> tuple[float, float]:
+def bare(protocol: ProtocolName, games: int, *flags: str) -> tuple[float, float]:
     """Return the same of the bare loop, one game at a time."""
     engines = [
-        subprocess.Popen(command(*flags), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        subprocess.Popen(
+            command(protocol, *flags), stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+        )
         for _ in range(2)
     ]
     try:
@@ -96,7 +102,7 @@ def bare(games: int, *flags: str) -> tuple[float, float]:
             assert engine.stdin is not None
             assert engine.stdout is not None
             pipes.append((engine.stdin.fileno(), engine.stdout.fileno()))
-            _ask(pipes[-1], b"uci\n", b"uciok")
+            _ask(pipes[-1], f"{protocol}\n".encode(), f"{protocol}ok".encode())
         cpu, start = time.process_time(), time.perf_counter()
         for _ in range(games):
             position, gap = b"position startpos", b" moves "
@@ -124,15 +130,19 @@ def _ask(pipe: tuple[int, int], request: bytes, sign: bytes) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(description="plies a second with instant engines")
     parser.add_argument("--games", type=int, default=60)
+    parser.add_argument("--protocol", choices=("uci", "usi", "both"), default="both")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
+    chosen: tuple[ProtocolName, ...] = ("uci", "usi")
+    if arguments.protocol != "both":
+        chosen = (arguments.protocol,)
     rows = []
-    for flags in ((), ("--info", "20")):
-        base = bare(arguments.games, *flags)
-        name = " ".join(flags).lstrip("-") or "no info lines"
+    for protocol, flags in itertools.product(chosen, ((), ("--info", "20"))):
+        base = bare(protocol, arguments.games, *flags)
+        name = f"{protocol}, " + (" ".join(flags).lstrip("-") or "no info lines")
         rows.append((f"bare loop, {name}", *base, 1.0, 1.0))
         for slots in (1, 2):
-            found = referee(arguments.games * slots, slots, *flags)
+            found = referee(protocol, arguments.games * slots, slots, *flags)
             rows.append(
                 (
                     f"ringmaster -j {slots}, {name}",

@@ -92,7 +92,9 @@ def _parser() -> _Parser:
     exports = parser.add_argument_group("export")
     # the formats are not imported before one is asked for
     exports.add_argument(
-        "--format", metavar="FORMAT", help="csv (default), jsonl, parquet, pgn, sgf, csa or kif"
+        "--format",
+        metavar="FORMAT",
+        help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen",
     )
     exports.add_argument(
         "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"

@@ -103,6 +103,8 @@ def _check_gtp(player: Player) -> None:
             )
     if player.options:
         raise SettingError(("options",), "GTP has no options", "startup_gtp_commands")
+    if player.score_pov != "mover":
+        raise SettingError(("score_pov",), "GTP has no scores", "'mover'")
     if player.ponder:
         raise SettingError(
             ("ponder",),
@@ -242,6 +244,12 @@ PLAYER = CallOf(
             "Seconds to start, and to get ready for each game; by default 30 (USI: 120), "
             "or hang_timeout if that is more.",
             None,
+        ),
+        Setting(
+            "score_pov",
+            OneOf("mover", "opponent", "white", "black"),
+            "From whose side its scores are; UCI and USI want the mover's (not over GTP).",
+            "mover",
         ),
         Setting(
             "restart",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ringmaster.engines.engine import Limits
 from ringmaster.engines.universal import UniversalEngine, move_limits
 from ringmaster.errors import OptionRefused
-from ringmaster.model.jobs import GameSettings
+from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import OptionValue
 
 
@@ -16,9 +16,9 @@ class UciEngine(UniversalEngine):
     _setup_word = "fen"
     _ponder_options = ("Ponder",)
 
-    def _own_options(self, settings: GameSettings) -> dict[str, OptionValue]:
+    def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
         # the variant first: engines load their tables when they are told of it
-        return {**self._variant(settings.variant), **super()._own_options(settings)}
+        return {**self._variant(settings.variant), **super()._own_options(settings, opening)}
 
     def _variant(self, variant: str) -> dict[str, OptionValue]:
         """Return the option that sets the variant.  Raises OptionRefused for one

@@ -203,6 +203,8 @@ class UniversalEngine(Engine):
         #: The search that was asked for last, and the one on the opponent's time.
         self._search: Go | None = None
         self._pondering: PonderedGo | None = None
+        #: Whether its scores are to be turned round, as each colour.
+        self._turned = (False, False)
 
     @abstractmethod
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
@@ -212,7 +214,7 @@ class UniversalEngine(Engine):
         """Return the option of that name, None when the engine has none."""
         return self.options.get(name.casefold())
 
-    def _own_options(self, settings: GameSettings) -> dict[str, OptionValue]:
+    def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
         """Return the options that the player does not set but a game needs.
         Raises OptionRefused for what the engine cannot do."""
         given = {key.casefold() for key in self.player.options}
@@ -221,7 +223,7 @@ class UniversalEngine(Engine):
                 return {} if name in given else {self.options[name].name: self.player.ponder}
         return {}
 
-    def option_lines(self, settings: GameSettings) -> list[str]:
+    def option_lines(self, settings: GameSettings, opening: Opening) -> list[str]:
         """Return the setoption lines that bring the engine from what it was
         last told to its player's options.
 
@@ -231,7 +233,7 @@ class UniversalEngine(Engine):
         wanted: dict[str, str] = {}
         problems: list[str] = []
         try:
-            own = self._own_options(settings)
+            own = self._own_options(settings, opening)
         except OptionRefused as refusal:
             own = {}
             problems += str(refusal).splitlines()
@@ -267,10 +269,10 @@ class UniversalEngine(Engine):
         option = self._declared(name)
         return None if option is None else option.default
 
-    def _get_ready(self, settings: GameSettings) -> Ready:
+    def _get_ready(self, settings: GameSettings, opening: Opening) -> Ready:
         """Set options and wait until the engine is ready for a new game."""
         self._timeout = start_timeout(settings, self.player)
-        lines = self._ready_lines(self.option_lines(settings))
+        lines = self._ready_lines(self.option_lines(settings, opening))
         exchange = Ready("".join(f"{line}\n" for line in lines).encode())
         self.channel.converse(exchange, self._timeout)
         return exchange
@@ -281,19 +283,20 @@ class UniversalEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[str]:
         try:
-            return self._get_ready(settings).complaints
+            return self._get_ready(settings, Opening()).complaints
         except OptionRefused as refusal:
             return str(refusal).splitlines()
         except EngineError as error:
             return [str(error)]
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
-        self._get_ready(settings)
+        self._get_ready(settings, opening)
         start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
         self._position = f"position {start}".encode()
         self._has_moves = False
         self._expected = self._last_move = ""
         self._search = self._pondering = None
+        self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
         for move in opening.moves:
             self.observe(0, move, own=False)
 
@@ -314,7 +317,7 @@ class UniversalEngine(Engine):
             self._pondering = None
             self._let_begin(pondering)
             if self._last_move == self._expected:
-                return self._take_up(pondering.go, seconds)
+                return self._take_up(colour, pondering.go, seconds)
             if not pondering.go.is_complete:
                 # its opponent has moved: what it takes to stop is its own time
                 spent = self._converse(pondering.go, b"stop\n", seconds)
@@ -325,7 +328,7 @@ class UniversalEngine(Engine):
         channel.discard_input()
         go = Go(self._position + b"\n" + self._go_command(limits))
         self._search = go
-        return self._thought(go, spent + channel.converse(go, seconds))
+        return self._thought(colour, go, spent + channel.converse(go, seconds))
 
     def _converse(self, go: Go, request: bytes, seconds: float) -> int:
         self._search = go
@@ -347,19 +350,22 @@ class UniversalEngine(Engine):
         except EngineTimeout:
             self.channel.has_failed = False
 
-    def _take_up(self, go: Go, seconds: float) -> Thought:
+    def _take_up(self, colour: int, go: Go, seconds: float) -> Thought:
         """Make the search on the opponent's time an ordinary one.
 
         An answer that came too early is kept for now, though the protocol forbids
         it: the engine is asked nothing more, and has used none of its time.
         """
         elapsed = 0 if go.is_complete else self._converse(go, b"ponderhit\n", seconds)
-        return self._thought(go, elapsed)
+        return self._thought(colour, go, elapsed)
 
-    def _thought(self, go: Go, elapsed: int) -> Thought:
+    def _thought(self, colour: int, go: Go, elapsed: int) -> Thought:
         move, info = go.bestmove, go.info
         self._expected = ponder = go.ponder
         score, mate = read_score(info) if info else (None, None)
+        if self._turned[colour]:
+            # "mate 0" has no opposite: it says nothing
+            score, mate = None if score is None else -score, -mate if mate else None
         kind = self._kinds.get(move, "move")
         return Thought(kind, move, elapsed, score=score, mate=mate, ponder=ponder, info=info)
 

@@ -24,6 +24,9 @@ _ALWAYS = {
     )
 }
 
+#: Options that say after how many plies a game is drawn (YaneuraOu, dlshogi).
+_MOVE_LIMITS = ("maxmovestodraw", "draw_ply")
+
 
 class UsiEngine(UniversalEngine):
     """A shogi engine over USI."""
@@ -37,12 +40,28 @@ class UsiEngine(UniversalEngine):
     def _declared(self, name: str) -> OptionDeclaration | None:
         return super()._declared(name) or _ALWAYS.get(name.casefold())
 
-    def _own_options(self, settings: GameSettings) -> dict[str, OptionValue]:
-        own = super()._own_options(settings)
+    def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
+        own = super()._own_options(settings, opening)
         given = {name.casefold() for name in self.player.options}
         if self.player.ponder and not own and given.isdisjoint(("usi_ponder", "ponder")):
-            return {"USI_Ponder": True}
-        return own
+            own = {"USI_Ponder": True}
+        return {**own, **self._move_limit(settings, opening)}
+
+    def _move_limit(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
+        """Return the option that tells of the move limit, where it makes a draw and
+        the engine has a word for it that the player leaves alone."""
+        given = {name.casefold() for name in self.player.options}
+        if not settings.move_limit or settings.move_limit_result == "unknown":
+            return {}
+        for name in _MOVE_LIMITS:
+            option = self._declared(name)
+            if option is None or option.type != "spin":
+                continue
+            # they count as the move numbers of a position do
+            plies = _first_number(opening) - 1 + len(opening.moves) + settings.move_limit
+            fits = option.maximum is None or plies <= option.maximum
+            return {option.name: plies} if fits and name not in given else {}
+        return {}
 
     def _ready_lines(self, options: list[str]) -> list[str]:
         return options
@@ -74,3 +93,9 @@ def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
         else:
             words += f" byoyomi {limits.byoyomi_ms}"
     return f"{words}{move_limits(limits)}\n".encode()
+
+
+def _first_number(opening: Opening) -> int:
+    """Return the number of the first move from a start position."""
+    number = "" if opening.fen is None else opening.fen.split()[-1]
+    return max(1, int(number)) if number.isdecimal() and len(number) < 6 else 1

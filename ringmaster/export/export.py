@@ -10,6 +10,7 @@ from typing import BinaryIO
 from ringmaster.control.loader import OUTPUT_EXTENSIONS
 from ringmaster.errors import UsageError
 from ringmaster.export.output import to_file, to_standard_output
+from ringmaster.export.positions import write_positions
 from ringmaster.export.records import write_records
 from ringmaster.export.tables import write_csv, write_jsonl, write_parquet
 from ringmaster.model.players import GameName
@@ -23,9 +24,11 @@ _TABLES: dict[str, Callable[[Results, BinaryIO, bool], None]] = {
 }
 #: Formats of game records, with the game that they are of.
 _RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go", "csa": "shogi", "kif": "shogi"}
+#: Formats of final positions, likewise.
+_POSITIONS: dict[str, GameName] = {"epd": "chess", "sfen": "shogi"}
 _TREE_LOG = ".tree.jsonl"
 #: All formats, by their names.
-FORMATS = (*_TABLES, *_RECORDS)
+FORMATS = (*_TABLES, *_RECORDS, *_POSITIONS)
 
 
 def format_of(output: Path | None) -> str:
@@ -47,7 +50,7 @@ def export_results(
     Raises UsageError for a format or a file that cannot be had, StoreError when
     something cannot be read or written, BrokenPipeError.
     """
-    game = _RECORDS.get(format)
+    game = _RECORDS.get(format) or _POSITIONS.get(format)
     if game is not None and game != results.game:
         fitting = next((name for name, of in _RECORDS.items() if of == results.game), "csv")
         raise UsageError(
@@ -68,6 +71,8 @@ def export_results(
             raise UsageError(f"{output} would be taken for a {suffix} file; rename --output")
         target = to_file(output)
     with target as stream:
+        if format in _POSITIONS:
+            return write_positions(results, format, stream, void)
         if game is not None:
             return write_records(results, format, stream, void)
         _TABLES[format](results, stream, void)

@@ -3,6 +3,7 @@ line between them, an SGF collection, or CSA games with a slash between them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,43 +16,67 @@ from ringmaster.storage.paths import OutputPaths
 _SUFFIXES = {"pgn": ("pgn",), "sgf": ("sgf",), "csa": ("csa", "kifu"), "kif": ("csa", "kifu")}
 
 
+class Records:
+    """The game records of some results, wherever they are; counts what is missing.
+
+    suffixes  what their files may end in
+    """
+
+    def __init__(self, results: Results, suffixes: tuple[str, ...]) -> None:
+        paths = OutputPaths(results.path)
+        self._results = results
+        self._folder = results.path.with_suffix(".games")
+        self._waiting = results.waiting_records()
+        self._collected = CollectedRecords({suffix: paths.collected(suffix) for suffix in suffixes})
+        self.games = 0
+        self._missing = 0
+
+    def each(self, void: bool) -> Iterator[tuple[Game, bytes]]:
+        """Yield the games in the order in which they finished, each with its record.
+        Raises StoreError."""
+        directory = self._results.path.absolute().parent
+        for game in self._results.iter_games(void=void):
+            record = _record(game, directory, self._waiting, self._collected)
+            # a void game has a record only when something was played
+            self.games += not game.is_void or record is not None
+            if record is None:
+                self._missing += not game.is_void
+            elif text := record.removeprefix(b"\xef\xbb\xbf").rstrip():
+                yield game, text
+
+    def missing(self) -> list[str]:
+        """Return what is to be said of records that were not found."""
+        if not self._missing:
+            return []
+        files = " or ".join([f"in {self._folder}", *map(str, self._collected.existing())])
+        return [f"{self._missing} of {self.games} game records are not {files} and were left out"]
+
+
 def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
     """Write the records in the order in which the games finished, byte for byte
     but for the empty lines at their ends; returns what is missing, a line of
     text.  Raises StoreError, OSError."""
-    waiting = results.waiting_records()
-    paths = OutputPaths(results.path)
-    collected = CollectedRecords({suffix: paths.collected(suffix) for suffix in _SUFFIXES[format]})
+    records = Records(results, _SUFFIXES[format])
     end = b"\n\n" if format in ("pgn", "kif") else b"\n"
     between = b"/\n" if format == "csa" else b""
-    games = missing = foreign = written = 0
-    for game in results.iter_games(void=void):
-        record = _record(game, results.path.absolute().parent, waiting, collected)
-        # a void game has a record only when something was played
-        games += not game.is_void or record is not None
-        if record is None:
-            missing += not game.is_void
-        elif text := record.removeprefix(b"\xef\xbb\xbf").rstrip():
-            if format in ("csa", "kif") and format != _shogi_format(text):
-                foreign += 1
-            else:
-                stream.write((between if written else b"") + text + end)
-                written += 1
-    said = []
-    if missing:
-        folder = results.path.with_suffix(".games")
-        files = " or ".join([f"in {folder}", *map(str, collected.existing())])
-        said.append(f"{missing} of {games} game records are not {files} and were left out")
+    foreign = written = 0
+    for _, text in records.each(void):
+        if format in ("csa", "kif") and format != shogi_format(text):
+            foreign += 1
+        else:
+            stream.write((between if written else b"") + text + end)
+            written += 1
+    said = records.missing()
     if foreign:
         other = "kif" if format == "csa" else "csa"
         said.append(
-            f"{foreign} of {games} game records are in {other}, not {format}, and were left "
-            f"out; --format {other} has them"
+            f"{foreign} of {records.games} game records are in {other}, not {format}, and were "
+            f"left out; --format {other} has them"
         )
     return said
 
 
-def _shogi_format(record: bytes) -> str:
+def shogi_format(record: bytes) -> str:
     """Return the format of a shogi game record, told by how it begins: a version
     or a comment in CSA, a comment or a heading in KIF."""
     return "csa" if record[:1] in (b"V", b"'", b"N", b"$", b"P") else "kif"

@@ -11,6 +11,7 @@ from ringmaster.model.time_control import TimeControl
 GameName = Literal["go", "chess", "shogi"]
 ProtocolName = Literal["gtp", "uci", "usi"]
 Restart = Literal["auto", "on", "off"]
+ScoreView = Literal["mover", "opponent", "white", "black"]
 OptionValue = bool | int | float | str
 
 #: The protocol of a game's engines unless a player says otherwise.
@@ -32,6 +33,7 @@ class Player(msgspec.Struct, frozen=True):
     margin        seconds it may overstep its clock, None: the game's
     ponder        whether it thinks on the opponent's time
     ready_timeout  seconds to start and to get ready for a game; None: the usual
+    score_pov     from whose side its scores are
     """
 
     code: str
@@ -54,8 +56,18 @@ class Player(msgspec.Struct, frozen=True):
     margin: float | None = None
     ponder: bool = False
     ready_timeout: float | None = None
+    score_pov: ScoreView = "mover"
 
     @property
     def keeps_process(self) -> bool:
         """Whether the engine process goes on from one game to the next."""
         return self.restart == "off" or (self.restart == "auto" and self.protocol != "gtp")
+
+    def turns_scores(self, colour: int) -> bool:
+        """Whether a score that it prints as `colour` has the opposite sign of one
+        from its own side."""
+        if self.score_pov in ("mover", "opponent"):
+            return self.score_pov == "opponent"
+        # Black moves first in shogi
+        plays_white = colour == (1 if self.protocol == "usi" else 0)
+        return plays_white != (self.score_pov == "white")

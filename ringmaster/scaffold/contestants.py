@@ -210,6 +210,7 @@ class Contestant:
             "nodes": self.nodes,
             "depth": self.depth,
             "ponder": self.ponder or None,
+            "score_pov": "white" if self.white_view else None,
             "restart": self.restart,
         }
         match.enter(self.name, words, arguments)

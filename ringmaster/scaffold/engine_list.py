@@ -112,12 +112,7 @@ def take_entry(contestant: Contestant, entry: dict[str, Any], match: Match) -> s
     contestant.ponder = entry.get("ponder") is True
     if entry.get("restart") in ("on", "off"):
         contestant.restart = entry["restart"]
-    if entry.get("whitepov") is True:
-        contestant.white_view = True
-        match.note(
-            f"engine {title}: whitepov: its scores are taken for those of the side to move, so "
-            "no game may be adjudicated by them"
-        )
+    contestant.white_view = entry.get("whitepov") is True
     variants = entry.get("variants") or []
     if variants:
         match.note(f"engine {title}: variants ({printable(', '.join(map(str, variants)))})"[:300])

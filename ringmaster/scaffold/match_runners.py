@@ -9,6 +9,7 @@ another match is refused.
 from __future__ import annotations
 
 import os
+import re
 import shlex
 from collections.abc import Callable, Sequence
 from itertools import combinations
@@ -21,8 +22,9 @@ from ringmaster.scaffold.contestants import Contestant, margins
 from ringmaster.scaffold.match import Match, Places
 from ringmaster.scaffold.text import Call
 
-_FASTCHESS = frozenset({"fastchess", "fast-chess"})
-_CUTECHESS = frozenset({"cutechess-cli", "cutechess"})
+# also as test frameworks and packages call them: cutechess-ob, fastchess-ubuntu-22.04
+_FASTCHESS = re.compile(r"fast-?chess(?:[-_].*)?(?<!\.json)")
+_CUTECHESS = re.compile(r"cutechess(?:[-_].*)?(?<!\.json)")
 
 _REPORTS = "reports are up to date after every game"
 _WAITS = "hang_timeout and ready_timeout say how long to wait"
@@ -33,7 +35,7 @@ _NOTED = {
     "-check-mate-pvs": "`check` looks at the scores of mates",
     "-crc32": "records have no checksums",
     "-debug": "`run --log-gtp` writes transcripts",
-    "-epdout": "`export` gives the games",
+    "-epdout": "`export --format epd` gives the final positions",
     "-force-concurrency": "`run -j` takes any number",
     "-log": "there is always a log, and `run --log-gtp` writes transcripts",
     "-outcomeinterval": _REPORTS,
@@ -74,7 +76,7 @@ _TRACKED = {
 
 def recognises(words: Sequence[str]) -> bool:
     """Whether words are a command line of one of the two programs."""
-    return bool(words) and _program(words[0]) in _FASTCHESS | _CUTECHESS
+    return bool(words) and any(p.fullmatch(_program(words[0])) for p in (_FASTCHESS, _CUTECHESS))
 
 
 def _program(word: str) -> str:
@@ -90,7 +92,7 @@ class _Reader:
     """One command line: options are taken in order, then put together."""
 
     def __init__(self, words: Sequence[str], places: Places) -> None:
-        self.cutechess = _program(words[0]) in _CUTECHESS
+        self.cutechess = _CUTECHESS.fullmatch(_program(words[0])) is not None
         self.program = "cutechess-cli" if self.cutechess else "fastchess"
         self.places = places
         self.match = Match(origin=shlex.join(words))
@@ -342,7 +344,6 @@ class _Reader:
         for contestant in self.contestants:
             contestant.take(self.each, self.match, self.cutechess)
             contestant.enter(self.match, self.places, self.cutechess)
-        self._check_scores()
         self._own_books()
         self._pairing()
         settings = self.match.settings
@@ -376,17 +377,6 @@ class _Reader:
                 f"{self.program} ends the match when an engine crashes; here the game is void and "
                 'played again, and two of them in a row end the run (failures = "loss": it loses)'
             )
-
-    def _check_scores(self) -> None:
-        for contestant in self.contestants:
-            if not contestant.white_view:
-                continue
-            if {"draw_adjudication", "resign_adjudication"} & set(self.late):
-                raise UsageError(
-                    f"{contestant.what}: whitepov: games cannot be adjudicated by scores that are "
-                    "White's"
-                )
-            self.match.note(f"{contestant.what}: whitepov (scores are recorded as they are)")
 
     def _own_books(self) -> None:
         """Take a Polyglot book that all engines share for the openings."""

@@ -121,10 +121,10 @@ class MemoryStore(Store):
             for game_id, (attempt, ticket) in self._issues.items()
         ]
 
-    def pending(self) -> Sequence[Pending]:
+    def pending(self) -> Iterator[Pending]:
         """See `Store.pending`."""
         self._check_open()
-        return list(self._pending.values())
+        return iter(list(self._pending.values()))
 
     def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
         """See `Store.in_turn`."""

@@ -73,8 +73,9 @@ class GameRecords:
             transaction.pass_over(wanted if self._collects else ())
             if not self._collects:
                 # not wanted any more; when it is again, it begins with new games
-                for placed in self._store.in_turn(most=1 << 30):
-                    transaction.drop_place(placed.pending.game_id)
+                while batch := self._store.in_turn():
+                    for placed in batch:
+                        transaction.drop_place(placed.pending.game_id)
         for pending in self._store.pending():
             self._write_single(pending)
         self._collect()

@@ -244,11 +244,18 @@ class SqliteStore(Store):
         with decoding(self._path):
             return [Issue(game_id, attempt, decode(ticket)) for game_id, attempt, ticket in rows]
 
-    def pending(self) -> Sequence[Pending]:
+    def pending(self) -> Iterator[Pending]:
         """See `Store.pending`."""
-        rows = self._rows("SELECT game_id, attempt, folder, name, text FROM pending ORDER BY rowid")
-        with decoding(self._path):
-            return [_pending(*row) for row in rows]
+        after = 0
+        while rows := self._rows(
+            "SELECT rowid, game_id, attempt, folder, name, text FROM pending WHERE rowid > ? "
+            "ORDER BY rowid LIMIT 100",
+            (after,),
+        ):
+            with decoding(self._path):
+                batch = [_pending(*row) for _, *row in rows]
+            yield from batch
+            after = rows[-1][0]
 
     def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
         """See `Store.in_turn`."""

@@ -170,8 +170,9 @@ class Store(ABC):
         """Return jobs given out and not recorded, in order of issue."""
 
     @abstractmethod
-    def pending(self) -> Sequence[Pending]:
-        """Return the game records that are still to be written."""
+    def pending(self) -> Iterator[Pending]:
+        """Yield the game records that are still to be written; any number of them
+        takes the same memory."""
 
     @abstractmethod
     def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:

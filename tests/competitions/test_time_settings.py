@@ -51,6 +51,7 @@ def test_limits_margin_and_pondering_reach_the_job() -> None:
     ("player", "problem"),
     [
         ({"margin": -1}, "players.a.margin"),
+        ({"score_pov": "engine"}, "players.a.score_pov"),
         ({"ready_timeout": 0}, "players.a.ready_timeout"),
         ({"ponder": "yes"}, "players.a.ponder"),
         ({"time_control": "0+10byo"}, "players.a.time_control: UCI has no byo-yomi"),
@@ -59,6 +60,20 @@ def test_limits_margin_and_pondering_reach_the_job() -> None:
 def test_what_makes_no_sense_is_refused(player: dict[str, Any], problem: str) -> None:
     with pytest.raises(Refused, match=problem):
         playoff(player=player)
+
+
+def test_view_of_scores_reaches_the_job_and_go_engines_have_none() -> None:
+    job = playoff(player={"score_pov": "white"}).next_job()
+    assert {player.code: player.score_pov for player in job.players} == {"a": "white", "b": "mover"}
+    with pytest.raises(Refused, match=r"players\.a\.score_pov: GTP has no scores"):
+        make(
+            "playoff",
+            game="go",
+            board_size=9,
+            komi=6.5,
+            players={"a": call("Player", "gnugo", score_pov="white"), "b": call("Player", "x")},
+            matchups=[call("Matchup", "a", "b")],
+        )
 
 
 def test_unknown_treatment_of_failures_is_refused() -> None:

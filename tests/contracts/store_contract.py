@@ -181,6 +181,11 @@ class StoreContract:
             transaction.drop_pending("a", 0)
             transaction.drop_pending("a", 7)
         assert list(store.pending()) == [second]
+        many = [msgspec.structs.replace(second, attempt=n) for n in range(2, 252)]
+        with store.transaction() as transaction:
+            for each in many:
+                transaction.add_pending(each)
+        assert list(store.pending()) == [second, *many]
 
     def test_notes_hold_json_and_are_replaced(self, store: Store) -> None:
         for value in ({"a": [1, None]}, ["x"], 3, None):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ringmaster.engines.engine import Limits, Thought, start_timeout
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
+from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine
 from ringmaster.engines.universal import Go, Handshake, PonderedGo, UniversalEngine
@@ -26,6 +27,7 @@ from tests.engines_layer.dialogue import converse
 ENGINES = Path(__file__).parent.parent / "engines"
 SHOGI = GameSettings("shogi")
 NODES = Limits(5.0, nodes=1)
+LANCE_DOWN = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 
 
 class Lines:
@@ -45,7 +47,7 @@ class Lines:
 def player(*flags: str, program: str = "fault_usi", **settings: Any) -> Player:
     command = (sys.executable, "-I", "-S", str(ENGINES / f"{program}.py"), *flags)
     protocol: Any = program[-3:]
-    return Player("p", command, **{"protocol": protocol, "nodes": 1, **settings})
+    return Player("p", **{"command": command, "protocol": protocol, "nodes": 1, **settings})
 
 
 @contextmanager
@@ -276,6 +278,44 @@ def test_undeclared_ponder_option_is_set_by_the_text_of_the_protocol() -> None:
         ]
 
 
+@pytest.mark.parametrize(
+    ("opening", "changes", "own", "told"),
+    [
+        (Opening(), {}, None, "320"),
+        (Opening(None, ("2g2f", "8c8d")), {}, None, "322"),
+        (Opening(LANCE_DOWN[:-1] + "11", ("3c3d",)), {}, None, "331"),
+        (Opening(LANCE_DOWN.rpartition(" ")[0]), {}, None, "320"),
+        (Opening(), {"move_limit_result": "unknown"}, None, None),
+        (Opening(), {"move_limit": 0}, None, None),
+        (Opening(), {"move_limit": 3000}, None, None),
+        (Opening(), {}, 256, "256"),
+    ],
+)
+@pytest.mark.parametrize("name", ["MaxMovesToDraw", "Draw_Ply"])
+def test_move_limit_is_told_to_an_engine_that_has_a_word_for_it(
+    opening: Opening, changes: Any, own: int | None, told: str | None, name: str
+) -> None:
+    options = {} if own is None else {name.upper(): own}
+    settings = GameSettings("shogi", **{"move_limit": 320, **changes})
+    with launched(options=options) as (engine, lines):
+        engine.options[name.casefold()] = OptionDeclaration(
+            name, "spin", "0", minimum=0, maximum=2000
+        )
+        engine.start_game(settings, opening, 0)
+        said = [line.split()[-1] for line in lines.sent if f"name {name} " in line]
+        assert said == ([] if told is None else [told])
+
+
+def test_engine_kept_for_another_move_limit_is_told_again() -> None:
+    with launched() as (engine, lines):
+        engine.options["draw_ply"] = OptionDeclaration("Draw_Ply", "spin", "0", minimum=0)
+        for limit, result in ((320, None), (256, None), (256, "unknown")):
+            settings = GameSettings("shogi", move_limit=limit, move_limit_result=result)  # type: ignore[arg-type]
+            engine.start_game(settings, Opening(), 0)
+        said = [line.split()[-1] for line in lines.sent if "Draw_Ply" in line]
+        assert said == ["320", "256", "0"]
+
+
 def test_wrong_options_are_all_named() -> None:
     with launched(options={"Evaldir": "x", "USI_Hash": 0, "Speed": 3}) as (engine, _):
         with pytest.raises(OptionRefused) as refused:
@@ -329,22 +369,59 @@ def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
         assert lines.sent[-1] == "ponderhit"
 
 
+AT_ONCE = """
+import os, sys
+answers = {"usi": b"usiok", "isready": b"readyok", "go": b"bestmove 7g7f ponder 3c3d"}
+for line in sys.stdin:
+    word = line.split()[0]
+    if line.startswith("go ponder"):
+        os.write(1, b"info depth 1 score cp 5\\nbestmove 2g2f\\n")
+    elif word in answers:
+        os.write(1, answers[word] + b"\\n")
+"""
+
+
 def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> None:
-    with launched("--expect", "right", "--answer-early", "--info", "3", ponder=True) as (
-        engine,
-        lines,
-    ):
+    command = (sys.executable, "-I", "-S", "-c", AT_ONCE)
+    with launched(command=command, ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
-        first = engine.think(0, NODES)
-        engine.observe(0, first.move, own=True)
+        engine.observe(0, engine.think(0, NODES).move, own=True)
         # nothing of what it says is read before its opponent has moved
         assert isinstance(engine.ponder(0, NODES), PonderedGo)
-        engine.observe(1, first.ponder, own=False)
+        engine.observe(1, "3c3d", own=False)
         engine._clock = lambda: 0  # the time that a search is given to begin is not over
         thought = engine.think(0, NODES)
-        assert (thought.kind, thought.elapsed_ns) == ("move", 0)
-        assert thought.score is not None
+        assert (thought.move, thought.score, thought.elapsed_ns) == ("2g2f", 5, 0)
         assert "ponderhit" not in lines.sent
+
+
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
+@pytest.mark.parametrize(
+    ("view", "turned"),
+    [("mover", "neither"), ("opponent", "both"), ("white", "black"), ("black", "white")],
+)
+def test_scores_from_another_side_are_turned_round(
+    kind: type[UniversalEngine], view: Any, turned: str
+) -> None:
+    names = ("white", "black") if kind is UciEngine else ("black", "white")
+    settings = GameSettings("chess") if kind is UciEngine else SHOGI
+    with launched("--info", "3", kind=kind, score_pov=view) as (engine, _):
+        engine.start_game(settings, Opening(), 0)
+        for colour, name in enumerate(names):
+            thought = engine.think(colour, NODES)
+            plain = read_score(thought.info)[0]
+            assert plain
+            assert thought.score == (-plain if turned in (name, "both") else plain)
+
+
+@pytest.mark.parametrize(("said", "meant"), [("3", -3), ("-2", 2), ("0", None), ("+", -LONG_MATE)])
+def test_mates_are_turned_round_too(said: str, meant: int | None) -> None:
+    with launched(score_pov="opponent") as (engine, _):
+        engine.start_game(SHOGI, Opening(), 0)
+        go = Go(b"")
+        converse(go, f"info score mate {said}", "bestmove 7g7f")
+        thought = engine._thought(0, go, 1)
+        assert (thought.score, thought.mate) == (None, meant)
 
 
 def test_engine_that_names_no_answer_does_not_ponder() -> None:

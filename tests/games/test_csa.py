@@ -128,8 +128,8 @@ def test_every_reader_sees_who_has_won(score: str, reason: str, to_move: int) ->
         ("*", "crash", 0, "%CHUDAN"),
         ("?", "move limit", 0, "%CHUDAN"),
         # a win of the side to move has no word of its own
-        ("1-0", "resign adjudication", 0, "%CHUDAN"),
-        ("1-0", "resign adjudication", 1, "%TORYO"),
+        ("1-0", "adjudicated win", 0, "%CHUDAN"),
+        ("1-0", "adjudicated win", 1, "%TORYO"),
     ],
 )
 def test_the_end_is_written_as_the_standard_calls_it(

@@ -144,7 +144,7 @@ def test_every_reader_sees_who_has_won(score: str, reason: str, to_move: int) ->
         ("1/2-1/2", "repetition", 0, "千日手", "千日手"),
         ("1/2-1/2", "impasse", 0, "持将棋", "持将棋"),
         ("*", "crash", 0, "中断", "中断"),
-        ("1-0", "resign adjudication", 0, "中断", "先手の勝ち"),
+        ("1-0", "adjudicated win", 0, "中断", "先手の勝ち"),
     ],
 )
 def test_the_end_is_written_as_the_format_calls_it(

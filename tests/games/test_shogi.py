@@ -257,6 +257,16 @@ def test_it_loses_also_when_the_other_side_is_the_one_to_repeat() -> None:
     assert game.ending() == Ending(1, "perpetual check")
 
 
+def test_it_is_a_draw_when_both_have_given_check_all_the_time() -> None:
+    game = new_shogi_game(SHUFFLE)
+    play_all(game, f"{CHECKING} {CHECKING} 1a2a 1h2h 2a1a")
+    # two kings that unveil check on each other by turns would have to stand side by
+    # side, so that White's checks are only said to have been there
+    game._checks[1 - game.to_move] = 99
+    game.play("2h1h")
+    assert game.ending() == Ending(None, "repetition")
+
+
 @pytest.mark.parametrize("rounds", [(PAUSING, CHECKING, CHECKING), (CHECKING, PAUSING, CHECKING)])
 def test_one_move_without_check_since_the_first_occurrence_makes_it_a_draw(
     rounds: tuple[str, ...],

@@ -162,6 +162,7 @@ def test_breakdown_that_a_new_process_does_not_have_asks_for_restarts(tmp_path: 
         ("--bad-pv", "warn", "lines of play: the start position: 'a1a1' is illegal"),
         ("--bad-ponder", "warn", "ponder moves: the start position: 'a1a1' is illegal"),
         ("--white-scores", "warn", "scores: they seem to be White's; UCI wants the mover's"),
+        ("--white-scores", "warn", "(score_pov='white' puts them right)"),
         ("--wrong-scores", "warn", "scores: White a queen up, White to move: cp -900, the sign"),
         ("--cp-mates", "warn", "mates: White mates in one: a mate is given as cp 30000"),
         ("--ply-mates", "warn", "it says mate 3: it counts plies, UCI counts moves"),

@@ -50,6 +50,7 @@ def test_fields_of_an_engine_become_arguments_of_its_player() -> None:
             workingDirectory="/opt/a",
             arguments=["--uci"],
             ponder=True,
+            whitepov=True,
             restart="on",
             initStrings=["setoption name Clear Hash value true"],
         ),
@@ -64,6 +65,7 @@ def test_fields_of_an_engine_become_arguments_of_its_player() -> None:
         "nodes": None,
         "depth": None,
         "ponder": True,
+        "score_pov": "white",
         "restart": "on",
     }
     assert match.notes == []
@@ -91,7 +93,6 @@ def test_xboard_engine_is_told_by_name_and_left_out() -> None:
     ("field", "value", "said"),
     [
         ("stderrFile", "err.txt", "stderrFile (what engines print"),
-        ("whitepov", True, "whitepov: its scores"),
         ("variants", ["fischerandom"], "variants (fischerandom)"),
         ("validateClaims", True, "validateClaims"),
         ("invented", 1, "'invented', which is not known here"),

@@ -45,6 +45,10 @@ def players(event: Event) -> dict[str, PlayerDefinition]:
 def test_programs_are_recognised_by_name_wherever_they_are() -> None:
     for word in ("fastchess", "./fast-chess", "/usr/bin/cutechess-cli", "cutechess-cli.exe"):
         assert recognises([word])
+    for word in ("./cutechess-ob", "fastchess-ob", "fastchess-ubuntu-22.04", "cutechess-cli-1.3.1"):
+        assert recognises([word])
+    for word in ("fastchess-engines.json", "cutechess.json", "fastchessy"):
+        assert not recognises([word])
     assert not recognises(["c-chess-cli"])
     assert not recognises([])
 
@@ -168,6 +172,14 @@ def test_margins_that_differ_are_those_of_the_players() -> None:
 def test_cutechess_takes_words_after_the_command_for_arguments() -> None:
     match = match_of(f"cutechess-cli -engine cmd='/e/x --uci' -engine cmd=/e/y arg=-a {CLOCK}")
     assert [e.command for e in match.entrants] == [["/e/x", "--uci"], ["/e/y", "-a"]]
+
+
+def test_scores_of_white_are_taken_over_together_with_adjudication(tmp_path: Path) -> None:
+    line = f"cutechess-cli {TWO} {CLOCK} -each whitepov -resign movecount=3 score=500"
+    match = match_of(line)
+    assert [entrant.arguments["score_pov"] for entrant in match.entrants] == ["white", "white"]
+    assert event_of(match.render("x.ctl"), tmp_path).loaded.values["resign_adjudication"]
+    assert not any("whitepov" in note for note in match.notes)
 
 
 def test_engine_in_its_folder_is_found_there(tmp_path: Path) -> None:
@@ -394,10 +406,6 @@ def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
         ("fastchess --compliance engine", "tests engines"),
         ("fastchess -version", "it plays no match"),
         (f"fastchess oops {TWO}", "'oops' comes before the first option"),
-        (
-            f"cutechess-cli {TWO} {CLOCK} -each whitepov -resign movecount=3 score=500",
-            "cannot be adjudicated by scores that are White's",
-        ),
         (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "books of their own"),
         (f"fastchess {TWO} {CLOCK} -engine name=x", r"-engine 3 \(x\) has no cmd"),
         (f"fastchess {TWO} {CLOCK} -each colour=red", "has 'colour'; expected"),

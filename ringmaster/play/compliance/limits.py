@@ -34,16 +34,7 @@ def try_nodes(bench: SearchBench) -> None:
     answer = bench.in_new_game(bench.dialect.middlegame, f"go nodes {NODES}")
     counted = answer.most("nodes")
     if answer.was_stopped:
-        if counted is not None and counted <= NODES:
-            bench.skipped(name, f"too slow to tell: {counted} nodes in {answer.ms / 1000:.1f} s")
-        else:
-            reached = "" if counted is None else f", at {counted} nodes"
-            bench.failed(
-                name,
-                f"go nodes {NODES} did not end within {answer.ms / 1000:.1f} s{reached}",
-                # without a count it may just be slow
-                matters=matters and counted is not None,
-            )
+        _tell_unended(bench, answer, name, NODES, counted, f"{counted} nodes", matters=matters)
         return
     if counted is None:
         bench.usable["nodes"] = f"go nodes {NODES}"
@@ -61,6 +52,30 @@ def try_nodes(bench: SearchBench) -> None:
         bench.passed(name, f"searched {counted} of {NODES} nodes in {answer.ms:.0f} ms")
 
 
+def _tell_unended(
+    bench: SearchBench,
+    answer: Answer,
+    name: str,
+    asked: int,
+    reached: int | None,
+    words: str,
+    *,
+    matters: bool,
+) -> None:
+    """Tell of a search that had to be stopped before it reached what was asked for."""
+    seconds = f"{answer.ms / 1000:.1f} s"
+    if reached is not None and reached <= asked:
+        bench.skipped(name, f"too slow to tell: {words} in {seconds}")
+        return
+    at = "" if reached is None else f", at {words}"
+    bench.failed(
+        name,
+        f"go {name} {asked} did not end within {seconds}{at}",
+        # without a count it may just be slow
+        matters=matters and reached is not None,
+    )
+
+
 def _calibrated(answer: Answer, counted: int) -> str:
     """Return the limit in nodes that takes about 50 ms."""
     per_ms = max(counted, 1) / max(answer.ms, 0.2)
@@ -73,15 +88,7 @@ def try_depth(bench: SearchBench) -> None:
     answer = bench.in_new_game(bench.dialect.middlegame, f"go depth {DEPTH}")
     reached = answer.most("depth")
     if answer.was_stopped:
-        if reached is not None and reached <= DEPTH:
-            bench.skipped(name, f"too slow to tell: depth {reached} in {answer.ms / 1000:.1f} s")
-        else:
-            shown = "" if reached is None else f", at depth {reached}"
-            bench.failed(
-                name,
-                f"go depth {DEPTH} did not end within {answer.ms / 1000:.1f} s{shown}",
-                matters=matters and reached is not None,
-            )
+        _tell_unended(bench, answer, name, DEPTH, reached, f"depth {reached}", matters=matters)
         return
     bench.usable["depth"] = f"go depth {DEPTH}"
     if reached is not None and reached > DEPTH:

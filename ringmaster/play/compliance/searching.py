@@ -56,7 +56,7 @@ def try_positions(bench: SearchBench) -> None:
         evidence = bench.tape.evidence()
         _judge_move(bench, log, probe, answer, evidence)
         _judge_lines(bench, log, probe, answer)
-        _judge_score(log, probe, answer, evidence)
+        _judge_score(bench, log, probe, answer, evidence)
         if probe.mate:
             _judge_mate(bench, probe, answer, evidence)
     if log.searched:
@@ -112,7 +112,7 @@ def _judge_move(
     if answer.bestmove in bench.dialect.extra_words:
         # it may resign what it thinks is lost
         info = answer.verdict()
-        if answer.bestmove != "resign" or info is None or info.sign >= 0:
+        if answer.bestmove != "resign" or info is None or _sign(bench, probe, info) >= 0:
             log.illegal.append((f"{probe.name}: it says {answer.bestmove!r}", evidence))
         return
     why = _why_illegal(bench, probe, answer.bestmove)
@@ -145,13 +145,22 @@ def _judge_lines(bench: SearchBench, log: _Log, probe: Probe, answer: Answer) ->
             return
 
 
-def _judge_score(log: _Log, probe: Probe, answer: Answer, evidence: Evidence) -> None:
+def _sign(bench: SearchBench, probe: Probe, info: Info) -> int:
+    """Return the sign of a score as the mover sees it, by what the player's
+    score_pov says of the engine."""
+    turned = bench.player.turns_scores(bench.dialect.game(probe).to_move)
+    return -info.sign if turned else info.sign
+
+
+def _judge_score(
+    bench: SearchBench, log: _Log, probe: Probe, answer: Answer, evidence: Evidence
+) -> None:
     info = answer.verdict()
     if info is None:
         return
     log.scored += 1
     # at depth 1 a quiet search has seen little; a queen is seen all the same
-    if probe.sign and info.sign == probe.sign:
+    if probe.sign and _sign(bench, probe, info) == probe.sign:
         log.right.append(probe)
     elif probe.sign:
         log.wrong.append((probe, _shown(info), evidence))
@@ -167,9 +176,9 @@ def _judge_mate(bench: SearchBench, probe: Probe, answer: Answer, evidence: Evid
             bench.warned("mates", f"{probe.name}: a mate is given as {_shown(info)}", evidence)
         else:
             bench.skipped("mates", f"{probe.name}: not found ({_shown(info)})")
-    elif info.sign != probe.sign:
+    elif _sign(bench, probe, info) != probe.sign:
         bench.warned("mates", f"{probe.name}: it says {_shown(info)}, the sign is wrong", evidence)
-    elif info.mate is None or info.mate == probe.mate:
+    elif info.mate is None or abs(info.mate) == abs(probe.mate):
         bench.passed("mates", f"{probe.name}: {_shown(info)}")
     elif abs(info.mate) == (probe.plies if unit == "moves" else (probe.plies + 1) // 2):
         other = "plies" if unit == "moves" else "moves"
@@ -207,11 +216,16 @@ def _tell(bench: SearchBench, log: _Log) -> None:
         if log.right:
             bench.passed("scores", f"the mover's in {len(log.right)} positions")
         return
+    view = bench.player.score_pov
+    if view != "mover":
+        bench.warned("scores", f"score_pov={view!r} does not agree with them", log.wrong[0][2])
+        return
     one_sided = _first_mover_only(bench, log)
     if one_sided:
         bench.warned(
             "scores",
-            f"they seem to be {one_sided}'s; {dialect.name} wants the mover's",
+            f"they seem to be {one_sided}'s; {dialect.name} wants the mover's "
+            f"(score_pov={one_sided.lower()!r} puts them right)",
             log.wrong[0][2],
         )
         return

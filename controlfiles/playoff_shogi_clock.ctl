@@ -34,6 +34,9 @@ move_limit = 320
 # Seconds a clock may be overstepped before the game is lost.
 margin = 0.1
 
+# Every opening is played twice, with the colours swapped: a pair.
+openings = Openings("openings.sfen", order="random")
+
 number_of_games = 40
 
 matchups = [Matchup("fairy", "gps")]

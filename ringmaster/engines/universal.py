@@ -256,11 +256,17 @@ class UniversalEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[str]:
         try:
-            return self._get_ready(settings).complaints
+            return [self._explained(line) for line in self._get_ready(settings).complaints]
         except OptionRefused as refusal:
             return str(refusal).splitlines()
         except EngineError as error:
             return [str(error)]
+
+    def _explained(self, complaint: str) -> str:
+        """Return the words for "No such option: X" that name what there is instead."""
+        name = complaint.partition("No such option:")[2].strip()
+        declared = name.casefold() in self.options
+        return complaint if declared or not name else describe_unknown(name, self.options.values())
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         self._get_ready(settings)

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringmaster.engines import usi
 from ringmaster.engines.engine import Limits, Thought, start_timeout
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
+from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.uci import UciEngine
 from ringmaster.engines.universal import Go, Handshake, PonderedGo, UniversalEngine
@@ -222,6 +224,16 @@ def test_undeclared_ponder_option_is_set_by_the_text_of_the_protocol() -> None:
         assert [line for line in lines.sent if "onder" in line] == [
             "setoption name USI_Ponder value true"
         ]
+
+
+def test_option_that_the_engine_does_not_know_is_answered_with_those_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Fairy-Stockfish has no USI_Hash over USI: "No such option: USI_Hash"
+    monkeypatch.setitem(usi._ALWAYS, "usi_strong", OptionDeclaration("USI_Strong", "string"))
+    with launched(options={"USI_Strong": "x"}) as (engine, _):
+        (complaint,) = engine.check(SHOGI)
+    assert complaint.startswith("it has no option 'USI_Strong'; it has '")
 
 
 def test_wrong_options_are_all_named() -> None:

@@ -7,8 +7,10 @@ every game (3 results) or pair (5 results).  A game is won, drawn and lost as in
 BayesElo's model, draws worth 200 Elo; a pair has an opening that favours one side
 by an amount drawn from a normal distribution of 100 Elo, and both colours.  The
 players' distance is such that H0, or H1, is exactly true.  All matches go on side
-by side in arrays, with a solver of their own; none ends before `ringmaster.stats.sprt`
-says so, too, and "apart" is how far the two ever were from each other then.
+by side in arrays, with a solver of their own; where that comes near a bound,
+`ringmaster.stats.sprt` itself judges ("judged" is how often), and after every game it
+looks at one match more, drawn at random.  "apart" is how far the two ever were from
+each other: while that is less than NEAR, every match ended where the program ends it.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ from ringmaster.stats.sprt import NELO, Sprt
 
 DRAW_ELO = 200.0
 OPENING_ELO = 100.0
+#: How far from a bound the arrays' solver is believed.
+NEAR = 0.005
 Array = np.ndarray[Any, Any]
 
 TESTS = {
@@ -35,6 +39,7 @@ TESTS = {
     "logistic -30 to 0": ("logistic", -30.0, 0.0),
     "normalized 0 to 20": ("normalized", 0.0, 20.0),
     "logistic 0 to 20": ("logistic", 0.0, 20.0),
+    "normalized 0 to 5": ("normalized", 0.0, 5.0),
 }
 
 
@@ -116,18 +121,20 @@ class Fits:
 
 def simulate(
     runs: int, seed: int, name: str, results: int, h1_true: bool
-) -> tuple[str, int, bool, float, float, int, float]:
+) -> tuple[str, int, bool, float, float, int, int, float]:
     """Return what was played, the share of wrong decisions, the mean number of
-    games, undecided matches, and the largest disagreement with `Sprt.llr`."""
+    games, the largest number of results, how often `Sprt` was asked, and the
+    largest disagreement with it."""
     model, elo0, elo1 = TESTS[name]
     test = Sprt(elo0, elo1, model=model)  # type: ignore[arg-type]
     low, high = test.bounds
     p = truth(results, model, elo1 if h1_true else elo0)
     edges = np.cumsum(p)[:-1]
-    rng = np.random.default_rng([seed, results, h1_true, len(name)])
+    key = [seed, results, int(h1_true), list(TESTS).index(name)]
+    rng, sample = np.random.default_rng(key), np.random.default_rng([*key, 1])
     counts = np.zeros((runs, results))
     null, other = (Fits(model, elo, results, runs) for elo in (elo0, elo1))
-    wrong = played = number = 0
+    wrong = played = number = judged = 0
     apart = 0.0
     while len(counts):
         number += 1
@@ -135,14 +142,14 @@ def simulate(
         counts[np.arange(len(counts)), drawn] += 1
         filled = np.where(counts == 0, 1e-3, counts)
         seen = filled / filled.sum(axis=1)[:, None]
-        rounds = 12 if number <= 150 else 1
+        rounds = 12 if number <= 150 else 2
         llr = number * (seen * (other.logs(seen, rounds) - null.logs(seen, rounds))).sum(axis=1)
-        ended = (llr <= low) | (llr >= high)
-        for row in np.flatnonzero(ended):
+        near = (llr <= low + NEAR) | (llr >= high - NEAR)
+        ended = np.zeros(len(counts), dtype=bool)
+        for row in {*np.flatnonzero(near), sample.integers(len(counts))}:
             results_of = [int(n) for n in counts[row]]
-            exact = test.llr(results_of)
-            apart = max(apart, abs(exact - float(llr[row])))
-            # the arrays' solver may lag behind: what it says ended is judged again
+            judged += 1
+            apart = max(apart, abs(test.llr(results_of) - float(llr[row])))
             ended[row] = bool(test.judge(results_of))
         if ended.any():
             accepted_h1 = llr[ended] > 0
@@ -152,7 +159,7 @@ def simulate(
             null.keep(~ended)
             other.keep(~ended)
     games = played / runs * (2 if results == 5 else 1)
-    return name, results, h1_true, wrong / runs, games, number, apart
+    return name, results, h1_true, wrong / runs, games, number, judged, apart
 
 
 def main() -> None:
@@ -163,8 +170,8 @@ def main() -> None:
     parser.add_argument("--only", default="", help="a part of the test's name")
     parser.add_argument("-j", type=int, default=1, help="processes")
     arguments = parser.parse_args()
-    heads = ("test", "results", "true", "wrong", "mean games", "longest", "apart")
-    print("{:22}{:>8}{:>6}{:>9}{:>12}{:>10}{:>10}".format(*heads))
+    heads = ("test", "results", "true", "wrong", "mean games", "longest", "judged", "apart")
+    print("{:22}{:>8}{:>6}{:>9}{:>12}{:>10}{:>9}{:>9}".format(*heads))
     jobs = [
         (name, results, true)
         for name in TESTS
@@ -175,11 +182,11 @@ def main() -> None:
     run = partial(simulate, arguments.runs, arguments.seed)
     with ProcessPoolExecutor(arguments.j) as pool:
         for row in pool.map(run, *zip(*jobs, strict=True)):
-            name, results, true, wrong, games, longest, apart = row
+            name, results, true, wrong, games, longest, judged, apart = row
             longest *= 2 if results == 5 else 1
             print(
                 f"{name:22}{results:8}{'H1' if true else 'H0':>6}{wrong:9.2%}{games:12.0f}"
-                f"{longest:10}{apart:10.1e}",
+                f"{longest:10}{judged:9}{apart:9.0e}",
                 flush=True,
             )
 

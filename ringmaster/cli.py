@@ -70,6 +70,11 @@ def _parser() -> _Parser:
         "--log-gtp", action="store_true", help="write a transcript of each game's protocol traffic"
     )
     parser.add_argument(
+        "--log-faults",
+        action="store_true",
+        help="write transcripts only of void games and forfeits",
+    )
+    parser.add_argument(
         "--affinity",
         nargs="?",
         const="",
@@ -212,7 +217,9 @@ def _run(arguments: argparse.Namespace) -> int:
         KeyWatcher(display.suspend, display.resume) as keys,
     ):
         event.paths.cmd.unlink(missing_ok=True)
-        options = RunOptions(arguments.parallel, arguments.max_games, arguments.log_gtp)
+        options = RunOptions(
+            arguments.parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults
+        )
         status = Ringmaster(
             event,
             options,
@@ -386,7 +393,9 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
             if tested:
                 _say(render_check(tested[0], verbose=arguments.verbose))
             elif not problems[code]:
-                _say(f"player {code!r}: ok" + (f" ({sanitise(name, 80)})" if name else "") + "\n")
+                twin = next((r.tested_as for r in results if r.code == code), "")
+                verdict = f"set up; its engine is tested as player {twin!r}" if twin else "ok"
+                _say(f"player {code!r}: {verdict}{f' ({sanitise(name, 80)})' if name else ''}\n")
     players = [
         {"code": code, "name": names[code], "problems": list(found), **as_data(results, code)}
         for code, found in problems.items()

@@ -174,12 +174,17 @@ class Event:
         return self.loaded.error([SettingError(refused.path, str(refused))])
 
     def engine_key(self, player: Player) -> Hashable:
-        """Return what players share that one thorough check is enough for: of
-        the candidates of a tune all but the values of their options and what
-        they are called."""
-        if "parameters" not in self.loaded.values:
-            return player.code
-        return (player.command, player.cwd, player.protocol, frozenset(player.options))
+        """Return what players share that one thorough check is enough for: all
+        but what they are called, the values of their options, and those of their
+        limits."""
+        limits = (player.time_control, player.move_time, player.nodes, player.depth)
+        return (
+            (player.command, player.cwd, player.protocol, player.ponder),
+            frozenset(player.environ.items()),
+            frozenset(player.options),
+            frozenset(command[:1] for command in player.startup_gtp_commands),
+            tuple(limit is not None for limit in limits),
+        )
 
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
         """Return what startup checks found as errors of the control file, each

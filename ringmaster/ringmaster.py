@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -44,12 +44,15 @@ RECENT = 50
 class RunOptions:
     """What the command line says of a run.
 
-    max_games  games to start in this run, None for no limit
+    max_games   games to start in this run, None for no limit
+    log_gtp     whether a transcript of each game is written
+    log_faults  whether only those of void games and forfeits are
     """
 
     parallel: int = 1
     max_games: int | None = None
     log_gtp: bool = False
+    log_faults: bool = False
 
 
 class Ringmaster:
@@ -365,10 +368,13 @@ class Ringmaster:
 
     def _submit(self, jobs: Sequence[GameJob]) -> None:
         for job in jobs:
-            if self._options.log_gtp:
+            if self._options.log_gtp or self._options.log_faults:
                 suffix = f"_{job.attempt}" if job.attempt else ""
                 path = self._event.paths.gtplogs / f"{job.id}{suffix}.log"
-                job = msgspec.structs.replace(job, transcript=str(path))
+                of_faults = not self._options.log_gtp
+                job = msgspec.structs.replace(
+                    job, transcript=str(path), transcript_of_faults=of_faults
+                )
             codes = " v ".join(player.code for player in job.players)
             self._journal.log(f"starting game {job.id}: {codes}")
             self._executor.submit(job)
@@ -525,11 +531,12 @@ def check_players(
 ) -> list[CheckResult]:
     """Run the startup checks; returns their results in order.
 
-    thorough  whether to test each engine's keeping to its protocol, too; of the
-              candidates of a tune, which differ by parameters only, just the first
+    thorough  whether to test each engine's keeping to its protocol, too; of players
+              that differ by the values of options and limits only, just the first
     """
     jobs: list[CheckJob] = []
-    tested = set()
+    tested: dict[Hashable, str] = {}
+    tested_as: dict[str, str] = {}
     for job in event.competition.check_jobs():
         key = event.engine_key(job.player)
         jobs.append(
@@ -537,7 +544,9 @@ def check_players(
                 job, show_stderr=show_stderr, thorough=thorough and key not in tested
             )
         )
-        tested.add(key)
+        code = tested.setdefault(key, job.player.code)
+        if thorough and code != job.player.code:
+            tested_as[job.player.code] = code
     for job in jobs:
         executor.submit(job)
     results: dict[str, CheckResult] = {}
@@ -545,7 +554,9 @@ def check_players(
         for outcome in executor.wait(COMMAND_PERIOD, wake):
             if isinstance(outcome, Done):
                 assert isinstance(outcome.result, CheckResult)
-                results[outcome.job.id] = outcome.result
+                twin = tested_as.get(outcome.result.code, "")
+                result = msgspec.structs.replace(outcome.result, tested_as=twin)
+                results[outcome.job.id] = result
             else:
                 executor.submit(outcome.job)
     return [results[job.id] for job in jobs if job.id in results]

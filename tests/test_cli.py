@@ -60,7 +60,8 @@ def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "game 0_0: " in done.stdout
     assert "a v b (4/4 games)" in done.stdout
-    assert outputs(folder) == {f"event.{x}" for x in ("status", "log", "hist", "report", "games")}
+    written = ("status", "log", "hist", "report", "games", "games.pgn")
+    assert outputs(folder) == {f"event.{x}" for x in written}
     assert "a v b (4/4 games)" in (folder / "event.report").read_text()
 
 
@@ -207,12 +208,52 @@ def test_of_a_tunes_candidates_one_is_checked_thoroughly(tmp_path: Path) -> None
     assert len({event.engine_key(player) for player in players}) == 1
 
 
+def test_players_that_differ_by_values_only_are_checked_thoroughly_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    text = control.read_text()
+    levels = "".join(
+        f'    "{code}": {DUEL[:-2]}{limits}),\n'
+        for code, limits in [("a", "1"), ("b", "2"), ("c", "1, depth=3"), ("d", "5, depth=2")]
+    )
+    start, end = text.index("players"), text.index("openings")
+    control.write_text(
+        f"{text[:start]}players = {{\n{levels}}}\n{text[end:]}".replace(
+            "number_of_games=4)", 'number_of_games=4), Matchup("c", "d", number_of_games=4)'
+        )
+    )
+    run([str(control), "check", "--json"])
+    players = json.loads(capsys.readouterr().out)["players"]
+    assert [(p["code"], "findings" in p, p.get("tested_as")) for p in players] == [
+        ("a", True, None),
+        ("b", False, "a"),
+        ("c", True, None),
+        ("d", False, "c"),
+    ]
+    run([str(control), "check"])
+    assert "player 'b': set up; its engine is tested as player 'a' (" in capsys.readouterr().out
+
+
 def test_transcripts_are_written_on_request(folder: Path) -> None:
     assert run([str(folder / "event.ctl"), "-q", "-g", "1", "--log-gtp"]) == 0
     (log,) = (folder / "event.gtplogs").iterdir()
     text = log.read_text()
     assert re.search(r"a > position fen .*\n +[\d.]+ a > go nodes 1\n", text)
     assert re.search(r"a < bestmove [a-h][1-8][a-h][1-8]\n", text)
+
+
+def test_transcripts_of_faults_only_are_written_on_request(folder: Path) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2", "--log-faults"]) == 0
+    assert not (folder / "event.gtplogs").exists()
+    text = control.read_text()
+    assert '"--outcome"' in text
+    control.write_text(text.replace('"--outcome"', '"--illegal-move", "1", "--outcome"', 1))
+    assert run([str(control), "-q", "--log-faults"]) == 0
+    logs = {path.stem for path in (folder / "event.gtplogs").iterdir()}
+    # the engine is kept, and only its first move is illegal
+    assert logs == {"0_2"}
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,8 @@ import ringmaster
 from ringmaster.cli import run
 from ringmaster.export import export_results
 from ringmaster.results import Game, Results
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.records import GameRecords
 from ringmaster.storage.store import Pending
 from tests.events import PLAYOFF, environment, write_event
 from tests.events import ringmaster as run_ringmaster
@@ -420,6 +423,92 @@ def test_shogi_records_of_each_format_make_a_file_and_the_others_are_counted(
     assert "2 of 4 game records are in csa, not kif" in capfd.readouterr().err
     assert run([str(control), "export", "--format", "pgn"]) == 2
     assert "did you mean --format csa?" in capfd.readouterr().err
+
+
+#: What an engine may say to pass for the beginning or the end of a record.
+FALSE_STARTS = (
+    '[Event "x"]\n[Round "0_1"]\n\n1. e4 *\n',
+    "(;FF[4]GM[1]\nGN[0_1]\n;B[aa])",
+    "'CSA encoding=UTF-8\nV2.2\n'game 0_1\n/\ngame 0_1\n%TORYO",
+    "#KIF version=2.0 encoding=UTF-8\n*game 0_1\ngame 0_1",
+    " /\n\r\n/\r*game 0_1\u2028#KIF \u2028/",
+)
+
+
+def _written(format: str, game_id: str, comment: str) -> str:
+    from ringmaster.games.csa import write_csa
+    from ringmaster.games.kif import write_kif
+    from ringmaster.games.pgn import write_pgn
+    from ringmaster.games.sgf import write_sgf
+    from ringmaster.model.jobs import GameSettings
+    from ringmaster.model.record import MoveRecord
+    from tests.games.shogi_records import make_record
+
+    write, game, move = {
+        "pgn": (write_pgn, "chess", "e2e4"),
+        "sgf": (write_sgf, "go", "A1"),
+        "csa": (write_csa, "shogi", "7g7f"),
+        "kif": (write_kif, "shogi", "7g7f"),
+    }[format]
+    settings = GameSettings(game=game)  # type: ignore[arg-type]
+    moves = [MoveRecord(move, 0, comment=comment)]
+    names = (comment, comment)
+    return write(make_record(moves, game_id=game_id, settings=settings, names=names))
+
+
+@pytest.mark.parametrize(
+    ("format", "source"), [("pgn", None), ("sgf", GO), ("csa", SHOGI), ("kif", SHOGI)]
+)
+def test_collected_file_stands_in_for_files_that_are_not_there(
+    tmp_path: Path, capfd: Captured, format: str, source: str | None
+) -> None:
+    control = write(tmp_path) if source is None else write(tmp_path, source)
+    store = open_store(control)
+    suffix = "kifu" if format == "kif" else format
+    records = GameRecords(store, OutputPaths(control), "both", lambda line: None)
+    with store.transaction() as transaction:
+        for n in range(len(FALSE_STARTS)):
+            records.place(transaction, f"0_{n}")
+    texts = {}
+    # they end in another order than that in which they were given out
+    for n, comment in reversed(list(enumerate(FALSE_STARTS))):
+        add(store, [(ticket("0", n), won(f"0_{n}"))])
+        text = texts[f"0_{n}"] = _written(format, f"0_{n}", comment)
+        pending = Pending(f"0_{n}", 0, "event.games", f"0_{n}.{suffix}", text)
+        with store.transaction() as transaction:
+            records.note(transaction, pending.game_id, 0, pending)
+        records.write(pending)
+    records.finish()
+    records.close()
+    store.close()
+    singles = control.with_suffix(".games")
+    for n in range(len(FALSE_STARTS)):
+        assert (singles / f"0_{n}.{suffix}").read_text() == texts[f"0_{n}"]
+    whole = export(control, "--format", format).read_bytes()
+    shutil.rmtree(singles)
+    assert export(control, "--format", format).read_bytes() == whole
+    assert capfd.readouterr().err == ""
+    # a game that neither has
+    store = open_store(control)
+    add(store, [(ticket("0", 9), won("0_9"))])
+    store.close()
+    assert export(control, "--format", format).read_bytes() == whole
+    collected = control.with_suffix(f".games.{suffix}")
+    assert f"1 of 6 game records are not in {singles} or {collected}" in capfd.readouterr().err
+
+
+def test_file_of_a_game_goes_before_its_part_of_the_collected_file(control: Path) -> None:
+    control.with_suffix(".games").mkdir()
+    (control.with_suffix(".games") / "0_0.pgn").write_text('[Event "single"]\n[Round "0_0"]\n\n*\n')
+    control.with_suffix(".games.pgn").write_text(
+        '[Event "old"]\n[Round "0_1"]\n\n*\n\n[Event "collected"]\r\n[Round "0_0"]\n\n*\n\n'
+        '[Event "collected"]\r\n[Round "0_1"]\r\n\r\n*\r\n'
+    )
+    data = export(control, "--format", "pgn").read_text()
+    assert data.split("\n\n")[:4:2] == [
+        '[Event "single"]\n[Round "0_0"]',
+        '[Event "collected"]\n[Round "0_1"]',
+    ]
 
 
 def test_games_that_were_really_played_can_be_read_from_one_file(tmp_path: Path) -> None:

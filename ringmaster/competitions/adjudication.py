@@ -57,7 +57,7 @@ DRAW_ADJUDICATION = CallOf(
         Setting(
             "move_number",
             Integer(minimum=0),
-            "Full move from which on a draw may be declared.",
+            "Full moves that must have been played before a draw is declared.",
             _DRAW.move_number,
         ),
         Setting(

@@ -44,12 +44,13 @@ class UciEngine(UniversalEngine):
 
 def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     """Return the `go` line for the limits, its newline included."""
-    words = ["go", "ponder"] if ponder else ["go"]
+    words = "go ponder" if ponder else "go"
     if limits.clock_ms is not None:
-        words += ["wtime", str(limits.clock_ms[0]), "btime", str(limits.clock_ms[1])]
-        if any(limits.increment_ms):
-            words += ["winc", str(limits.increment_ms[0]), "binc", str(limits.increment_ms[1])]
+        first, second = limits.clock_ms
+        words += f" wtime {first} btime {second}"
+        first, second = limits.increment_ms
+        if first or second:
+            words += f" winc {first} binc {second}"
         if limits.moves_to_go:
-            words += ["movestogo", str(limits.moves_to_go)]
-    words += move_limits(limits)
-    return (" ".join(words) + "\n").encode()
+            words += f" movestogo {limits.moves_to_go}"
+    return f"{words}{move_limits(limits)}\n".encode()

@@ -107,24 +107,42 @@ class Go(Exchange):
         return (self._exact or self._bound)[:MAX_INFO]
 
     def feed(self, line: bytes) -> bool:
-        if line.startswith(b"info "):
+        return self.take(line + b"\n") is not None
+
+    def take(self, lines: bytes) -> bytes | None:
+        at = 0
+        if not lines.startswith(b"bestmove"):
+            at = lines.find(b"\nbestmove") + 1
+            self._note(lines, at or len(lines))
+            if not at:
+                return None
+        answer, _, rest = lines[at:].partition(b"\n")
+        words = answer.split(None, 4)
+        # an answer that is no text is kept visible for the error message
+        self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
+        if len(words) > 3 and words[2] == b"ponder":
+            self.ponder = words[3].decode("ascii", "replace")
+        self.is_complete = True
+        return rest
+
+    def _note(self, lines: bytes, end: int) -> None:
+        """Keep the last line with a score of those up to `end`: found from behind,
+        since engines print many."""
+        bound = b""
+        while (at := lines.rfind(b" score ", 0, end)) >= 0:
+            end = lines.rfind(b"\n", 0, at) + 1
+            line = lines[end : lines.index(b"\n", at)]
+            # "info string" may say anything
+            if not line.startswith(b"info ") or line.startswith(b"info st"):
+                continue
             # with MultiPV the best line counts, which is the first
-            if b" score " in line and (b" multipv " not in line or b" multipv 1 " in line):
-                # "info string" may say anything
-                if b"bound" not in line and line[5:7] != b"st":
-                    self._exact = line
-                elif line[5:7] != b"st":
-                    self._bound = line
-            return False
-        if line.startswith(b"bestmove"):
-            words = line.split(None, 4)
-            # an answer that is no text is kept visible for the error message
-            self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
-            if len(words) > 3 and words[2] == b"ponder":
-                self.ponder = words[3].decode("ascii", "replace")
-            self.is_complete = True
-            return True
-        return False
+            if b" multipv " in line and b" multipv 1 " not in line:
+                continue
+            if b"bound" not in line:
+                self._exact = line
+                return
+            bound = bound or line
+        self._bound = bound or self._bound
 
 
 class PonderedGo(Exchange):
@@ -140,18 +158,25 @@ class PonderedGo(Exchange):
         self.has_spoken = False
 
     def feed(self, line: bytes) -> bool:
+        return self.take(line + b"\n") is not None
+
+    def take(self, lines: bytes) -> bytes | None:
         self.has_spoken = True
-        self.go.feed(line)
-        return self.go.is_complete
+        return self.go.take(lines)
 
 
 class _FirstLine(Exchange):
+    """Ends with whatever the search says first; all of it goes to the search."""
+
     def __init__(self, pondered: PonderedGo) -> None:
         self._pondered = pondered
 
     def feed(self, line: bytes) -> bool:
         self._pondered.feed(line)
         return True
+
+    def take(self, lines: bytes) -> bytes | None:
+        return self._pondered.take(lines) or b""
 
 
 class UniversalEngine(Engine):
@@ -301,11 +326,12 @@ class UniversalEngine(Engine):
                 spent = self._converse(pondering.go, b"stop\n", seconds)
                 seconds = max(0.001, seconds - spent / _NS)
                 limits = _without(limits, colour, spent)
+        channel = self.channel
         # A late line of the last search must not answer this one.
-        self.channel.discard_input()
+        channel.discard_input()
         go = Go(self._position + b"\n" + self._go_command(limits))
         self._search = go
-        return self._thought(go, spent + self.channel.converse(go, seconds))
+        return self._thought(go, spent + channel.converse(go, seconds))
 
     def _converse(self, go: Go, request: bytes, seconds: float) -> int:
         self._search = go
@@ -337,13 +363,11 @@ class UniversalEngine(Engine):
         return self._thought(go, elapsed)
 
     def _thought(self, go: Go, elapsed: int) -> Thought:
-        self._expected = go.ponder
-        info = go.info
+        move, info = go.bestmove, go.info
+        self._expected = ponder = go.ponder
         score, mate = read_score(info) if info else (None, None)
-        kind = self._kinds.get(go.bestmove, "move")
-        return Thought(
-            kind, go.bestmove, elapsed, score=score, mate=mate, ponder=go.ponder, info=info
-        )
+        kind = self._kinds.get(move, "move")
+        return Thought(kind, move, elapsed, score=score, mate=mate, ponder=ponder, info=info)
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):
@@ -377,15 +401,13 @@ class UniversalEngine(Engine):
         self.channel.send(b"stop\nquit\n", 0.1)
 
 
-def move_limits(limits: Limits) -> list[str]:
-    """Return the words for what limits a single move."""
-    words = []
-    if limits.nodes is not None:
-        words += ["nodes", str(limits.nodes)]
+def move_limits(limits: Limits) -> str:
+    """Return the words for what limits a single move, a space before each."""
+    words = "" if limits.nodes is None else f" nodes {limits.nodes}"
     if limits.depth is not None:
-        words += ["depth", str(limits.depth)]
+        words += f" depth {limits.depth}"
     if limits.move_time_ms is not None:
-        words += ["movetime", str(limits.move_time_ms)]
+        words += f" movetime {limits.move_time_ms}"
     return words
 
 

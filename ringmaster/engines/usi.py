@@ -64,13 +64,13 @@ def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     An engine has either increments or a byo-yomi, which is told to be 0 where there
     is neither: some take a `go` without it for a search without end.
     """
-    words = ["go", "ponder"] if ponder else ["go"]
+    words = "go ponder" if ponder else "go"
     if limits.clock_ms is not None:
         black, white = limits.clock_ms
-        words += ["btime", str(black), "wtime", str(white)]
-        if any(limits.increment_ms) and not limits.byoyomi_ms:
-            words += ["binc", str(limits.increment_ms[0]), "winc", str(limits.increment_ms[1])]
+        words += f" btime {black} wtime {white}"
+        black, white = limits.increment_ms
+        if (black or white) and not limits.byoyomi_ms:
+            words += f" binc {black} winc {white}"
         else:
-            words += ["byoyomi", str(limits.byoyomi_ms)]
-    words += move_limits(limits)
-    return (" ".join(words) + "\n").encode()
+            words += f" byoyomi {limits.byoyomi_ms}"
+    return f"{words}{move_limits(limits)}\n".encode()

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 #: What a file of win, draw and loss is called: "KQvKR.rtbw".
 _TABLE = re.compile(r"(K[KQRBNP]*)v(K[KQRBNP]*)\.rtbw")
+#: How such a file begins, and one of distances (.rtbz); each is as long as a
+#: multiple of 64 bytes and a checksum of 16.
+_MAGIC = {".rtbw": b"\x71\xe8\x23\x5d", ".rtbz": b"\xd7\x66\x0c\xa5"}
 #: What a position is, from the mover's side: 2 won, 1 won but for the 50-move
 #: rule, 0 drawn, -1 and -2 likewise lost.
 Wdl = Callable[["chess.Board"], int | None]
@@ -53,11 +56,16 @@ class Prober:
         import chess
 
         board = chess.Board(fen)
-        wdl = self._wdl(board)
-        if wdl is None:
-            return None
-        if abs(wdl) == 2 and not self._ignore_50_moves and not self._in_time(board):
-            return None
+        try:
+            wdl = self._wdl(board)
+            if wdl is None:
+                return None
+            if abs(wdl) == 2 and not self._ignore_50_moves and not self._in_time(board):
+                return None
+        except Exception as error:
+            # what python-chess raises when a file is not what it says it is
+            problem = f"a tablebase cannot be read: {type(error).__name__}: {error}"
+            raise EngineError(f"{problem}\nin {fen}") from error
         if wdl == 0 or (abs(wdl) == 1 and not self._ignore_50_moves):
             return Ending(None, TABLEBASES)
         mover = "wb".index(turn)
@@ -78,9 +86,21 @@ def find_problem(tables: Tablebases) -> str:
         try:
             if not _men_of_tables(path):
                 return f"there is no Syzygy file (*.rtbw) in {path}"
+            for file in sorted(Path(path).iterdir()):
+                if _TABLE.fullmatch(file.with_suffix(".rtbw").name) and not _is_whole(file):
+                    return f"{file} is no Syzygy file, or not a whole one"
         except OSError as error:
             return f"cannot read {path}: {error.strerror}"
     return ""
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a table begins and is as long as one; also any other file.  Raises OSError."""
+    magic = _MAGIC.get(file.suffix)
+    if magic is None:
+        return True
+    with file.open("rb") as stream:
+        return stream.read(4) == magic and file.stat().st_size % 64 == 16
 
 
 def _men_of_tables(path: str) -> int:

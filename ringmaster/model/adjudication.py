@@ -10,7 +10,7 @@ import msgspec
 
 class DrawAdjudication(msgspec.Struct, frozen=True):
     """A draw when both engines' scores have been within `score` of 0 for
-    `move_count` moves of each in a row, from full move `move_number` on."""
+    `move_count` moves of each in a row, once `move_number` full moves have been played."""
 
     move_number: int = 40
     move_count: int = 8

@@ -96,6 +96,7 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     event    competition code, for the record
     record   whether to make a game record
     transcript  path of the protocol transcript to write, or None
+    transcript_of_faults  whether it is written only when the game was void or a forfeit
     keep_stderr whether the engines' standard error comes back with the result
     parameters  per player, the parameter values it plays with, for the record
     """
@@ -109,6 +110,7 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     event: str = ""
     record: bool = True
     transcript: str | None = None
+    transcript_of_faults: bool = False
     keep_stderr: bool = True
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
 

@@ -103,6 +103,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     findings, suggestions  of a thorough check; each finding that is a "fail" is
                  among the problems, too
     seconds      how long a thorough check took
+    tested_as    the player whose thorough check was of the same engine, or ""
     """
 
     check_id: str
@@ -113,6 +114,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     findings: tuple[Finding, ...] = ()
     suggestions: tuple[str, ...] = ()
     seconds: float = 0.0
+    tested_as: str = ""
 
 
 JobResult = GameResult | CheckResult

@@ -56,8 +56,8 @@ class Adjudicator:
             if ending is not None:
                 return Verdict(ending.winner, TABLEBASES)
         if self._draw is not None:
-            number, began = _count(game, mover, position)
-            if self._draw.is_reached(score if mate is None else None, number, began=began):
+            completed, began = _count(game, position)
+            if self._draw.is_reached(score if mate is None else None, completed, began=began):
                 return Verdict(None, DRAW, self._draw.words)
         if self._resign is not None:
             winner = self._resign.winner(mover, _points(score, mate))
@@ -85,16 +85,16 @@ class _Draw:
         self._plies = 0
         self.words = f"both scores within {rule.score / 100:.2f} for {rule.move_count} moves"
 
-    def is_reached(self, score: int | None, number: int, *, began: bool) -> bool:
-        """Count a move: its score (None: none, or a mate), its full move number,
-        and whether nothing before it can be repeated."""
+    def is_reached(self, score: int | None, completed: int, *, began: bool) -> bool:
+        """Count a move: its score (None: none, or a mate), the full moves of the
+        game with it, and whether nothing before it can be repeated."""
         rule = self._rule
         if score is None or abs(score) > rule.score:
             self._plies = 0
         else:
             # a capture or a pawn move begins the count anew, as in fastchess
             self._plies = 1 if began else self._plies + 1
-        return number >= rule.move_number and self._plies >= 2 * rule.move_count
+        return completed >= rule.move_number and self._plies >= 2 * rule.move_count
 
 
 class _Resign:
@@ -133,11 +133,11 @@ def _points(score: int | None, mate: int | None) -> float | None:
     return score
 
 
-def _count(game: Game, mover: int, position: str | None) -> tuple[int, bool]:
-    """Return the full move number of the last move, and whether it was a capture
-    or a pawn move of chess."""
+def _count(game: Game, position: str | None) -> tuple[int, bool]:
+    """Return how many full moves have been completed (as in fastchess and
+    cutechess), and whether the last one was a capture or a pawn move of chess."""
     if position is None:
-        return (len(game.moves) + 1) // 2, False
+        return len(game.moves) // 2, False
     # the last two fields also where a variant has others before them
     clock, number = position.split()[-2:]
-    return int(number) - mover, clock == "0"
+    return int(number) - 1, clock == "0"

@@ -45,12 +45,14 @@ class Clock:
         self._player = player
         control = player.time_control
         self._control: TimeControl | None = control
+        #: Whether a clock runs.
+        self.has_time = control is not None
         own_margin = margin if player.margin is None else player.margin
         self._margin = round(own_margin * _NS)
         self._unit = 1 if player.protocol == "gtp" else _MS
         self._hang = round(hang_timeout * _NS)
         self._move_time = None if player.move_time is None else round(player.move_time * _NS)
-        self._now = _Reading(0, 0)
+        self._now = now = _Reading(0, 0)
         self._increment = self._to_go = self._period = 0
         self._canadian = False
         #: Overtime as it begins.
@@ -62,12 +64,32 @@ class Clock:
             self._canadian = control.overtime == "canadian"
             self._fresh = _Reading(self._period, control.periods or control.stones)
             base = round(control.base * _NS)
-            self._now = _Reading(base, 0) if base or not self._period else self._fresh
+            now = _Reading(base, 0) if base or not self._period else self._fresh
+        #: Milliseconds of a period, 0 without overtime.
+        self.byoyomi_ms = self._period // _MS
+        #: Milliseconds added after each move.
+        self.increment_ms = self._increment // _MS
+        #: Milliseconds left of the base time, 0 in overtime; at least 1 where there is
+        #: no overtime: engines read 0 as "no clock".
+        self.remaining_ms = 0
+        self._allowance: int | None = None
+        self._deadline = 0.0
+        self._set(now)
 
-    @property
-    def has_time(self) -> bool:
-        """Whether a clock runs."""
-        return self._control is not None
+    def _set(self, now: _Reading) -> None:
+        """Stand at `now`; what follows from it is asked for more than once a move."""
+        self._now = now
+        if now.stage:
+            self.remaining_ms = 0
+        else:
+            self.remaining_ms = now.left // _MS or (0 if self._period else 1)
+        allowance = self._move_time
+        if self._control is not None:
+            total = self.total
+            if allowance is None or total < allowance:
+                allowance = total
+        self._allowance = None if allowance is None else allowance + self._margin
+        self._deadline = (self._hang if self._allowance is None else self._allowance) / _NS
 
     @property
     def remaining(self) -> int:
@@ -89,24 +111,6 @@ class Clock:
         if self._canadian:
             return left if count else left + self._period
         return left + (count - 1 if count else self._fresh.stage) * self._period
-
-    @property
-    def remaining_ms(self) -> int:
-        """Milliseconds left of the base time, 0 in overtime; at least 1 where there
-        is no overtime: engines read 0 as "no clock"."""
-        if self._now.stage:
-            return 0
-        return max(0 if self._period else 1, self.remaining // _MS)
-
-    @property
-    def byoyomi_ms(self) -> int:
-        """Milliseconds of a period, 0 without overtime."""
-        return self._period // _MS
-
-    @property
-    def increment_ms(self) -> int:
-        """Milliseconds added after each move."""
-        return self._increment // _MS
 
     @property
     def moves_to_go(self) -> int:
@@ -132,38 +136,33 @@ class Clock:
     def allowance(self) -> int | None:
         """Return the nanoseconds the next move may take, the margin included;
         None when only hanging is limited."""
-        bounds = []
-        if self._control is not None:
-            bounds.append(self.total)
-        if self._move_time is not None:
-            bounds.append(self._move_time)
-        return min(bounds) + self._margin if bounds else None
+        return self._allowance
 
     def deadline(self) -> float:
         """Return the seconds after which there is no more point in waiting."""
-        allowance = self.allowance()
-        return (self._hang if allowance is None else allowance) / _NS
+        return self._deadline
 
     def charge(self, elapsed: int) -> bool:
         """Take `elapsed` nanoseconds off, in the protocol's unit; returns False when
         that was too long."""
         elapsed -= elapsed % self._unit
-        allowance = self.allowance()
+        allowance = self._allowance
         if allowance is not None and elapsed > allowance:
             return False
         if self._control is None:
             return True
         if self._period:
-            self._now = self._after_period_move(elapsed)
+            self._set(self._after_period_move(elapsed))
             return True
         # within the margin an overstepped clock stands at zero, not below
-        left = max(0, self._now.left - elapsed) + self._increment
+        left = self._now.left - elapsed
+        left = (left if left > 0 else 0) + self._increment
         if self._to_go:
             self._to_go -= 1
             if self._to_go == 0:
                 self._to_go = self._control.moves
                 left += round(self._control.base * _NS)
-        self._now = _Reading(left, 0)
+        self._set(_Reading(left, 0))
         return True
 
     def _after_period_move(self, elapsed: int) -> _Reading:
@@ -185,7 +184,8 @@ class Clock:
         """Return the limits of this player that do not change from move to move."""
         player = self._player
         return Limits(
-            seconds=self.deadline(),
+            seconds=self._deadline,
+            byoyomi_ms=self.byoyomi_ms,
             nodes=player.nodes,
             depth=player.depth,
             move_time_ms=None if player.move_time is None else round(player.move_time * 1000),

@@ -34,7 +34,7 @@ from ringmaster.play.meter import Meter
 from ringmaster.play.pondering import Pondering
 from ringmaster.play.referee import ChessReferee, Referee, Settlement
 from ringmaster.play.shogi_referee import ShogiReferee
-from ringmaster.play.transcript import FileTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 REFEREES: dict[str, type[Referee]] = {
     "chess": ChessReferee,
@@ -91,7 +91,16 @@ class GameRunner:
         )
         self._pondering = Pondering(engines)
         self._meters = tuple(map(Meter, engines))
-        self._timed = any(clock.time_left is not None for clock in self._clocks)
+        one, other = self._clocks
+        #: Whose clocks each player is told, in move order: an opponent without a
+        #: clock is shown the mover's own.
+        self._shown = (
+            (one, other if other.has_time else one),
+            (one if one.has_time else other, other),
+        )
+        timed = any(clock.time_left is not None for clock in self._clocks)
+        #: Whom to tell the time in commands of their own.
+        self._is_told = tuple(timed and player.protocol == "gtp" for player in job.players)
         self._turns: list[_Turn] = []
         self._thinking = [0, 0]
         self._slowest = [0, 0]
@@ -102,9 +111,7 @@ class GameRunner:
         """Play the game.  Raises JobAbandoned."""
         started = self._wall_clock()
         begun = time.monotonic()
-        transcript = None
-        if self.job.transcript is not None:
-            transcript = FileTranscript(self.job.transcript)
+        transcript = self._make_transcript()
         try:
             try:
                 self._launch(transcript)
@@ -117,6 +124,9 @@ class GameRunner:
             sound = settlement.outcome != "void" and settlement.reason not in UNSOUND
             self._end_game(settlement)
             usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
+            at_fault = settlement.outcome == "void" or settlement.forfeit
+            if at_fault and isinstance(transcript, FaultTranscript):
+                transcript.want()
         finally:
             if transcript is not None:
                 self._detach(transcript)
@@ -124,7 +134,13 @@ class GameRunner:
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
-    def _launch(self, transcript: FileTranscript | None) -> None:
+    def _make_transcript(self) -> FileTranscript | FaultTranscript | None:
+        path = self.job.transcript
+        if path is None:
+            return None
+        return FaultTranscript(path) if self.job.transcript_of_faults else FileTranscript(path)
+
+    def _launch(self, transcript: FileTranscript | FaultTranscript | None) -> None:
         """Make both engines ready."""
         kept = [engine.is_alive() for engine in self.engines]
         for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
@@ -139,20 +155,21 @@ class GameRunner:
             if kept[colour]:
                 self._meters[colour].begin_kept()
 
-    def _detach(self, transcript: FileTranscript) -> None:
+    def _detach(self, transcript: FileTranscript | FaultTranscript) -> None:
         for engine in self.engines:
             if engine.is_launched:
                 engine.channel.transcript = None
         transcript.close()
 
     def _play(self) -> Settlement:
-        adjudicator = make_adjudicator(self.job.settings)
+        job = self.job
+        adjudicator = make_adjudicator(job.settings)
         game = self._game = self._referee.begin(self.engines)
         ending = game.ending()
-        limit = self.job.settings.move_limit
+        limit = job.settings.move_limit
         limits = tuple(clock.limits() for clock in self._clocks)
         explained = self._explained = tuple(
-            isinstance(e, GtpEngine) and self.job.record and e.knows("gomill-explain_last_move")
+            isinstance(e, GtpEngine) and job.record and e.knows("gomill-explain_last_move")
             for e in self.engines
         )
         plies = 0
@@ -180,7 +197,8 @@ class GameRunner:
             over = ending is not None or plies == limit
             if explained[mover]:
                 comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
-            self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
+            if job.record:
+                self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
             said = self._announce(mover, game.moves[-1], over=over)
             if said is not None:
                 return said
@@ -188,9 +206,8 @@ class GameRunner:
                 verdict = adjudicator.judge(game, mover, outcome.score, outcome.mate)
                 if verdict is not None:
                     return self._referee.adjudicated(verdict)
-            if not over and self.job.players[mover].ponder:
-                if self._timed:
-                    self._set_clock(mover, limits[mover])
+            if not over and job.players[mover].ponder:
+                self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, self.engines)
 
@@ -200,8 +217,10 @@ class GameRunner:
         engine = self.engines[mover]
         if self._pondering.is_on:
             self._pondering.end(mover)
-        if self._timed:
+        if clock.has_time:
             self._set_clock(mover, limits)
+        if self._is_told[mover]:
+            limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
             engine.tell_time(limits)
         try:
             thought = engine.think(mover, limits)
@@ -214,10 +233,9 @@ class GameRunner:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
         self._charge(mover, thought.elapsed_ns)
-        left = clock.total if clock.has_time else None
         if not clock.charge(thought.elapsed_ns):
             spent = thought.elapsed_ns / 1e9
-            had = "" if left is None else f" with {left / 1e9:.3f} s left"
+            had = f" with {clock.total / 1e9:.3f} s left" if clock.has_time else ""
             detail = f"{engine.player.code} used {spent:.3f} s{had}"
             return self._referee.loss(mover, "time", detail)
         if thought.kind == "resign":
@@ -249,19 +267,15 @@ class GameRunner:
         clock = self._clocks[mover]
         limits.seconds = clock.deadline()
         if clock.has_time:
-            own, other = clock, self._clocks[1 - mover]
-            # an opponent without a clock is shown the mover's own
-            other = other if other.has_time else own
-            pair = (own, other) if mover == 0 else (other, own)
-            limits.clock_ms = (pair[0].remaining_ms, pair[1].remaining_ms)
-            limits.increment_ms = (pair[0].increment_ms, pair[1].increment_ms)
+            first, second = self._shown[mover]
+            limits.clock_ms = (first.remaining_ms, second.remaining_ms)
+            limits.increment_ms = (first.increment_ms, second.increment_ms)
             limits.moves_to_go = clock.moves_to_go
-            limits.byoyomi_ms = clock.byoyomi_ms
-        limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
 
     def _charge(self, mover: int, elapsed: int) -> None:
         self._thinking[mover] += elapsed
-        self._slowest[mover] = max(self._slowest[mover], elapsed)
+        if elapsed > self._slowest[mover]:
+            self._slowest[mover] = elapsed
 
     def _announce(self, mover: int, move: str, *, over: bool) -> Settlement | None:
         """Tell both engines of a move that stands.

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from collections import deque
 from typing import TextIO
+
+#: Bytes of the end of a game that are kept until it is known whether they are wanted.
+MOST_KEPT = 1 << 20
+#: What an entry takes in memory beside its lines.
+_ENTRY = 200
 
 
 class FileTranscript:
@@ -37,9 +43,12 @@ class FileTranscript:
 
     def note(self, code: str, direction: str, data: bytes) -> None:
         """Write lines down; see channel.Transcript."""
+        self.write(time.monotonic() - self._start, code, direction, data)
+
+    def write(self, now: float, code: str, direction: str, data: bytes) -> None:
+        """Write down lines of `now` seconds after the start."""
         if self._file is None:
             return
-        now = time.monotonic() - self._start
         try:
             for line in data.split(b"\n"):
                 text = line.rstrip(b"\r").decode("ascii", "backslashreplace")
@@ -54,3 +63,48 @@ class FileTranscript:
                 self._file.close()
         except OSError as error:
             self._fail(error)
+
+
+class FaultTranscript:
+    """Keeps the end of a game's traffic in memory, and writes it when the game has
+    turned out to be one to look at: as FileTranscript does, with a first line that
+    says how much of the beginning is missing.
+
+    most  bytes to keep, about
+    """
+
+    def __init__(self, path: str, most: int = MOST_KEPT) -> None:
+        self.failure = ""
+        self._path = path
+        self._most = most
+        self._size = 0
+        self._lost = 0
+        self._kept: deque[tuple[float, str, str, bytes]] = deque()
+        self._wanted = False
+        self._start = time.monotonic()
+
+    def note(self, code: str, direction: str, data: bytes) -> None:
+        """Keep lines; see channel.Transcript."""
+        self._kept.append((time.monotonic() - self._start, code, direction, data))
+        self._size += len(data) + _ENTRY
+        while self._size > self._most:
+            *_, lost = self._kept.popleft()
+            self._size -= len(lost) + _ENTRY
+            self._lost += lost.count(b"\n") + 1
+
+    def want(self) -> None:
+        """Have `close` write what is kept."""
+        self._wanted = True
+
+    def close(self) -> None:
+        """Write the file, if it is wanted."""
+        if self._wanted:
+            file = FileTranscript(self._path)
+            if self._lost:
+                missing = f"({self._lost} lines before this are not kept)".encode()
+                file.write(0.0, "ringmaster", "!", missing)
+            for entry in self._kept:
+                file.write(*entry)
+            file.close()
+            self.failure = file.failure
+        self._kept.clear()

@@ -64,4 +64,6 @@ def as_data(results: Sequence[CheckResult], code: str) -> dict[str, Any]:
                 "suggestions": list(result.suggestions),
                 "seconds": round(result.seconds, 3),
             }
+        if result.code == code and result.tested_as:
+            return {"tested_as": result.tested_as}
     return {}

@@ -3,14 +3,15 @@ the maximum of a multinomial likelihood with the expected score, or the normalis
 score, held fixed.  What the sequential test compares.
 
 A result is a game (0, ½, 1) or a pair of games (0, ¼, ½, ¾, 1); `counts` says how
-often each was seen.  The roots are found in plain Python: bringing in SciPy's
-solvers takes half a second, and a report that shows one test has not got it.
+often each was seen.  Roots are found by SciPy (Brent, "Algorithms for Minimization
+without Derivatives", 1973, chapter 4), brought in by the first fit: that takes half
+a second, which a report of what has been found already can do without.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 #: What a result that has not been seen counts as: were it nothing, a likelihood
 #: could be zero, and its logarithm infinite.
@@ -20,8 +21,8 @@ UNSEEN = 1e-3
 LARGEST_T = 2.8
 #: Below it t is as good as 0, and numbers that it divides would overflow.
 _SMALLEST_T = 1e-9
-_STEPS = 200
-_CLOSE = 1e-12
+#: How near to a root is near enough: SciPy's least relative error, and next to none.
+_RELATIVE, _ABSOLUTE = 1e-15, 1e-300
 #: Where the best fit is looked for, between the least and the greatest spread.
 _INTERVALS = 16
 
@@ -62,6 +63,8 @@ def fit_normalised(seen: Sequence[float], t: float) -> list[float]:
         return fit_score(seen, 0.5)
     if t < 0:
         return fit_normalised(seen[::-1], -t)[::-1]
+    from scipy.optimize import brentq
+
     worth = scores(len(seen))
 
     def given(sigma: float) -> list[float]:
@@ -78,14 +81,16 @@ def fit_normalised(seen: Sequence[float], t: float) -> list[float]:
     # Results that are nearly all alike can have a local best fit on either side of
     # what was seen, so every interval is looked into.
     grid = [low * (high / low) ** (i / _INTERVALS) for i in range(_INTERVALS + 1)]
-    signs = [excess(sigma) for sigma in grid]
+    above = [excess(sigma) > 0 for sigma in grid]
     fits = [
-        given(_root(excess, grid[i], grid[i + 1], signs[i], signs[i + 1]))
+        given(brentq(excess, grid[i], grid[i + 1], xtol=_ABSOLUTE, rtol=_RELATIVE))
         for i in range(_INTERVALS)
-        if signs[i] > 0 >= signs[i + 1]
+        if above[i] and not above[i + 1]
     ]
-    # rounding may hide the zero when it is at an end
-    return max(fits, key=lambda p: log_likelihood(seen, p)) if fits else given(low)
+    if not fits:
+        # rounding may hide a zero that is at an end
+        return given(min(low, high, key=lambda sigma: abs(excess(sigma))))
+    return max(fits, key=lambda p: log_likelihood(seen, p))
 
 
 def log_likelihood(seen: Sequence[float], p: Sequence[float]) -> float:
@@ -106,50 +111,22 @@ def _spread_bounds(t: float, results: int) -> tuple[float, float]:
 def _tilted(seen: Sequence[float], slopes: Sequence[float]) -> list[float]:
     """Return p = seen/(1 + θ·slope) with the θ that makes Σ p·slope zero.
 
-    No p is more than 1 at the solution, which bounds θ on either side."""
-    low = max((q - 1) / b for q, b in zip(seen, slopes, strict=True) if b > 0)
-    high = min((q - 1) / b for q, b in zip(seen, slopes, strict=True) if b < 0)
+    θ is between 0 and one of the two poles, where a p is infinite; what is looked
+    for is its distance from that pole, u: where one result was hardly seen it may be
+    so near that little of 1 + θ·slope would be left to see.
+    """
+    from scipy.optimize import brentq
 
-    theta = min(max(0.0, low), high)
-    for _ in range(_STEPS):
-        value = slope = 0.0
-        for q, b in zip(seen, slopes, strict=True):
-            share = b / (1 + theta * b)
-            value += q * share
-            slope += q * share * share
-        # the function falls: its zero is to the right of where it is positive
-        if value > 0:
-            low = theta
-        else:
-            high = theta
-        following = theta + value / slope
-        if not low <= following <= high:
-            following = (low + high) / 2
-        if abs(following - theta) <= _CLOSE * max(1.0, abs(theta)):
-            break
-        theta = following
-    return [q / (1 + theta * b) for q, b in zip(seen, slopes, strict=True)]
+    # towards the pole of the result that has to become more frequent
+    tilt = math.fsum(q * b for q, b in zip(seen, slopes, strict=True))
+    pole = min(slopes) if tilt > 0 else max(slopes)
+    # 1 + θb = (1 − b/pole) + u·b/pole, u in units of the distance of the pole from 0
+    parts = [(q, 1 - b / pole, b / pole) for q, b in zip(seen, slopes, strict=True)]
 
+    def total(u: float) -> float:
+        return sum(q * r * u / (rest + u * r) for q, rest, r in parts)
 
-def _root(
-    function: Callable[[float], float], low: float, high: float, at_low: float, at_high: float
-) -> float:
-    """Return the zero of a function that is positive at `low` and is not at `high`:
-    the secant with the bracket kept (the Illinois method), and bisection now and
-    then, which ends it where that is slow."""
-    side = 0
-    for step in range(_STEPS):
-        if step % 4 == 3:
-            middle = (low + high) / 2
-        else:
-            middle = (low * at_high - high * at_low) / (at_high - at_low)
-        value = function(middle)
-        if high - low <= _CLOSE * high or abs(value) <= _CLOSE * high * high:
-            return middle
-        if value > 0:
-            at_high = at_high / 2 if side > 0 else at_high
-            low, at_low, side = middle, value, 1
-        else:
-            at_low = at_low / 2 if side < 0 else at_low
-            high, at_high, side = middle, value, -1
-    return (low + high) / 2
+    # no p is more than 1
+    least = min(sum(q for q, rest, _ in parts if rest == 0), 1.0)
+    u = brentq(total, least, 1.0, xtol=_ABSOLUTE, rtol=_RELATIVE) if total(1.0) < 0 else 1.0
+    return [q / (rest + u * r) for q, rest, r in parts]

@@ -135,6 +135,58 @@ def test_any_answer_to_go_is_survived(lines: list[bytes]) -> None:
     read_score(go.info)
 
 
+WORDS = (
+    b"info depth 1 score cp 1",
+    b"info depth 2 score cp 2 lowerbound",
+    b"info multipv 1 score mate 3",
+    b"info multipv 2 score cp 4",
+    b"info string score 5 score cp 5",
+    b"info depth 6",
+    b"bestmove 7g7f ponder 3c3d",
+    b"bestmove",
+    b"boo score ",
+    b"",
+)
+
+
+def what(go: Go) -> tuple[object, ...]:
+    return go.info, go.bestmove, go.ponder, go.is_complete
+
+
+@given(st.lists(st.sampled_from(WORDS) | st.binary(max_size=9), max_size=12), st.data())
+def test_lines_of_a_read_are_worth_as_much_as_one_by_one(
+    lines: list[bytes], data: st.DataObject
+) -> None:
+    lines = [line.replace(b"\n", b"") for line in lines]
+    whole, single = Go(b""), Go(b"")
+    rest: bytes | None = None
+    left = list(lines)
+    while left and rest is None:
+        count = data.draw(st.integers(1, len(left)))
+        rest = whole.take(b"".join(line + b"\n" for line in left[:count]))
+        left = left[count:]
+    for read, line in enumerate(lines):
+        if single.feed(line):
+            assert rest is not None
+            assert rest + b"".join(line + b"\n" for line in left) == b"".join(
+                line + b"\n" for line in lines[read + 1 :]
+            )
+            break
+    assert what(whole) == what(single)
+    # the rule itself, for the simplest reader there can be
+    seen = lines[: read + 1] if lines else []
+    scores = [
+        line
+        for line in seen
+        if line.startswith(b"info ")
+        and b" score " in line
+        and not line.startswith(b"info st")
+        and (b" multipv " not in line or b" multipv 1 " in line)
+    ]
+    exact = [line for line in scores if b"bound" not in line]
+    assert whole.info == (exact or scores or [b""])[-1]
+
+
 def test_bound_is_taken_only_where_there_is_no_exact_score() -> None:
     go = Go(b"")
     converse(
@@ -287,6 +339,24 @@ def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
         assert 0 < waits[0] <= 0.05
         assert thought.kind == "move"
         assert lines.sent[-1] == "ponderhit"
+
+
+def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> None:
+    with launched("--expect", "right", "--answer-early", "--info", "3", ponder=True) as (
+        engine,
+        lines,
+    ):
+        engine.start_game(SHOGI, Opening(), 0)
+        first = engine.think(0, NODES)
+        engine.observe(0, first.move, own=True)
+        # nothing of what it says is read before its opponent has moved
+        assert isinstance(engine.ponder(0, NODES), PonderedGo)
+        engine.observe(1, first.ponder, own=False)
+        engine._clock = lambda: 0  # the time that a search is given to begin is not over
+        thought = engine.think(0, NODES)
+        assert (thought.kind, thought.elapsed_ns) == ("move", 0)
+        assert thought.score is not None
+        assert "ponderhit" not in lines.sent
 
 
 def test_engine_that_names_no_answer_does_not_ponder() -> None:

@@ -84,6 +84,7 @@ def test_a_byte_order_mark_and_dos_line_ends_do_not_matter(tmp_path: Path) -> No
         (f"{START} hmvc;", "hmvc is '', not a number"),
         (f"{START} hmvc -1;", "hmvc is '-1', not a number"),
         (f"{START} fmvn 1.5;", "fmvn is '1.5', not a number"),
+        (f"{START} 0 1 {START} 0 1", "is not an EPD operation"),
         (f'{START} id "unended;', "'id \"unended;' is not an EPD operation"),
         (START.replace("8/8", "8/9", 1), "rank 5, '9', has a character that is no piece"),
         (START.replace(" w ", " white "), "the side to move is 'white'"),

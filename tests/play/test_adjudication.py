@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.engines.engine import Limits, Thought
+from ringmaster.errors import EngineError
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.tablebases import Prober, find_problem, open_tablebases
 from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication, Tablebases
@@ -96,17 +97,19 @@ def test_one_score_that_is_not_level_begins_the_count_anew(odd: Said, ply: int) 
     assert play(SHUFFLE, scores, draw_adjudication=draw()).plies == ply + 5
 
 
-@pytest.mark.parametrize(("move_number", "plies"), [(2, 4), (3, 5), (5, 9)])
-def test_no_draw_is_declared_before_its_move_number(move_number: int, plies: int) -> None:
+@pytest.mark.parametrize(("move_number", "plies"), [(2, 4), (3, 6), (5, 10)])
+def test_no_draw_is_declared_before_that_many_full_moves_are_played(
+    move_number: int, plies: int
+) -> None:
     result = play(SHUFFLE, [0] * 16, draw_adjudication=draw(move_number=move_number))
     assert result.plies == plies
 
 
 def test_move_numbers_are_those_of_the_start_position_and_the_opening_counts() -> None:
     late = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 39")
-    assert play(SHUFFLE, [0] * 16, late, draw_adjudication=draw(move_number=42)).plies == 7
+    assert play(SHUFFLE, [0] * 16, late, draw_adjudication=draw(move_number=42)).plies == 8
     book = Opening(moves=tuple(SHUFFLE[:4]))
-    assert play(SHUFFLE[4:], [0] * 16, book, draw_adjudication=draw(move_number=5)).plies == 5
+    assert play(SHUFFLE[4:], [0] * 16, book, draw_adjudication=draw(move_number=5)).plies == 6
 
 
 def test_a_capture_or_a_pawn_move_begins_the_count_of_a_draw_anew() -> None:
@@ -321,3 +324,26 @@ def test_draws_are_those_of_a_plain_reading_of_the_rule(scores: list[Said]) -> N
         )
         if level:
             return
+
+
+@pytest.mark.parametrize("damage", ["cut short", "emptied", "another file"])
+@pytest.mark.parametrize("name", ["KRvK.rtbw", "KRvK.rtbz"])
+def test_tables_that_are_no_tables_are_found_before_the_first_game(
+    tmp_path: Path, name: str, damage: str
+) -> None:
+    for file in TABLES.glob("*.rtb?"):
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    assert find_problem(Tablebases((str(tmp_path),))) == ""
+    data = (tmp_path / name).read_bytes()
+    broken = {"cut short": data[:-1], "emptied": b"", "another file": b"GIF8" + data[4:]}
+    (tmp_path / name).write_bytes(broken[damage])
+    told = find_problem(Tablebases((str(tmp_path),)))
+    assert told == f"{tmp_path / name} is no Syzygy file, or not a whole one"
+
+
+def test_table_with_a_damaged_middle_is_an_error_that_names_the_position(tmp_path: Path) -> None:
+    whole = (TABLES / "KRvK.rtbw").read_bytes()
+    (tmp_path / "KRvK.rtbw").write_bytes(whole[:10] + b"\xff" * (len(whole) - 10))
+    prober = open_tablebases(Tablebases((str(tmp_path),)))
+    with pytest.raises(EngineError, match="a tablebase cannot be read: .*\nin 8/8/8/4k3"):
+        prober.probe("8/8/8/4k3/8/8/8/R3K3 w - - 0 1")

@@ -50,13 +50,14 @@ def filler(code: str, *flags: str, **settings: Any) -> Player:
 
 
 def play(worker: Worker, *players: Player, id: str = "g", **settings: Any) -> GameResult:
-    log = settings.pop("log", None)
+    log, of_faults = settings.pop("log", None), settings.pop("of_faults", False)
     rules = {"board_size": 5, "komi": 0.5, "scorer": "internal", "hang_timeout": 0.5, **settings}
     job = GameJob(
         id,
         (players[0], players[1]),
         GameSettings("go", **rules),
         transcript=None if log is None else str(log),
+        transcript_of_faults=of_faults,
     )
     result = worker.run(job)
     assert isinstance(result, GameResult)

@@ -19,9 +19,8 @@ from ringmaster.stats.likelihood import (
     shares,
 )
 
-counts = st.one_of(
-    st.lists(st.integers(0, 10_000), min_size=n, max_size=n).filter(any) for n in (3, 5)
-)
+number = st.one_of(st.sampled_from([0, 0, 1]), st.integers(0, 10_000), st.integers(0, 10_000_000))
+counts = st.one_of(st.lists(number, min_size=n, max_size=n).filter(any) for n in (3, 5))
 
 
 def moments(p: Sequence[float]) -> tuple[float, float]:
@@ -34,16 +33,24 @@ def moments(p: Sequence[float]) -> tuple[float, float]:
 @given(counts, st.floats(0.06, 0.94))
 def test_fit_has_the_expected_score_asked_for(seen: list[int], score: float) -> None:
     p = fit_score(shares(seen), score)
-    assert sum(p) == pytest.approx(1, abs=1e-6)
-    assert moments(p)[0] == pytest.approx(score, abs=1e-6)
+    assert sum(p) == pytest.approx(1, abs=1e-12)
+    assert moments(p)[0] == pytest.approx(score, abs=1e-12)
 
 
 @given(counts, st.floats(-1.3, 1.3))
 def test_fit_has_the_normalised_score_asked_for(seen: list[int], t: float) -> None:
     p = fit_normalised(shares(seen), t)
     mean, deviation = moments(p)
-    assert sum(p) == pytest.approx(1, abs=1e-6)
-    assert mean - 0.5 == pytest.approx(t * deviation, abs=1e-6)
+    assert sum(p) == pytest.approx(1, abs=1e-12)
+    assert mean - 0.5 == pytest.approx(t * deviation, abs=1e-9)
+
+
+@pytest.mark.parametrize("t", [-0.02, 0.0003, 0.06])
+def test_fit_of_very_many_results_all_alike_is_won_and_lost_alone(t: float) -> None:
+    """Of two results, 0 and 1, p = ½ + t/(2√(1 + t²)) is the share that has t."""
+    p = fit_normalised(shares([0, 0, 3_000_000]), t)
+    assert p[2] == pytest.approx(0.5 + t / 2 / math.sqrt(1 + t * t), abs=1e-6)
+    assert p[1] == pytest.approx(0, abs=1e-6)
 
 
 def test_fit_of_a_score_is_where_scipy_finds_the_multiplier() -> None:

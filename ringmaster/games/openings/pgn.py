@@ -223,8 +223,7 @@ def _games(path: str, plies: int | None) -> Iterator[_GameText]:
                     number += 1
                     game = _GameText(number, at)
                 in_moves = True
-                san = _san_of(token)
-                if san and len(game.moves) < wanted:
+                if len(game.moves) < wanted and (san := _san_of(token)):
                     if san in _NULL_MOVES:
                         raise OpeningsError(
                             path,

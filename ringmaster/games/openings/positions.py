@@ -147,7 +147,7 @@ def _fen_of(line: str) -> tuple[str, str]:
 
 
 #: An opcode and its operands, in which a quoted string may hold semicolons.
-_OPERATION = re.compile(r'\s*([A-Za-z][A-Za-z0-9_]*)((?:[^;"]|"[^"]*")*)(?:;|$)')
+_OPERATION = re.compile(r'\s*([A-Za-z][A-Za-z0-9_]*)(?=[\s;"]|$)((?:[^;"]|"[^"]*")*)(?:;|$)')
 
 
 def _operations(text: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,75 @@
+"""Transcripts of all games, and of those in which something went wrong."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ringmaster.play.transcript import FaultTranscript
+from tests.play.test_kept_engines import Worker, filler, make, play, worker
+
+__all__ = ["make", "worker"]
+
+
+def test_only_games_with_a_fault_are_written_down(worker: Worker, tmp_path: Path) -> None:
+    logs = {name: tmp_path / "logs" / name for name in ("good", "void", "forfeit")}
+    sound = filler("a")
+    play(worker, sound, filler("b"), log=logs["good"], of_faults=True)
+    assert not logs["good"].parent.exists()
+    result = play(
+        worker, sound, filler("b", "--crash-on", "genmove"), log=logs["void"], of_faults=True
+    )
+    assert result.outcome == "void"
+    result = play(
+        worker, sound, filler("b", "--illegal-move", "1"), log=logs["forfeit"], of_faults=True
+    )
+    assert result.forfeit
+    for name in ("void", "forfeit"):
+        text = logs[name].read_text()
+        assert re.search(r"^ +\d+\.\d{4} b > genmove w$", text, re.M)
+        assert "not kept" not in text
+
+
+def test_transcript_of_a_fault_is_what_the_whole_one_would_be(
+    worker: Worker, tmp_path: Path
+) -> None:
+    texts = []
+    for of_faults in (False, True):
+        log = tmp_path / str(of_faults)
+        play(worker, filler("a"), filler("b", "--illegal-move", "2"), log=log, of_faults=of_faults)
+        texts.append(re.sub(r"(?m)^ +[\d.]+", "", log.read_text()))
+    assert texts[0] == texts[1] != ""
+
+
+def test_fault_that_cannot_be_written_down_costs_nothing_but_its_transcript(
+    worker: Worker, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    log = tmp_path / "file" / "log"
+    result = play(worker, filler("a"), filler("b", "--illegal-move", "1"), log=log, of_faults=True)
+    assert result.reason == "illegal move"
+    assert result.stderr[0][1].startswith("the transcript cannot be written: ")
+
+
+def test_end_of_a_long_game_is_kept_and_the_rest_counted(tmp_path: Path) -> None:
+    transcript = FaultTranscript(str(tmp_path / "log"), most=10_000)
+    for number in range(1000):
+        transcript.note("a", "<", b"line %d\r\nand more" % number)
+    transcript.want()
+    transcript.close()
+    first, *lines = (tmp_path / "log").read_text().splitlines()
+    numbers = [int(line.split()[-1]) for line in lines if " line " in line]
+    assert numbers == list(range(1000 - len(numbers), 1000))
+    assert 30 < len(numbers) < 60
+    assert f"({2000 - 2 * len(numbers)} lines before this are not kept)" in first
+
+
+def test_line_that_is_too_long_is_not_kept(tmp_path: Path) -> None:
+    transcript = FaultTranscript(str(tmp_path / "log"), most=1000)
+    transcript.note("a", "<", b"x" * 1000)
+    transcript.note("a", ">", b"go")
+    transcript.want()
+    transcript.close()
+    first, second = (tmp_path / "log").read_text().splitlines()
+    assert "(1 lines before" in first
+    assert second.endswith("a > go")

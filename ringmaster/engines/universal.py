@@ -29,6 +29,7 @@ from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import OptionValue
+from ringmaster.model.wording import shown
 
 #: An engine may declare this many options.
 MAX_OPTIONS = 10_000
@@ -48,10 +49,13 @@ class Handshake(Exchange):
 
     Lines that are no part of it are passed over: Stockfish greets before it
     answers, Toga II reports on missing bitbases, YaneuraOu tells of its build.
+
+    Raises EngineProtocolError for an engine that says it does not know the command.
     """
 
     def __init__(self, protocol: str = "uci") -> None:
         self.request = protocol.encode() + b"\n"
+        self._word = protocol
         self._end = protocol + "ok"
         self.name = ""
         self.options: dict[str, OptionDeclaration] = {}
@@ -60,6 +64,11 @@ class Handshake(Exchange):
         text = line.decode("utf-8", "replace").strip()
         if text == self._end:
             return True
+        # Stockfish: "Unknown command: 'usi'. …"; GNU Go over GTP: "? unknown command"
+        if "unknown command" in text.casefold() and (self._word in text or text[:1] == "?"):
+            raise EngineProtocolError(
+                f"it does not speak {self._word.upper()}: it answers {shown(text)}"
+            )
         if text.startswith("id name "):
             self.name = text[8:].strip()
         elif text.startswith("option "):

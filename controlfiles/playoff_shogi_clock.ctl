@@ -14,13 +14,15 @@ Two shogi engines that have nothing in common.
 game = "shogi"
 
 players = {
+    # Nothing but byo-yomi: Fairy-Stockfish 11.1 takes the other side's clock for its
+    # own over USI, and loses on time where the two differ.
     "fairy": Player(
-        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="5+0.5byo"
+        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="0+0.5byo"
     ),
     # It loads large tables first, and knows no limit but byo-yomi.  Its own limits
     # are in its command line.
     "gps": Player(
-        "gpsusi -N 1 --memory-use-percent 5", time_control="5+0.5byo", ready_timeout=200
+        "gpsusi -N 1 --memory-use-percent 5", time_control="0+0.5byo", ready_timeout=200
     ),
 }
 

@@ -17,12 +17,12 @@ players = {
     # Nothing but byo-yomi: Fairy-Stockfish 11.1 takes the other side's clock for its
     # own over USI, and loses on time where the two differ.
     "fairy": Player(
-        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="0+0.5byo"
+        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="0+1byo"
     ),
     # It loads large tables first, and knows no limit but byo-yomi.  Its own limits
     # are in its command line.
     "gps": Player(
-        "gpsusi -N 1 --memory-use-percent 5", time_control="0+0.5byo", ready_timeout=200
+        "gpsusi -N 1 --memory-use-percent 5", time_control="0+1byo", ready_timeout=200
     ),
 }
 
@@ -34,7 +34,7 @@ players = {
 move_limit = 320
 
 # Seconds a clock may be overstepped before the game is lost.
-margin = 0.1
+margin = 0.2
 
 number_of_games = 40
 

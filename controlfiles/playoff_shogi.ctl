@@ -32,6 +32,9 @@ move_limit = 512
 # Times, scores and expected lines; "kif" for programs that read KIF.
 record_format = "csa"
 
+# Every opening is played twice, with the colours swapped.
+openings = Openings("openings.sfen", order="random")
+
 number_of_games = 20
 
 matchups = [

@@ -17,8 +17,9 @@ fairy = {"Hash": 16, "Threads": 1}
 players = {
     "f-1k": Player("fairy-stockfish", options=fairy, nodes=1000),
     "f-2k": Player("fairy-stockfish", options=fairy, nodes=2000),
-    # On a clock instead: a minute, then two seconds a move.
-    # "clock": Player("fairy-stockfish", options=fairy, time_control="60+2byo"),
+    # On a clock instead: two seconds a move.  Not "60+2byo": Fairy-Stockfish 11.1
+    # takes the other side's clock for its own over USI, and loses on time.
+    # "clock": Player("fairy-stockfish", options=fairy, time_control="0+2byo"),
 }
 
 # An engine that says `bestmove win` must have 28 points (White 27), its king and
@@ -31,7 +32,7 @@ move_limit = 512
 # Times, scores and expected lines; "kif" for programs that read KIF.
 record_format = "csa"
 
-# Every opening is played twice, with the colours swapped: a pair.
+# Every opening is played twice, with the colours swapped.
 openings = Openings("openings.sfen", order="random")
 
 number_of_games = 20

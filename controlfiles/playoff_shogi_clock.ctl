@@ -14,28 +14,27 @@ Two shogi engines that have nothing in common.
 game = "shogi"
 
 players = {
+    # Nothing but byo-yomi: Fairy-Stockfish 11.1 takes the other side's clock for its
+    # own over USI, and loses on time where the two differ.
     "fairy": Player(
-        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="5+0.5byo"
+        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="0+0.5byo"
     ),
     # It loads large tables first, and knows no limit but byo-yomi.  Its own limits
     # are in its command line.
     "gps": Player(
-        "gpsusi -N 1 --memory-use-percent 5", time_control="5+0.5byo", ready_timeout=200
+        "gpsusi -N 1 --memory-use-percent 5", time_control="0+0.5byo", ready_timeout=200
     ),
 }
 
-# A handicap of other games is a start position here: this one is without White's
-# lance.  Colours alternate in matchups, so both engines give it once.
-# openings = Openings("handicaps.sfen")
+# Every opening is played twice, with the colours swapped.  A handicap is a start
+# position, too: `sfen lnsgkgsn1/1r5b1/… w - 1` is a line of such a file.
+openings = Openings("openings.sfen", order="random")
 
 # A draw after so many plies, as in tournaments.
 move_limit = 320
 
 # Seconds a clock may be overstepped before the game is lost.
-margin = 0.1
-
-# Every opening is played twice, with the colours swapped: a pair.
-openings = Openings("openings.sfen", order="random")
+margin = 0.2
 
 number_of_games = 40
 

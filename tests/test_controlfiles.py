@@ -49,7 +49,7 @@ def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.Monk
     for name in NEEDS[path.name]:
         engine(name)
     monkeypatch.setenv("PATH", PLACES)
-    for file in (path, *FOLDER.glob("openings.*")):
+    for file in (path, FOLDER / "openings.epd", FOLDER / "openings.sfen"):
         shutil.copy(file, tmp_path)
     control = tmp_path / path.name
     done = ringmaster(control, "-j", "2", "-g", "4")

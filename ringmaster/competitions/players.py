@@ -241,8 +241,8 @@ PLAYER = CallOf(
         Setting(
             "ready_timeout",
             Maybe(Float(above=0, maximum=LONGEST)),
-            "Seconds to start, and to get ready for each game; by default 30 (USI: 120), "
-            "or hang_timeout if that is more.",
+            "Seconds to start, and to get ready for each game; by default hang_timeout, but "
+            "at least 30 (USI: 120).",
             None,
         ),
         Setting(

@@ -29,6 +29,7 @@ from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import OptionValue
+from ringmaster.model.wording import shown
 
 #: An engine may declare this many options.
 MAX_OPTIONS = 10_000
@@ -48,10 +49,13 @@ class Handshake(Exchange):
 
     Lines that are no part of it are passed over: Stockfish greets before it
     answers, Toga II reports on missing bitbases, YaneuraOu tells of its build.
+
+    Raises EngineProtocolError for an engine that says it does not know the command.
     """
 
     def __init__(self, protocol: str = "uci") -> None:
         self.request = protocol.encode() + b"\n"
+        self._word = protocol
         self._end = protocol + "ok"
         self.name = ""
         self.options: dict[str, OptionDeclaration] = {}
@@ -60,6 +64,11 @@ class Handshake(Exchange):
         text = line.decode("utf-8", "replace").strip()
         if text == self._end:
             return True
+        # Stockfish: "Unknown command: 'usi'. …"; GNU Go over GTP: "? unknown command"
+        if "unknown command" in text.casefold() and (self._word in text or text[:1] == "?"):
+            raise EngineProtocolError(
+                f"it does not speak {self._word.upper()}: it answers {shown(text)}"
+            )
         if text.startswith("id name "):
             self.name = text[8:].strip()
         elif text.startswith("option "):
@@ -283,11 +292,18 @@ class UniversalEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[str]:
         try:
-            return self._get_ready(settings, Opening()).complaints
+            complaints = self._get_ready(settings, Opening()).complaints
+            return [self._explained(line) for line in complaints]
         except OptionRefused as refusal:
             return str(refusal).splitlines()
         except EngineError as error:
             return [str(error)]
+
+    def _explained(self, complaint: str) -> str:
+        """Return the words for "No such option: X" that name what there is instead."""
+        name = complaint.partition("No such option:")[2].strip()
+        declared = name.casefold() in self.options
+        return complaint if declared or not name else describe_unknown(name, self.options.values())
 
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         self._get_ready(settings, opening)

@@ -109,7 +109,8 @@ def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
 
 
 #: Faults of a player that is not at its move as well.
-_FAULTS = ("refused", "crash", "hang", "stall", "protocol", "start", "setup", "perpetual check")
+_FAULTS = ("refused", "crash", "hang", "protocol", "start", "setup", "perpetual check")
+_TIME = ("time", "stall")
 _ILLEGAL = ("illegal move", "illegal declaration")
 
 
@@ -133,7 +134,7 @@ def how_it_ended(record: GameRecord, to_move: int) -> str:
         return ("black fault", "white fault")[loser]
     if loser != to_move:
         return "won" if record.reason == "declaration" else "stopped"
-    if record.reason == "time":
+    if record.reason in _TIME:
         return "time"
     return "illegal" if record.reason in _ILLEGAL else "lost"
 

@@ -58,8 +58,10 @@ class Engine:
 _CLOCKS: tuple[Level, ...] = tuple(
     {"time_control": control} for control in ("10+0.1", "5+0.05", "2.5+0.025", "1+0.01")
 )
+#: No time but byo-yomi: Fairy-Stockfish 11.1 takes the other side's clock for its own
+#: over USI, which does not matter where both stand at 0.
 _BYOYOMI: tuple[Level, ...] = tuple(
-    {"time_control": control} for control in ("60+1byo", "30+0.5byo", "15+0.25byo")
+    {"time_control": control} for control in ("0+1byo", "0+0.5byo", "0+0.25byo")
 )
 
 #: In the order in which they are taken.

@@ -48,6 +48,7 @@ _NOTED = {
     "-show-latency": "what a move was charged is in the records",
     "-site": "records have no site",
     "-startup-ms": _WAITS,
+    "-strict": "a warning does not end a run",
     "-testEnv": "it is for test servers",
     "-ucinewgame-ms": _WAITS,
     "-use-affinity": "`run --affinity` gives games CPUs of their own",

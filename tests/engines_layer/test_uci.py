@@ -11,8 +11,28 @@ from ringmaster.engines.info import read_info, read_pv
 from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.uci import go_command
 from ringmaster.engines.universal import Go, Handshake, Ready
-from ringmaster.errors import OptionRefused
+from ringmaster.errors import EngineProtocolError, OptionRefused
 from tests.engines_layer.dialogue import converse, still_waits
+
+
+@pytest.mark.parametrize(
+    ("protocol", "answer"),
+    [
+        ("usi", "Unknown command: 'usi'. Type help for more information."),  # Stockfish
+        ("usi", "Unknown command: usi"),  # Glaurung
+        ("uci", "? unknown command"),  # GNU Go over GTP
+    ],
+)
+def test_engine_of_another_protocol_is_told_at_once(protocol: str, answer: str) -> None:
+    with pytest.raises(EngineProtocolError) as told:
+        converse(Handshake(protocol), "an engine", answer)
+    assert str(told.value) == f"it does not speak {protocol.upper()}: it answers {answer!r}"
+
+
+def test_other_unknown_commands_are_no_part_of_the_handshake() -> None:
+    shake = Handshake()
+    converse(shake, "Unknown command: 'xboard'", "id name X", "uciok")
+    assert shake.name == "X"
 
 
 def test_handshake_collects_name_and_options() -> None:

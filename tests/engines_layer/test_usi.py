@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringmaster.engines import usi
 from ringmaster.engines.engine import Limits, Thought, start_timeout
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
 from ringmaster.engines.options import OptionDeclaration
@@ -314,6 +315,16 @@ def test_engine_kept_for_another_move_limit_is_told_again() -> None:
             engine.start_game(settings, Opening(), 0)
         said = [line.split()[-1] for line in lines.sent if "Draw_Ply" in line]
         assert said == ["320", "256", "0"]
+
+
+def test_option_that_the_engine_does_not_know_is_answered_with_those_it_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Fairy-Stockfish has no USI_Hash over USI: "No such option: USI_Hash"
+    monkeypatch.setitem(usi._ALWAYS, "usi_strong", OptionDeclaration("USI_Strong", "string"))
+    with launched(options={"USI_Strong": "x"}) as (engine, _):
+        (complaint,) = engine.check(SHOGI)
+    assert complaint.startswith("it has no option 'USI_Strong'; it has '")
 
 
 def test_wrong_options_are_all_named() -> None:

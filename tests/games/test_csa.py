@@ -117,6 +117,7 @@ def test_every_reader_sees_who_has_won(score: str, reason: str, to_move: int) ->
     [
         ("1-0", "resignation", 1, "%TORYO"),
         ("1-0", "time", 1, "%TIME_UP"),
+        ("1-0", "stall", 1, "%TIME_UP"),
         ("1-0", "illegal move", 1, "%ILLEGAL_MOVE"),
         ("0-1", "illegal declaration", 0, "%ILLEGAL_MOVE"),
         ("1-0", "declaration", 0, "%KACHI"),

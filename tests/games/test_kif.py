@@ -137,6 +137,7 @@ def test_every_reader_sees_who_has_won(score: str, reason: str, to_move: int) ->
         ("1-0", "resignation", 1, "投了", "先手の勝ち"),
         ("0-1", "mate", 0, "詰み", "後手の勝ち"),
         ("1-0", "time", 1, "切れ負け", "先手の勝ち"),
+        ("1-0", "stall", 1, "切れ負け", "先手の勝ち"),
         ("1-0", "illegal move", 1, "反則負け", "後手の反則負け"),
         ("1-0", "declaration", 0, "入玉勝ち", "先手の入玉勝ち"),
         ("1-0", "perpetual check", 0, "反則勝ち", "先手の反則勝ち"),

@@ -250,6 +250,13 @@ def test_no_clock_of_the_second_side_is_tried_where_the_first_is_to_move(
     assert "clock of the first side" in [f.name for f in findings if f.status == "fail"]
 
 
+def test_the_other_clock_taken_for_its_own_does_no_harm_in_byoyomi_alone(tried: Try) -> None:
+    control = TimeControl.parse("0+1byo")
+    findings = tried(careful("--swap-clocks", time_control=control), limits.try_clock)
+    status = {f.name: f.status for f in findings}
+    assert status["clock of the first side"] == status["clock of the second side"] == "warn"
+
+
 def test_busy_machine_is_blamed_before_the_engine() -> None:
     bench = search_bench(careful(time_control=CLOCK))
     bench.load, bench.processors = 9.0, 2

@@ -368,6 +368,7 @@ def test_event_is_the_description(tmp_path: Path) -> None:
         *("-ratinginterval 10", "-autosaveinterval 5", "-log file=x level=trace", "-site here"),
         *("-output format=cutechess", "-crc32 pgn=true", "-epdout file=e", "-wait 10"),
         *("--force-concurrency", "-use-affinity", "-invented a b"),
+        "-strict",
     ],
 )
 def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
@@ -375,6 +376,7 @@ def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
     name = option.split()[0].replace("--", "-")
     assert any(line.startswith(f"not taken over: {name}") for line in match.told())
     assert f"# not taken over: {name}" in match.render("x.ctl")
+    assert ("no such option" in "".join(match.told())) == (name == "-invented")
 
 
 @pytest.mark.parametrize(

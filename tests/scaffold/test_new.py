@@ -129,6 +129,14 @@ def test_shogi_without_an_engine_says_what_to_replace() -> None:
     assert "put the command of yours in the place of ./my-engine" in text
 
 
+def test_shogi_players_have_no_clock_but_byoyomi() -> None:
+    # Fairy-Stockfish 11.1 takes the other side's clock for its own and loses on time
+    text = new_control_file("shogi", "allplayall", find=FINDS["all"])
+    controls = re.findall(r'time_control="([^"]*)"', text)
+    assert controls
+    assert all(control.startswith("0+") for control in controls)
+
+
 def test_demo_engines_are_run_by_the_python_of_the_ringmaster(tmp_path: Path) -> None:
     event = event_of(new_control_file("go", "playoff", find=FINDS["none"]), tmp_path)
     players = event.loaded.values["players"].values()

@@ -132,7 +132,9 @@ def try_movetime(bench: SearchBench) -> None:
 def try_clock(bench: SearchBench) -> None:
     """Its own clock, not the other side's; and next to nothing left on it."""
     dialect = bench.dialect
-    matters = bench.player.time_control is not None
+    control = bench.player.time_control
+    # where there is nothing but byo-yomi both clocks stand at 0
+    matters = control is not None and control.base > 0
     trials = (
         (_FIRST_CLOCK, dialect.middlegame, dialect.clocks(CLOCK_MS, 60_000)),
         (_SECOND_CLOCK, dialect.reply, dialect.clocks(60_000, CLOCK_MS)),

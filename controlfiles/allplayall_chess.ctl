@@ -12,25 +12,24 @@
 competition_type = "allplayall"
 
 description = """
-Stockfish with a fifth of the time, Ethereal and Toga.
+Stockfish, Ethereal with four times its time, and Toga with twenty-five times.
 """
 
 game = "chess"
 
+# Time odds: each player has its own clock.
 players = {
-    # Time odds: each player has its own clock.
     "stockfish": Player("stockfish", options={"Hash": 8}, time_control="0.4+0.008"),
-    "ethereal": Player("ethereal-chess", options={"Hash": 8}, time_control="2+0.04"),
-    # A fixed depth; its clock is there to end a game that goes wrong.
+    "ethereal": Player("ethereal-chess", options={"Hash": 8}, time_control="1.5+0.03"),
     "toga": Player(
-        "toga2", options={"Hash": 8, "OwnBook": False}, time_control="10+0.1", depth=8
+        "toga2", options={"Hash": 8, "OwnBook": False}, time_control="10+0.1"
     ),
 }
 
 competitors = ["stockfish", "ethereal", "toga"]
 
-# Games of each pairing: 20 openings, each with both colours, others for each pairing.
-rounds = 40
+# Games of each pairing: 10 openings, each with both colours, others for each pairing.
+rounds = 20
 openings = Openings("openings.epd", order="random", policy="encounter")
 
 draw_adjudication = DrawAdjudication(move_number=40, move_count=6, score=10)

@@ -15,14 +15,23 @@ game = "shogi"
 
 players = {
     # Nothing but byo-yomi: Fairy-Stockfish 11.1 takes the other side's clock for its
-    # own over USI, and loses on time where the two differ.
+    # own over USI, and loses on time where the two differ.  Most moves are over after
+    # the nodes; the clock holds for all.
     "fairy": Player(
-        "fairy-stockfish", options={"Hash": 16, "Threads": 1}, time_control="0+0.5byo"
+        "fairy-stockfish",
+        options={"Hash": 16, "Threads": 1},
+        time_control="0+1byo",
+        nodes=8000,
     ),
     # It loads large tables first, and knows no limit but byo-yomi.  Its own limits
-    # are in its command line.
+    # are in its command line; it thinks up to 0.2 s longer than it may.  Its scores
+    # are its opponent's.
     "gps": Player(
-        "gpsusi -N 1 --memory-use-percent 5", time_control="0+0.5byo", ready_timeout=200
+        "gpsusi -N 1 --memory-use-percent 5 --node-count-hard-limit 30000",
+        time_control="0+1byo",
+        margin=0.5,
+        ready_timeout=200,
+        score_pov="opponent",
     ),
 }
 
@@ -33,9 +42,6 @@ openings = Openings("openings.sfen", order="random")
 # A draw after so many plies, as in tournaments.
 move_limit = 320
 
-# Seconds a clock may be overstepped before the game is lost.
-margin = 0.2
-
-number_of_games = 40
+number_of_games = 60
 
 matchups = [Matchup("fairy", "gps")]

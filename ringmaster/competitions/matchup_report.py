@@ -152,5 +152,7 @@ def _finite(value: float) -> float | None:
 def _kinds(kinds: Mapping[str, int], *, brackets: bool = True) -> str:
     """Return " (2 time, 1 illegal move)", the most frequent first."""
     order = sorted(kinds.items(), key=lambda item: (-item[1], item[0]))
-    text = ", ".join(f"{count} {kind}" for kind, count in order)
+    # two numbers side by side would be read as one
+    words = {"50 moves": "fifty-move rule"}
+    text = ", ".join(f"{count} {words.get(kind, kind)}" for kind, count in order)
     return "" if not order else f" ({text})" if brackets else f" {text}"

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ringmaster.competitions.matchup_report import matchup_table
 from ringmaster.competitions.playoff import same_players
+from ringmaster.competitions.tally import Tally
 from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.report import Table
@@ -740,3 +742,9 @@ def test_games_are_shared_out_evenly() -> None:
     playoff = chess(*(call("Matchup", "a", "b", id=f"m{i}") for i in range(5)))
     numbers = [playoff.next_job().ticket["i"] for _ in range(50)]
     assert all(later - earlier in (0, 1) for earlier, later in pairwise(numbers))
+
+
+def test_report_tells_how_games_ended_the_most_frequent_first() -> None:
+    tally = Tally(("a", "b"), endings={"50 moves": 2, "mate": 3}, by_colour=[[3, 0, 2, 0], [0] * 4])
+    notes = matchup_table(tally, "chess", name="a v b").notes
+    assert "ended by: 3 mate, 2 fifty-move rule" in notes

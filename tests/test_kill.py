@@ -30,7 +30,7 @@ from tests.events import (
 )
 
 #: Rounds of each test; `RINGMASTER_KILLS=50` makes a hundred kills in all.
-ROUNDS = int(os.environ.get("RINGMASTER_KILLS", "8"))
+ROUNDS = int(os.environ.get("RINGMASTER_KILLS", "4"))
 #: Enough that the kills, not the end, stop the runs.
 GAMES = 250 * ROUNDS
 

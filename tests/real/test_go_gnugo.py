@@ -47,9 +47,9 @@ def sent(control: Path, game: str, player: str) -> list[str]:
 @pytest.mark.parametrize(
     ("clock", "settings", "overtime"),
     [
-        ("30+25/20", "time_settings 30 20 25", "25/20 Canadian"),
+        ("5+25/10", "time_settings 5 10 25", "25/10 Canadian"),
         ("2+5byo", "time_settings 2 5 1", "1x5 byo-yomi"),
-        ("60", "time_settings 60 0 0", None),
+        ("20", "time_settings 20 0 0", None),
     ],
 )
 def test_gnugo_plays_on_a_clock(

@@ -161,7 +161,7 @@ def test_engine_passes_its_check_and_loses_no_game_on_time(tmp_path: Path, name:
         f"""
 competition_type = "playoff"
 game = "chess"
-e = Player("{command}", time_control="2+0.05", options={{"Hash": 4}})
+e = Player("{command}", time_control="1+0.03", options={{"Hash": 4}})
 players = {{"one": e, "two": e}}
 openings = Openings("{Path("controlfiles/openings.epd").resolve()}")
 move_limit = 60

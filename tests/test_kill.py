@@ -31,8 +31,8 @@ from tests.events import (
 
 #: Rounds of each test; `RINGMASTER_KILLS=50` makes a hundred kills in all.
 ROUNDS = int(os.environ.get("RINGMASTER_KILLS", "4"))
-#: Enough that the kills, not the end, stop the runs.
-GAMES = 250 * ROUNDS
+#: Enough that the kills, not the end, stop the runs; a third of them are pairs.
+GAMES = 252 * ROUNDS
 
 
 def results(control: Path) -> list[tuple[Any, ...]]:

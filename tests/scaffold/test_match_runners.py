@@ -194,7 +194,7 @@ def test_engine_in_its_folder_is_found_there(tmp_path: Path) -> None:
 
 def test_files_are_found_from_the_folder_of_the_control_file() -> None:
     line = f"fastchess -engine cmd=./a name=a -engine cmd=b name=b {CLOCK} -openings file=o.epd"
-    match = match_of(line, Path("/work/match"), Path("/work/control"))
+    match = match_of(line, Path("/home/me/match"), Path("/home/me/control"))
     assert [e.command for e in match.entrants] == [["../match/a"], ["b"]]
     assert match.settings["openings"].args == ("../match/o.epd",)
 

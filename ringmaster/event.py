@@ -108,8 +108,10 @@ class Event:
         """Load what games need.  Raises OpeningsError, ControlFileError."""
         try:
             self.competition.prepare()
-            for job in self.competition.check_jobs():
-                check_files(job.settings)
+            jobs = self.competition.check_jobs()
+            # the same files once, however many players there are
+            for settings in {job.settings.tablebases: job.settings for job in jobs}.values():
+                check_files(settings)
         except SettingError as error:
             raise self.loaded.error([error]) from None
 

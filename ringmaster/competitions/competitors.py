@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
 
 
@@ -60,3 +61,6 @@ ROUNDS_SETTING = Setting(
     "Games to play for each pairing; None: no limit.",
     None,
 )
+
+#: Settings of games that say how strong two players are: without handicaps.
+EVEN_GAME_SETTINGS = tuple(s for s in GAME_SETTINGS if "handicap" not in s.name)

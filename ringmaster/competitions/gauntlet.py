@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.competitors import ROUNDS_SETTING, roster
-from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, ROUNDS_SETTING, roster
+from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.pairs import Pairs
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
@@ -51,7 +51,7 @@ class Gauntlet(Tournament):
     rosters = ("challengers", "opponents")
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
-        *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
+        *EVEN_GAME_SETTINGS,
         roster("challengers", "Codes of the players that are put to the test"),
         roster("opponents", "Codes of the players that each of them meets"),
         ROUNDS_SETTING,

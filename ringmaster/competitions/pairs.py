@@ -30,6 +30,11 @@ class Pairs(msgspec.Struct):
         """Games that have been counted, halves of open pairs included."""
         return 2 * sum(self.counts) + len(self.half)
 
+    def are_all(self, known: int, completed: int) -> bool:
+        """Whether all games of a matchup are counted here: of `completed` games as
+        many have a result (`known`), and all were played in pairs."""
+        return sum(self.counts) > 0 and self.games == known == completed
+
     def turned(self) -> Pairs:
         """Return the same results as seen by the other side."""
         half = {pair: 1 - points for pair, points in self.half.items()}

@@ -11,8 +11,8 @@ import msgspec
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.competition import Verdict
-from ringmaster.competitions.competitors import roster
-from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, roster
+from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.swiss_pairing import Entrant, pair_round
@@ -73,7 +73,7 @@ class Swiss(Tournament):
     rosters = ("competitors",)
     table: ClassVar[tuple[Setting, ...]] = (
         *COMMON_SETTINGS,
-        *(setting for setting in GAME_SETTINGS if "handicap" not in setting.name),
+        *EVEN_GAME_SETTINGS,
         roster(
             "competitors",
             "Codes of the players that take part, the strongest first unless there are ``ratings``",

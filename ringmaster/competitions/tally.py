@@ -91,7 +91,7 @@ class Tally(msgspec.Struct):
     @property
     def in_pairs(self) -> bool:
         """Whether all games were played in pairs and have a result."""
-        return sum(self.pairs.counts) > 0 and self.pairs.games == self.known == self.completed
+        return self.pairs.are_all(self.known, self.completed)
 
     def estimate(self) -> elo.EloEstimate:
         """Return the first player's Elo over the second: by pairs if all games

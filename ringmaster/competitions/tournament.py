@@ -14,7 +14,7 @@ from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.competitors import only_appended
 from ringmaster.competitions.matchup_report import describe_settings, matchup_table, statistics
-from ringmaster.competitions.opening_numbers import OpeningNumbers
+from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
 from ringmaster.competitions.sequential import (
@@ -331,8 +331,7 @@ class Tournament(Competition):
     def _opening_number(self, ticket: Ticket) -> int:
         """Return the place of a game's opening in its book: by the pair it counts
         for, whatever the colours do now."""
-        number: int = ticket["i"] if ticket["p"] is None else ticket["p"]
-        return number
+        return unit_of(ticket)
 
     def describe(self, ticket: Ticket) -> Played:
         return Played(

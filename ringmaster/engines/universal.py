@@ -155,11 +155,8 @@ class Go(Exchange):
 
 
 class PonderedGo(Exchange):
-    """go ponder … bestmove; knows whether the engine has said anything yet.
-
-    As an exchange of its own it ends with the first line, which shows that the
-    search has begun; the answer is in `go`.
-    """
+    """go ponder … bestmove; knows whether the engine has said anything yet.  The
+    answer is in `go`."""
 
     def __init__(self, request: bytes, started: int) -> None:
         self.go = Go(request)
@@ -223,13 +220,16 @@ class UniversalEngine(Engine):
         """Return the option of that name, None when the engine has none."""
         return self.options.get(name.casefold())
 
+    def _gives(self, name: str) -> bool:
+        """Whether the player sets an option itself; `name` is folded."""
+        return any(key.casefold() == name for key in self.player.options)
+
     def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
         """Return the options that the player does not set but a game needs.
         Raises OptionRefused for what the engine cannot do."""
-        given = {key.casefold() for key in self.player.options}
         for name in map(str.casefold, self._ponder_options):
             if name in self.options:
-                return {} if name in given else {self.options[name].name: self.player.ponder}
+                return {} if self._gives(name) else {self.options[name].name: self.player.ponder}
         return {}
 
     def option_lines(self, settings: GameSettings, opening: Opening) -> list[str]:

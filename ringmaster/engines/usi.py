@@ -42,15 +42,13 @@ class UsiEngine(UniversalEngine):
 
     def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
         own = super()._own_options(settings, opening)
-        given = {name.casefold() for name in self.player.options}
-        if self.player.ponder and not own and given.isdisjoint(("usi_ponder", "ponder")):
+        if self.player.ponder and not own and not any(map(self._gives, ("usi_ponder", "ponder"))):
             own = {"USI_Ponder": True}
         return {**own, **self._move_limit(settings, opening)}
 
     def _move_limit(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
         """Return the option that tells of the move limit, where it makes a draw and
         the engine has a word for it that the player leaves alone."""
-        given = {name.casefold() for name in self.player.options}
         if not settings.move_limit or settings.move_limit_result == "unknown":
             return {}
         for name in _MOVE_LIMITS:
@@ -60,7 +58,7 @@ class UsiEngine(UniversalEngine):
             # they count as the move numbers of a position do
             plies = _first_number(opening) - 1 + len(opening.moves) + settings.move_limit
             fits = option.maximum is None or plies <= option.maximum
-            return {option.name: plies} if fits and name not in given else {}
+            return {option.name: plies} if fits and not self._gives(name) else {}
         return {}
 
     def _ready_lines(self, options: list[str]) -> list[str]:

@@ -40,6 +40,8 @@ _UCI_MOVE = re.compile("[a-h][1-8][a-h][1-8][nbrq]?")
 #: Castling as UCI writes it in standard chess, to king-takes-rook.
 _CASTLING = {"e1g1": "e1h1", "e1c1": "e1a1", "e8g8": "e8h8", "e8c8": "e8a8"}
 _KING_TAKES_ROOK = {rook: king for king, rook in _CASTLING.items()}
+#: Both, which may be moves of other pieces as well.
+CASTLING_STRINGS = frozenset((*_CASTLING, *_KING_TAKES_ROOK))
 
 
 class _ChessRules(Game):
@@ -190,7 +192,7 @@ class ChessGame(_ChessRules):
 
     def _castling(self, move: str) -> cozy.Move | None:
         """Return the step for a move that is castling if a king makes it, or None."""
-        if move not in _CASTLING and move not in _KING_TAKES_ROOK:
+        if move not in CASTLING_STRINGS:
             return None
         square = cozy.Square.E1 if move[1] == "1" else cozy.Square.E8
         if self._board.piece_on(square) != _KING:
@@ -304,13 +306,12 @@ _PLAIN = re.compile(
 )
 
 
-def _plain_board(fen: str) -> cozy.Board | None:
-    """Return the board of a FEN about whose validity cozy_chess and python-chess
-    agree, or None when python-chess has to judge.
+def usual_board(fen: str) -> tuple[cozy.Board, str] | None:
+    """Return the board of a FEN in the usual form, and its castling rights; None when
+    python-chess has to judge.
 
-    They differ on kings side by side, on castling of a king that is not on the e
-    file, on checks that no last move could have given, and on the range of the
-    counters.
+    The two differ on kings side by side, on checks that no last move could have given,
+    and on the range of the counters.
     """
     form = _PLAIN.fullmatch(fen)
     if form is None:
@@ -319,15 +320,21 @@ def _plain_board(fen: str) -> cozy.Board | None:
         board = cozy.Board.from_fen(without_counters(fen))
     except ValueError:
         return None
-    if board.checkers():
+    kings_apart = board.king(_BLACK) not in cozy.get_king_moves(board.king(_WHITE))
+    return None if board.checkers() or not kings_apart else (board, form[1])
+
+
+def _plain_board(fen: str) -> cozy.Board | None:
+    """Return the board of a FEN about whose validity cozy_chess and python-chess
+    agree, or None when python-chess has to judge: they differ on castling of a king
+    that is not on the e file, too."""
+    found = usual_board(fen)
+    if found is None:
         return None
-    white, black = board.king(_WHITE), board.king(_BLACK)
-    if black in cozy.get_king_moves(white):
+    board, rights = found
+    if ("K" in rights or "Q" in rights) and board.king(_WHITE) != cozy.Square.E1:
         return None
-    rights = form[1]
-    if ("K" in rights or "Q" in rights) and white != cozy.Square.E1:
-        return None
-    if ("k" in rights or "q" in rights) and black != cozy.Square.E8:
+    if ("k" in rights or "q" in rights) and board.king(_BLACK) != cozy.Square.E8:
         return None
     return board
 
@@ -348,8 +355,7 @@ def _steps() -> dict[str, cozy.Move]:
             for to_file in range(max(file - 1, 0), min(file + 2, 8)):
                 pawn = f"{_FILES[file]}{start}{_FILES[to_file]}{end}"
                 strings += [pawn + letter for letter in "nbrq"]
-    special = {*_CASTLING, *_KING_TAKES_ROOK}
-    return {s: cozy.Move.from_str(s) for s in strings if s not in special}
+    return {s: cozy.Move.from_str(s) for s in strings if s not in CASTLING_STRINGS}
 
 
 _STEPS: dict[str, cozy.Move] = _steps() if HAVE_COZY else {}

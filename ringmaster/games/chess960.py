@@ -9,25 +9,18 @@ writes it.
 
 from __future__ import annotations
 
-import re
-
 from ringmaster.games.chess import (
+    CASTLING_STRINGS,
     HAVE_COZY,
     ChessGame,
     ReferenceChessGame,
+    usual_board,
     without_counters,
 )
 from ringmaster.games.fen import normalise_fen
 
 if HAVE_COZY:
     import cozy_chess as cozy
-
-#: A FEN whose fields are in their usual form, with castling rights that both
-#: ways of writing read alike; what else there is python-chess judges.
-_PLAIN = re.compile(
-    r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb]"
-    r" (?:-|(?! )K?Q?k?q?) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
-)
 
 
 class Chess960Game(ChessGame):
@@ -39,16 +32,9 @@ class Chess960Game(ChessGame):
 
     @staticmethod
     def _read(fen: str) -> tuple[str, cozy.Board]:
-        if _PLAIN.fullmatch(fen):
-            try:
-                board = cozy.Board.from_fen(without_counters(fen))
-            except ValueError:
-                pass  # python-chess says what is wrong
-            else:
-                # they differ on kings side by side and on impossible checks
-                white, black = board.king(cozy.Color.White), board.king(cozy.Color.Black)
-                if not board.checkers() and black not in cozy.get_king_moves(white):
-                    return fen, board
+        found = usual_board(fen)
+        if found is not None:
+            return fen, found[0]
         fen = normalise_fen(fen, chess960=True)
         return fen, cozy.Board.from_fen(without_counters(_shredder(fen)), shredder=True)
 
@@ -78,7 +64,7 @@ class Chess960Game(ChessGame):
 
     def _castling(self, move: str) -> cozy.Move | None:
         # what is castling in standard chess is a move like any other here
-        return cozy.Move.from_str(move) if move in _CASTLING_STRINGS else None
+        return cozy.Move.from_str(move) if move in CASTLING_STRINGS else None
 
 
 class ReferenceChess960Game(ReferenceChessGame):
@@ -103,10 +89,6 @@ def start_fen(number: int) -> str:
     import chess
 
     return chess.Board.from_chess960_pos(number).fen()
-
-
-#: Castling as UCI writes it in standard chess, in both its forms.
-_CASTLING_STRINGS = frozenset(f"e{rank}{file}{rank}" for rank in "18" for file in "acgh")
 
 
 def _shredder(fen: str) -> str:

@@ -24,7 +24,7 @@ from ringmaster.games.annotations import (
     reason_line,
     search_summary,
 )
-from ringmaster.games.sfen import START_SFEN
+from ringmaster.games.sfen import HAND_LETTERS, START_SFEN, held_of, ranks_of
 from ringmaster.games.shogi_moves import (
     Step,
     black_score,
@@ -138,21 +138,17 @@ def _time_limit(clocks: tuple[TimeControl | None, TimeControl | None]) -> str:
 def _position(sfen: str) -> Iterator[str]:
     """Yield the start position and the side to move."""
     board, side, hands, _ = sfen.split()
-    for number, rank in enumerate(board.split("/"), 1):
+    for number, rank in enumerate(ranks_of(board), 1):
         text = f"P{number}"
-        for piece in re.findall(r"\+?[A-Za-z]|[1-9]", rank):
-            if piece.isdigit():
-                text += " * " * int(piece)
-            else:
-                text += ("+" if piece.isupper() else "-") + _PIECES[piece.upper()]
+        for piece in rank:
+            sign = "+" if piece.isupper() else "-"
+            text += f"{sign}{_PIECES[piece.upper()]}" if piece else " * "
         yield text
-    for sign, letters in zip(_SIGNS, ("RBGSNLP", "rbgsnlp"), strict=True):
-        held = ""
-        for count, piece in re.findall(r"([0-9]*)([A-Za-z])", hands):
-            if piece in letters:
-                held += f"00{_PIECES[piece.upper()]}" * int(count or 1)
-        if held:
-            yield f"P{sign}{held}"
+    held = held_of(hands)
+    for sign, letters in zip(_SIGNS, HAND_LETTERS, strict=True):
+        pieces = "".join(f"00{_PIECES[letter.upper()]}" * held[letter] for letter in letters)
+        if pieces:
+            yield f"P{sign}{pieces}"
     yield "+" if side == "b" else "-"
 
 

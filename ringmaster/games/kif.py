@@ -23,7 +23,7 @@ from ringmaster.games.annotations import (
     player_name,
     reason_line,
 )
-from ringmaster.games.sfen import START_SFEN
+from ringmaster.games.sfen import HAND_LETTERS, START_SFEN, held_of, ranks_of
 from ringmaster.games.shogi_moves import (
     Step,
     black_score,
@@ -144,29 +144,29 @@ def _lines(record: GameRecord) -> Iterator[str]:
 def _diagram(sfen: str) -> Iterator[str]:
     """Yield the start position as a diagram."""
     board, side, hands, _ = sfen.split()
-    yield f"後手の持駒：{_held(hands, 'rbgsnlp')}"
+    yield f"後手の持駒：{_held(hands, HAND_LETTERS[1])}"
     yield "  " + " ".join(reversed(_FILES))
     yield "+---------------------------+"
-    for number, rank in zip(_RANKS, board.split("/"), strict=True):
+    for number, rank in zip(_RANKS, ranks_of(board), strict=True):
         row = ""
-        for piece in re.findall(r"\+?[A-Za-z]|[1-9]", rank):
-            if piece.isdigit():
-                row += " ・" * int(piece)
-            else:
-                row += (" " if piece.isupper() else "v") + _SHORT[piece.upper()]
+        for piece in rank:
+            side_mark = "v" if piece.islower() else " "
+            row += side_mark + (_SHORT[piece.upper()] if piece else "・")
         yield f"|{row}|{number}"
     yield "+---------------------------+"
-    yield f"先手の持駒：{_held(hands, 'RBGSNLP')}"
+    yield f"先手の持駒：{_held(hands, HAND_LETTERS[0])}"
     if side == "w":
         yield "後手番"
 
 
 def _held(hands: str, letters: str) -> str:
     """Return the pieces that one side has in hand."""
-    found = []
-    for count, piece in re.findall(r"([0-9]*)([A-Za-z])", hands):
-        if piece in letters:
-            found.append(_PIECES[piece.upper()] + (_number(int(count)) if count else ""))
+    held = held_of(hands)
+    found = [
+        _PIECES[letter.upper()] + (_number(held[letter]) if held[letter] > 1 else "")
+        for letter in letters
+        if held[letter]
+    ]
     return "　".join(found) or "なし"
 
 

@@ -25,6 +25,8 @@ _COUNTER = re.compile(r"[0-9]{1,4}")
 
 #: How many there are of a piece, both sides together, in the order of USI's hands.
 LIMITS = {"K": 2, "R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
+#: The pieces in hand of Black and of White, in the order of USI.
+HAND_LETTERS = ("RBGSNLP", "rbgsnlp")
 #: English names, by the letter of SFEN.
 NAMES = {
     "K": "king",
@@ -55,14 +57,14 @@ def normalise_sfen(sfen: str) -> str:
             f"an SFEN has 4 fields (board, side, hands, move number), this has {len(fields)}"
         )
     board, side, hands, number = fields
-    ranks = _ranks(board)
+    ranks = ranks_of(board)
     if side not in ("b", "w"):
         raise ValueError(f"the side to move is {shown(side)}, not b or w")
     if not _HAND.fullmatch(hands):
         raise ValueError(f"the pieces in hand are {shown(hands)}, not such as 2P, Rb3p or -")
     if not _COUNTER.fullmatch(number):
         raise ValueError(f"the move number is {shown(number)}, not a number of at most 4 digits")
-    held = _held(hands)
+    held = held_of(hands)
     _check_counts(ranks, held)
     _check_placement(ranks)
     position = f"{board} {side} {_hands(held)} {int(number) or 1}"
@@ -70,7 +72,7 @@ def normalise_sfen(sfen: str) -> str:
     return position
 
 
-def _ranks(board: str) -> list[list[str]]:
+def ranks_of(board: str) -> list[list[str]]:
     """Return the nine ranks from the top, each as nine pieces, "" where there
     is none.  Raises ValueError."""
     rows = board.split("/")
@@ -89,8 +91,8 @@ def _ranks(board: str) -> list[list[str]]:
     return ranks
 
 
-def _held(hands: str) -> Counter[str]:
-    """Return the pieces in hand by their letters, Black's in upper case."""
+def held_of(hands: str) -> Counter[str]:
+    """Return how many pieces are in hand by their letters, Black's in upper case."""
     held: Counter[str] = Counter()
     for count, piece in _IN_HAND.findall(hands):
         held[piece] += int(count or 1)
@@ -99,7 +101,7 @@ def _held(hands: str) -> Counter[str]:
 
 def _hands(held: Counter[str]) -> str:
     text = ""
-    for letters in ("RBGSNLP", "rbgsnlp"):
+    for letters in HAND_LETTERS:
         for piece in letters:
             if count := held[piece]:
                 text += (str(count) if count > 1 else "") + piece

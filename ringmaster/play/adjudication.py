@@ -48,16 +48,15 @@ class Adjudicator:
         score  centipawns from the mover's side, None when it gave none
         mate   moves to mate (0 or less: being mated), None likewise
         """
-        position = None
-        if self._is_chess and (self._draw or self._prober is not None):
-            position = game.position()
-        if self._prober is not None and position is not None:
-            ending = self._prober.probe(position)
+        if self._prober is not None and self._is_chess:
+            ending = self._prober.probe(game.position())
             if ending is not None:
                 return Verdict(ending.winner, TABLEBASES)
         if self._draw is not None:
-            completed, began = _count(game, position)
-            if self._draw.is_reached(score if mate is None else None, completed, began=began):
+            level = self._draw.is_level(score if mate is None else None)
+            # the position takes time to write down, and most scores are not level
+            completed, began = _count(game, chess=self._is_chess) if level else (0, False)
+            if self._draw.is_reached(completed, level=level, began=began):
                 return Verdict(None, DRAW, self._draw.words)
         if self._resign is not None:
             winner = self._resign.winner(mover, _points(score, mate))
@@ -85,15 +84,16 @@ class _Draw:
         self._plies = 0
         self.words = f"both scores within {rule.score / 100:.2f} for {rule.move_count} moves"
 
-    def is_reached(self, score: int | None, completed: int, *, began: bool) -> bool:
-        """Count a move: its score (None: none, or a mate), the full moves of the
-        game with it, and whether nothing before it can be repeated."""
+    def is_level(self, score: int | None) -> bool:
+        """Whether a score (None: none, or a mate) is about 0."""
+        return score is not None and abs(score) <= self._rule.score
+
+    def is_reached(self, completed: int, *, level: bool, began: bool) -> bool:
+        """Count a move: whether its score is level, the full moves of the game with
+        it, and whether nothing before it can be repeated."""
         rule = self._rule
-        if score is None or abs(score) > rule.score:
-            self._plies = 0
-        else:
-            # a capture or a pawn move begins the count anew, as in fastchess
-            self._plies = 1 if began else self._plies + 1
+        # a capture or a pawn move begins the count anew, as in fastchess
+        self._plies = 0 if not level else 1 if began else self._plies + 1
         return completed >= rule.move_number and self._plies >= 2 * rule.move_count
 
 
@@ -133,11 +133,11 @@ def _points(score: int | None, mate: int | None) -> float | None:
     return score
 
 
-def _count(game: Game, position: str | None) -> tuple[int, bool]:
+def _count(game: Game, *, chess: bool) -> tuple[int, bool]:
     """Return how many full moves have been completed (as in fastchess and
     cutechess), and whether the last one was a capture or a pawn move of chess."""
-    if position is None:
+    if not chess:
         return len(game.moves) // 2, False
     # the last two fields also where a variant has others before them
-    clock, number = position.split()[-2:]
+    clock, number = game.position().split()[-2:]
     return int(number) - 1, clock == "0"

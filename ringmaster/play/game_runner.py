@@ -34,7 +34,7 @@ from ringmaster.play.meter import Meter
 from ringmaster.play.pondering import Pondering
 from ringmaster.play.referee import ChessReferee, Referee, Settlement
 from ringmaster.play.shogi_referee import ShogiReferee
-from ringmaster.play.transcript import FaultTranscript, FileTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 
 REFEREES: dict[str, type[Referee]] = {
     "chess": ChessReferee,
@@ -125,7 +125,7 @@ class GameRunner:
             self._end_game(settlement)
             usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
             at_fault = settlement.outcome == "void" or settlement.forfeit
-            if at_fault and isinstance(transcript, FaultTranscript):
+            if at_fault and transcript is not None:
                 transcript.want()
         finally:
             if transcript is not None:
@@ -134,13 +134,13 @@ class GameRunner:
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
-    def _make_transcript(self) -> FileTranscript | FaultTranscript | None:
+    def _make_transcript(self) -> GameTranscript | None:
         path = self.job.transcript
         if path is None:
             return None
         return FaultTranscript(path) if self.job.transcript_of_faults else FileTranscript(path)
 
-    def _launch(self, transcript: FileTranscript | FaultTranscript | None) -> None:
+    def _launch(self, transcript: GameTranscript | None) -> None:
         """Make both engines ready."""
         kept = [engine.is_alive() for engine in self.engines]
         for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
@@ -155,7 +155,7 @@ class GameRunner:
             if kept[colour]:
                 self._meters[colour].begin_kept()
 
-    def _detach(self, transcript: FileTranscript | FaultTranscript) -> None:
+    def _detach(self, transcript: GameTranscript) -> None:
         for engine in self.engines:
             if engine.is_launched:
                 engine.channel.transcript = None

@@ -106,10 +106,10 @@ class Referee(ABC):
         )
 
 
-class ChessReferee(Referee):
-    """Chess and its variants: every game that ends is settled by the rules."""
+class RulesReferee(Referee):
+    """Games that begin from a position and that their rules settle by themselves:
+    chess, its variants, shogi."""
 
-    record_suffix = "pgn"
     score_of_void = "*"
 
     def begin(self, engines: Sequence[Engine]) -> Game:
@@ -120,12 +120,18 @@ class ChessReferee(Referee):
 
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
         if ending.winner is None:
-            return Settlement("draw", None, ending.reason, "1/2-1/2")
+            return Settlement("draw", None, ending.reason, self.score_of_draw)
         score = self.score_of_win(ending.winner, ending.reason)
         return Settlement("win", ending.winner, ending.reason, score)
 
     def score_of_win(self, winner: int, reason: str) -> str:
         return ("1-0", "0-1")[winner]
+
+
+class ChessReferee(RulesReferee):
+    """Chess and its variants."""
+
+    record_suffix = "pgn"
 
     def write(self, record: GameRecord) -> str:
         from ringmaster.games.pgn import write_pgn

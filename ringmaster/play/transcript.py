@@ -45,6 +45,9 @@ class FileTranscript:
         """Write lines down; see channel.Transcript."""
         self.write(time.monotonic() - self._start, code, direction, data)
 
+    def want(self) -> None:
+        """Nothing to do: it is written as the game goes."""
+
     def write(self, now: float, code: str, direction: str, data: bytes) -> None:
         """Write down lines of `now` seconds after the start."""
         if self._file is None:
@@ -108,3 +111,6 @@ class FaultTranscript:
             file.close()
             self.failure = file.failure
         self._kept.clear()
+
+
+GameTranscript = FileTranscript | FaultTranscript

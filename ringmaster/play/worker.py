@@ -14,7 +14,6 @@ from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, GameJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult, JobResult
-from ringmaster.play.compliance import examine
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
 from ringmaster.play.transcript import FileTranscript
@@ -134,6 +133,9 @@ class Worker:
     def _examine(
         self, job: CheckJob, player: Player, transcript: FileTranscript | None
     ) -> CheckResult:
+        # not at the top: only `check` has a use for it, and workers start without
+        from ringmaster.play.compliance import examine
+
         surroundings = self._surroundings_of(CHECK)
         examined = examine(
             player,

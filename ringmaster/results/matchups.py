@@ -216,7 +216,7 @@ class MatchupResults:
 
     @property
     def _in_pairs(self) -> bool:
-        return sum(self._pairs.counts) > 0 and self._pairs.games == self.known == self.total
+        return self._pairs.are_all(self.known, self.total)
 
     @property
     def elo(self) -> EloEstimate | None:

@@ -90,9 +90,12 @@ class _Memory:
         self._roots: dict[str | None, _Node] = {}
         self._size = 0
 
-    def play(self, fen: str | None, game: _GameText) -> Game:
-        """Play a game to its end.  Raises _BadMove; ValueError for the FEN."""
-        position = self._begin(fen)
+    def begin(self, fen: str | None) -> Game:
+        """Return the start position of a game.  Raises ValueError for the FEN."""
+        return self._begin(fen)
+
+    def play(self, position: Game, fen: str | None, game: _GameText) -> None:
+        """Play a game to its end from where its FEN begins.  Raises _BadMove."""
         node: _Node | None = self._roots.get(fen)
         if node is None:
             node = _Node("")
@@ -114,7 +117,6 @@ class _Memory:
                 move = known.move
             position.play(move)
             node = known
-        return position
 
 
 def _opening(game: _GameText, memory: _Memory, variant: str, name: str) -> Opening:
@@ -131,19 +133,19 @@ def _opening(game: _GameText, memory: _Memory, variant: str, name: str) -> Openi
         raise ValueError("it has no moves and no result")
     fen = tags.get("FEN")
     try:
-        position = memory.play(fen, game)
+        position = memory.begin(fen)
     except ValueError as error:
         raise ValueError(f"{error}: {shown(fen or '', QUOTED)}") from None
+    # as the rules write it, with its counters
+    start = None if fen is None else position.position()
+    memory.play(position, fen, game)
     try:
         check_goes_on(position)
     except ValueError as error:
         raise ValueError(f"{error}; fewer `plies` would end the line before") from None
-    if fen is not None:
-        # as the rules write it, with its counters
-        fen = memory.play(fen, _GameText(0, 0)).position()
     titles = [one_line(tags.get(key, ""), 80) for key in ("ECO", "Opening", "Variation")]
     return Opening(
-        fen=fen,
+        fen=start,
         moves=tuple(position.moves),
         source=f"{name}#{game.number}",
         name=" ".join(title for title in titles if title.strip("?")),

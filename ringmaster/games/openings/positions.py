@@ -22,8 +22,7 @@ def read_epd(line: str, begin: Begin, plies: int | None, source: str) -> Opening
 
     Raises ValueError for anything but a legal line that leaves a game to play.
     """
-    first, *_ = line.split(None, 1)
-    if first in ("position", "startpos", "fen") or (" moves " in line and '"' not in line):
+    if _is_list(line):
         return _read_list(line, "fen", begin, plies, source)
     fen, name = _fen_of(line)
     game = begin(fen)
@@ -34,8 +33,7 @@ def read_epd(line: str, begin: Begin, plies: int | None, source: str) -> Opening
 def read_variant_epd(line: str, begin: Begin, plies: int | None, source: str) -> Opening:
     """Return the opening of a line of a file for a variant of chess, as `read_epd`
     does.  A FEN may have more fields than six here (checks still to give)."""
-    first, *_ = line.split(None, 1)
-    if first in ("position", "startpos", "fen") or (" moves " in line and '"' not in line):
+    if _is_list(line):
         return _read_list(line, "fen", begin, plies, source)
     position, _, rest = line.partition(";")
     fields = position.split()
@@ -49,6 +47,12 @@ def read_variant_epd(line: str, begin: Begin, plies: int | None, source: str) ->
     game = begin(" ".join(fields))
     check_goes_on(game)
     return Opening(fen=game.position(), source=source, name=" ".join(names))
+
+
+def _is_list(line: str) -> bool:
+    """Whether a line is `startpos` or `fen …` with moves, not an EPD."""
+    first, *_ = line.split(None, 1)
+    return first in ("position", "startpos", "fen") or (" moves " in line and '"' not in line)
 
 
 _NUMBERS = re.compile("[0-9]+|[0-9]*[+][0-9]+|-")

@@ -6,7 +6,7 @@ import dataclasses
 
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.start import beginning
-from ringmaster.play.compliance.dialects import Dialect, Probe
+from ringmaster.play.compliance.dialects import Dialect, Probe, moves_of
 
 MIDDLEGAME = Probe(
     "a middlegame", "r1bq1rk1/pp2bppp/2n1pn2/2pp4/3P1B2/2PBPN2/PP1N1PPP/R2QK2R w KQ - 4 8"
@@ -18,19 +18,15 @@ REPLY = Probe(
 )
 
 
-def _moves(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
 def _long_game() -> tuple[str, ...]:
     """Return a game of 272 plies that breaks no rule, reaches no draw, and ends in a
     quiet position: before each push of a pawn the knights go out and home twice."""
-    inner = _moves("g1f3 g8f6 b1c3 b8c6 f3g1 f6g8 c3b1 c6b8")
+    inner = moves_of("g1f3 g8f6 b1c3 b8c6 f3g1 f6g8 c3b1 c6b8")
     # while pawns stand on the squares of those
-    outer = _moves("g1h3 g8h6 b1a3 b8a6 h3g1 h6g8 a3b1 a6b8")
+    outer = moves_of("g1h3 g8h6 b1a3 b8a6 h3g1 h6g8 a3b1 a6b8")
     pushes = "b2b3 b7b6 g2g3 g7g6 d2d3 d7d6 e2e3 e7e6 b3b4 b6b5 g3g4 g6g5 c2c3 c7c6 f2f3 f7f6"
     moves: list[str] = []
-    for push in _moves(pushes):
+    for push in moves_of(pushes):
         tour = outer if "c2c3" in moves else inner
         if push[1] > "4":
             # Black begins
@@ -43,7 +39,7 @@ LONG_GAME = Probe("a game of 272 plies", moves=_long_game())
 
 PROBES = (
     Probe("the start position"),
-    Probe("an opening", moves=_moves("e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6")),
+    Probe("an opening", moves=moves_of("e2e4 c7c5 g1f3 d7d6 d2d4 c5d4 f3d4 g8f6 b1c3 a7a6")),
     MIDDLEGAME,
     REPLY,
     Probe("a pawn ending", "8/5pk1/4p1p1/3pP2p/3P1P1P/4K1P1/8/8 w - - 0 40"),
@@ -58,7 +54,7 @@ PROBES = (
         "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R w KQkq - 6 8",
         ("e1e2", "e8e7", "e2e1", "e7e8"),
     ),
-    Probe("an en passant capture", moves=_moves("e2e4 a7a6 e4e5 d7d5")),
+    Probe("an en passant capture", moves=moves_of("e2e4 a7a6 e4e5 d7d5")),
     # taking d5xc6 would open the rank to the rook on h5
     Probe(
         "an en passant capture that is forbidden",
@@ -72,7 +68,7 @@ PROBES = (
     Probe("a single legal move", "k7/8/K7/8/8/8/8/2R5 b - - 8 70"),
     Probe("stalemate around the corner", "7k/8/5K2/8/8/8/8/6Q1 w - - 0 60"),
     Probe("a count of 98 towards the draw by 50 moves", "8/8/4k3/8/8/3RK3/8/8 w - - 98 120"),
-    Probe("a position that has occurred twice", moves=_moves("g1f3 g8f6 f3g1 f6g8")),
+    Probe("a position that has occurred twice", moves=moves_of("g1f3 g8f6 f3g1 f6g8")),
     Probe("218 legal moves", "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1"),
     Probe(
         "White a queen up, White to move",
@@ -132,7 +128,6 @@ def of_variant(variant: str) -> Dialect:
     Chess960 has the same positions, with castling written as king takes rook.  Of
     other variants only the start position is known, and what follows from it.
     """
-
     new = beginning("chess", variant=variant)
     if variant == "chess960":
         return dataclasses.replace(UCI, new=new)

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from ringmaster.games.game import Game
 
 
+def moves_of(text: str) -> tuple[str, ...]:
+    """Return the moves of a line, as a probe has them."""
+    return tuple(text.split())
+
+
 @dataclass(frozen=True)
 class Probe:
     """A position that an engine must have a move for.

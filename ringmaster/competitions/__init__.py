@@ -13,7 +13,7 @@ _TYPES = {
     "gauntlet": ("ringmaster.competitions.gauntlet", "Gauntlet"),
     "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
-    "spsa": ("ringmaster.competitions.spsa", "SpsaCompetition"),
+    "spsa": ("ringmaster.competitions.spsa.competition", "SpsaCompetition"),
     "swiss": ("ringmaster.competitions.swiss", "Swiss"),
 }
 

@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 
-class SpsaParameter(msgspec.Struct, frozen=True):
-    """One parameter of an SPSA tune, in the engine's own units.
+class TunedParameter(msgspec.Struct, frozen=True):
+    """One parameter of an SPSA tune, in its own units.
 
-    c_end  perturbation at the last iteration
-    r_end  relative apply factor R = a/c² at the last iteration
-    option the engine option it is, by default its code
+    c_end    perturbation at the last iteration; None: the method's own choice
+    r_end    relative apply factor R = a/c² at the last iteration, None likewise
+    step     weather-factory's measure of its perturbation, None: c_end's
+    integer  whether only whole numbers are played
+    frozen   whether it stays where it is
+    option, gtp, argument, environ
+             how an engine is given it: the name of its option (by default the
+             code), a GTP command, words of its command line, a variable of its
+             environment; the last three with one conversion, or ``%s`` at the end
+    format   printf's, of the value as it is given and reported
+    transform  makes of the value what an engine is given
     """
 
     code: str
     start: float
     minimum: float
     maximum: float
-    c_end: float
-    r_end: float
+    c_end: float | None = None
+    r_end: float | None = None
     integer: bool = False
     option: str | None = None
+    gtp: str | None = None
+    argument: str | None = None
+    environ: str | None = None
+    format: str | None = None
+    transform: Callable[[Any], Any] | None = None
+    frozen: bool = False
+    step: float | None = None
 
     def canonical(self) -> dict[str, Any]:
         """Return it by the arguments of Parameter(…), for the comparison of two runs."""
@@ -31,7 +47,7 @@ class SpsaParameter(msgspec.Struct, frozen=True):
         return {named.get(f, f): getattr(self, f) for f in self.__struct_fields__}
 
     def engine_value(self, value: float) -> int | float:
-        """Return a value as an engine is given it: rounded half up if integer."""
+        """Return a value as it is played: rounded half up if integer."""
         return math.floor(value + 0.5) if self.integer else value
 
     def clip(self, value: float) -> float:

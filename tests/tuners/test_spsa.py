@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.model.parameters import SpsaParameter
-from ringmaster.tuners.spsa import Schedule, Spsa, realised_differences
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.spsa import Classic, GainMethod, Space, Spsa
 
-FLOAT = SpsaParameter("f", 50.0, 0.0, 100.0, c_end=4.0, r_end=0.002)
-INTEGER = SpsaParameter("i", 50.0, 0.0, 100.0, c_end=4.0, r_end=0.002, integer=True)
+FLOAT = TunedParameter("f", 50.0, 0.0, 100.0, c_end=4.0, r_end=0.002)
+INTEGER = TunedParameter("i", 50.0, 0.0, 100.0, c_end=4.0, r_end=0.002, integer=True)
 
 
 def test_schedule_ends_at_c_end_and_r_end() -> None:
@@ -34,7 +34,7 @@ def test_schedule_is_the_published_one(
     k: int, c_end: float, r_end: float, alpha: float, gamma: float, A: float
 ) -> None:
     n = 5000
-    parameter = SpsaParameter("p", 0, -1e9, 1e9, c_end, r_end)
+    parameter = TunedParameter("p", 0, -1e9, 1e9, c_end, r_end)
     schedule = Schedule(parameter, n, alpha, gamma, A)
     c0 = c_end * n**gamma
     a0 = r_end * c_end**2 * (A + n) ** alpha
@@ -48,7 +48,7 @@ def test_default_stability_constant_is_a_tenth_of_the_iterations() -> None:
 
 
 def test_integer_perturbation_is_at_least_a_half_and_r_uses_it() -> None:
-    parameter = SpsaParameter("i", 5, 0, 10, c_end=0.1, r_end=0.002, integer=True)
+    parameter = TunedParameter("i", 5, 0, 10, c_end=0.1, r_end=0.002, integer=True)
     schedule = Schedule(parameter, 100, 0.602, 0.101, 10)
     assert schedule.c(100) == 0.5
     assert schedule.R(100) == pytest.approx(0.002 * 0.01 / 0.25)
@@ -72,7 +72,7 @@ def test_deltas_are_plus_or_minus_one_about_equally_often() -> None:
 @settings(max_examples=300)
 @given(theta=st.floats(-50, 50), k=st.integers(1, 1000), c_end=st.floats(0.01, 20))
 def test_integer_sides_differ_in_the_direction_of_delta(theta: float, k: int, c_end: float) -> None:
-    parameter = SpsaParameter("i", 0, -100, 100, c_end, 0.002, integer=True)
+    parameter = TunedParameter("i", 0, -100, 100, c_end, 0.002, integer=True)
     tuner = Spsa([parameter], 1000, seed=3)
     asked = tuner.perturbation(k, [theta])
     plus, minus = asked.plus[0], asked.minus[0]
@@ -85,7 +85,7 @@ def test_integer_sides_differ_in_the_direction_of_delta(theta: float, k: int, c_
 
 
 def test_rounding_is_unbiased_for_negative_values_too() -> None:
-    parameter = SpsaParameter("i", -5.3, -100, 100, 0.5, 0.002, integer=True)
+    parameter = TunedParameter("i", -5.3, -100, 100, 0.5, 0.002, integer=True)
     tuner = Spsa([parameter], 10**6, gamma=0.0, seed=11)
     asked = [tuner.perturbation(k, [-5.3]) for k in range(1, 4001)]
     mean = sum(a.plus[0] + a.minus[0] for a in asked) / (2 * len(asked))
@@ -93,7 +93,7 @@ def test_rounding_is_unbiased_for_negative_values_too() -> None:
 
 
 def test_values_stay_within_bounds() -> None:
-    parameter = SpsaParameter("i", 1, 0, 3, c_end=1.5, r_end=0.5, integer=True)
+    parameter = TunedParameter("i", 1, 0, 3, c_end=1.5, r_end=0.5, integer=True)
     tuner = Spsa([parameter], 50, seed=2)
     for k in range(1, 51):
         asked = tuner.ask(k)
@@ -104,7 +104,7 @@ def test_values_stay_within_bounds() -> None:
 
 @pytest.mark.parametrize("theta", [0.0, 10.0])
 def test_sides_differ_at_a_bound_too(theta: float) -> None:
-    parameter = SpsaParameter("i", theta, 0, 10, c_end=0.5, r_end=0.002, integer=True)
+    parameter = TunedParameter("i", theta, 0, 10, c_end=0.5, r_end=0.002, integer=True)
     tuner = Spsa([parameter], 1000, gamma=0.0)
     for k in range(1, 200):
         asked = tuner.perturbation(k, [theta])
@@ -122,7 +122,7 @@ def test_step_is_r_times_the_difference_that_was_played_times_the_result() -> No
 
 
 def test_clipped_side_counts_only_for_what_it_moved() -> None:
-    parameter = SpsaParameter("f", 0.0, 0.0, 100.0, c_end=4.0, r_end=0.002)
+    parameter = TunedParameter("f", 0.0, 0.0, 100.0, c_end=4.0, r_end=0.002)
     tuner = Spsa([parameter], 100, gamma=0.0)
     (difference,) = tuner.ask(1).differences()
     assert abs(difference) == pytest.approx(2.0)
@@ -150,7 +150,7 @@ def test_tune_of_a_quadratic_finds_its_optimum() -> None:
     (expected loss C·n·r/8 = 0.22 Elo); three times that is allowed."""
     from ringmaster.model.randomness import uniform, words
 
-    parameter = SpsaParameter("x", 20.0, 0.0, 100.0, c_end=15.0, r_end=0.005)
+    parameter = TunedParameter("x", 20.0, 0.0, 100.0, c_end=15.0, r_end=0.005)
     tuner = Spsa([parameter], 4000, seed=1)
     for k in range(1, 4001):
         asked = tuner.ask(k)

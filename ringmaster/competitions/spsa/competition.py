@@ -11,195 +11,39 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 
 from ringmaster.competitions.candidates import made_by
-from ringmaster.competitions.closing_match import VERIFY, Match, VerifySettings
-from ringmaster.competitions.common import (
-    COMMON_SETTINGS,
-    noting,
-    result_line,
-    void_rule,
-)
+from ringmaster.competitions.closing_match import Match, VerifySettings
+from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
-from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
+from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
+from ringmaster.competitions.spsa.state import Iteration, State
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
-from ringmaster.model.parameters import SpsaParameter
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, OptionValue, Player
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import (
-    Boolean,
-    CallOf,
-    Context,
-    Float,
-    Function,
-    Identifier,
-    Integer,
-    ListOf,
-    Maybe,
-    Setting,
-    SettingPath,
-    String,
-)
-from ringmaster.tuners.spsa import Spsa, realised_differences
+from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.tuners.spsa import Array, Classic, Counting, GainMethod, Space, Spsa
 
 Values = tuple[int | float, ...]
-
-
-def _build_parameter(values: dict[str, Any], context: Context) -> SpsaParameter:
-    low, high, start = values["min"], values["max"], values["start"]
-    code = values["code"]
-    if low > high:
-        raise SettingError(("min",), f"parameter {code!r}: min {low:g} is more than max {high:g}")
-    if low == high:
-        raise SettingError(("min",), f"parameter {code!r}: min and max are both {low:g}")
-    if not low <= start <= high:
-        raise SettingError(
-            ("start",),
-            f"parameter {code!r}: start {start:g} is outside its bounds",
-            f"a number from {low:g} to {high:g}",
-        )
-    if values["integer"]:
-        for name in ("min", "max"):
-            if values[name] != int(values[name]):
-                raise SettingError(
-                    (name,), f"parameter {code!r}: {values[name]:g} is not an integer", "an integer"
-                )
-    if values["c_end"] > (high - low) / 2:
-        raise SettingError(
-            ("c_end",),
-            f"parameter {code!r}: c_end {values['c_end']:g} is more than half the range",
-            f"at most {(high - low) / 2:g}",
-        )
-    return SpsaParameter(
-        code=code,
-        start=start,
-        minimum=low,
-        maximum=high,
-        c_end=values["c_end"],
-        r_end=values["r_end"],
-        integer=values["integer"],
-        option=values["option"],
-    )
-
-
-PARAMETER = CallOf(
-    "Parameter",
-    (
-        Setting("code", String(), "Name; also the engine option's, unless `option` is given."),
-        Setting("start", Float(), "Value to start from."),
-        Setting("min", Float(), "Smallest value."),
-        Setting("max", Float(), "Largest value."),
-        Setting("c_end", Float(above=0), "Perturbation at the last iteration."),
-        Setting(
-            "r_end",
-            Float(above=0, maximum=1000),
-            "Relative apply factor at the last iteration.",
-            0.002,
-        ),
-        Setting("integer", Boolean(), "Whether engines take whole numbers only.", False),
-        Setting("option", Maybe(String()), "Name of the engine option.", None),
-    ),
-    _build_parameter,
-    positional=("code",),
-)
-
-
-class Iteration(msgspec.Struct):
-    """An iteration of which not all games have come back.
-
-    plus, minus  the values played, as engines were given them
-    result       W − L of θ⁺ so far; games: how many have come back
-    """
-
-    plus: list[int | float]
-    minus: list[int | float]
-    result: float = 0.0
-    games: int = 0
-
-
-class State(msgspec.Struct):
-    """What the competition carries from result to result; of constant size.
-
-    codes    parameter codes that θ stands for
-    next     number of the next game of the tune (two for each iteration)
-    open     iterations under way, by k
-    results  θ⁺'s wins, draws, losses against θ⁻
-    """
-
-    codes: list[str]
-    theta: list[float]
-    iterations: int
-    told: int = 0
-    next: int = 0
-    open: dict[str, Iteration] = msgspec.field(default_factory=dict)
-    results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    void: int = 0
-    void_in_a_row: int = 0
-    matches: list[Match] = msgspec.field(default_factory=list)
 
 
 class SpsaCompetition(Competition):
     """The `spsa` competition type."""
 
     type_name: ClassVar[str] = "spsa"
-    table: ClassVar[tuple[Setting, ...]] = (
-        *COMMON_SETTINGS,
-        *GAME_SETTINGS,
-        Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-        Setting(
-            "parameters",
-            ListOf(PARAMETER, minimum=1),
-            "What is tuned.",
-            change="refused",
-        ),
-        Setting(
-            "number_of_games",
-            Integer(minimum=2, maximum=10**9),
-            "Games of the tune, two for each iteration.",
-        ),
-        Setting(
-            "alpha",
-            Float(minimum=0, maximum=10),
-            "Exponent of the step gain.",
-            0.602,
-            change="refused",
-        ),
-        Setting(
-            "gamma",
-            Float(minimum=0, maximum=10),
-            "Exponent of the perturbation.",
-            0.101,
-            change="refused",
-        ),
-        Setting(
-            "A",
-            Maybe(Float(minimum=0, maximum=1e12)),
-            "Stability constant in iterations; None: a tenth of them.",
-            None,
-            change="refused",
-        ),
-        Setting(
-            "make_candidate",
-            Maybe(
-                Function(
-                    "a function that takes parameter values by name and returns a Player",
-                    result=PLAYER,
-                )
-            ),
-            "Makes a player from parameter values; by default they are engine options.",
-            None,
-        ),
-        Setting("verify", Maybe(VERIFY), "The closing match.", None),
-    )
+    table: ClassVar[tuple[Setting, ...]] = SPSA_SETTINGS
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self._game: GameName = values["game"]
-        self.parameters: tuple[SpsaParameter, ...] = values["parameters"]
+        self.parameters: tuple[TunedParameter, ...] = values["parameters"]
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
@@ -223,24 +67,30 @@ class SpsaCompetition(Competition):
                 )
         if errors:
             raise SettingErrors(errors)
-        self.tuner = Spsa(
-            self.parameters,
-            values["number_of_games"] // 2,
-            alpha=values["alpha"],
-            gamma=values["gamma"],
-            A=values["A"],
-            seed=values["seed"],
+        #: Iterations that are planned.
+        self.iterations: int = values["number_of_games"] // 2
+        counting = Counting()
+        space = Space.of(self.parameters)
+        N = counting.length(self.iterations)
+        self.gains = Classic(
+            np.array([p.c_end for p in self.parameters]),
+            np.array([p.r_end for p in self.parameters]),
+            N,
+            values["alpha"],
+            values["gamma"],
+            0.1 * N if values["A"] is None else values["A"],
+            space.least_c,
         )
-        for i, schedule in enumerate(self.tuner.schedules):
-            ends = [f(k) for f in (schedule.c, schedule.R) for k in (1, self.tuner.iterations)]
-            if not all(0 < value < 1e100 for value in ends):
-                raise SettingError(
-                    ("parameters", i), "its gain sequences leave the numbers that can be handled"
-                )
+        self.tuner = Spsa(GainMethod(space, self.gains), seed=values["seed"], counting=counting)
+        ends = np.array([f(k) for f in (self.gains.c, self.gains.R) for k in (1, N)])
+        for i in np.flatnonzero(~np.all((ends > 0) & (ends < 1e100), axis=0)).tolist():
+            raise SettingError(
+                ("parameters", i), "its gain sequences leave the numbers that can be handled"
+            )
         self._verify: VerifySettings | None = values["verify"]
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-        self._state = State(codes, self.tuner.theta, self.tuner.iterations)
-        self._planned_before = self.tuner.iterations
+        self._state = State(codes, self.tuner.state(), self.iterations)
+        self._planned_before = self.iterations
         self.start_values: Values = tuple(p.engine_value(p.start) for p in self.parameters)
         # a wrong candidate must be known before the first game
         self.candidate("", self.start_values)
@@ -271,6 +121,20 @@ class SpsaCompetition(Competition):
         options = {p.option or p.code: named[p.code] for p in self.parameters}
         return msgspec.structs.replace(player, options={**player.options, **options})
 
+    def _played(self, values: Array) -> Values:
+        """Return values of the tuner as engines are given them."""
+        return tuple(
+            int(v) if p.integer else v
+            for p, v in zip(self.parameters, values.tolist(), strict=True)
+        )
+
+    def _values(self) -> Values:
+        """Return the present θ as engines would be given it."""
+        return tuple(
+            p.engine_value(t)
+            for p, t in zip(self.parameters, self.tuner.theta.tolist(), strict=True)
+        )
+
     def prepare(self) -> None:
         self.book.load()
 
@@ -278,22 +142,22 @@ class SpsaCompetition(Competition):
         lines = []
         if self.book.missed:
             lines.append(SAME_GAMES_OF_TUNE)
-        if self._planned_before != self.tuner.iterations:
+        if self._planned_before != self.iterations:
             lines.append(
-                f"number_of_games {2 * self._planned_before} -> {2 * self.tuner.iterations}: the "
+                f"number_of_games {2 * self._planned_before} -> {2 * self.iterations}: the "
                 "gain sequences are derived anew, from iteration "
                 f"{self._state.next // 2 + 1} on"
             )
-        for parameter, schedule in zip(self.parameters, self.tuner.schedules, strict=True):
-            if parameter.integer and parameter.c_end < 0.5:
+        for parameter, c in zip(self.parameters, self.gains.c(1), strict=True):
+            if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
                 lines.append(
                     f"parameter {parameter.code!r}: c_end {parameter.c_end:g} is raised to 0.5, "
                     "the least by which whole numbers can differ"
                 )
             width = parameter.maximum - parameter.minimum
-            if 2 * schedule.c(1) > width:
+            if 2 * c > width:
                 lines.append(
-                    f"parameter {parameter.code!r}: its first perturbations (±{schedule.c(1):.3g}) "
+                    f"parameter {parameter.code!r}: its first perturbations (±{c:.3g}) "
                     f"reach beyond its range of {width:g}"
                 )
         return lines
@@ -301,13 +165,13 @@ class SpsaCompetition(Competition):
     def check_jobs(self) -> list[CheckJob]:
         # The engine must take the whole range, and what lies between whole
         # numbers if need be, or games would be void later.
-        asked = self.tuner.perturbation(1, [p.start for p in self.parameters])
+        asked = self.tuner.perturbation(1, self.tuner.space.start)
         samples: dict[str, Values] = {
             "start": self.start_values,
             "minimum": tuple(p.engine_value(p.minimum) for p in self.parameters),
             "maximum": tuple(p.engine_value(p.maximum) for p in self.parameters),
-            "first side": asked.plus,
-            "other side": asked.minus,
+            "first side": self._played(asked.plus),
+            "other side": self._played(asked.minus),
         }
         code = self.values["player"]
         return [
@@ -321,17 +185,19 @@ class SpsaCompetition(Competition):
 
     def next_job(self) -> GameJob | None:
         state = self._state
-        if state.next < 2 * self.tuner.iterations:
+        if state.next < 2 * self.iterations:
             k, game = state.next // 2 + 1, state.next % 2
             iteration = state.open.get(str(k))
             if iteration is None:
                 asked = self.tuner.ask(k)
-                iteration = Iteration(list(asked.plus), list(asked.minus))
+                iteration = Iteration(
+                    list(self._played(asked.plus)), list(self._played(asked.minus))
+                )
             return self._give_out(
-                f"{k:0{len(str(self.tuner.iterations))}d}{'ab'[game]}",
+                f"{k:0{len(str(self.iterations))}d}{'ab'[game]}",
                 {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus},
             )
-        if self._verify is None or state.told < self.tuner.iterations:
+        if self._verify is None or state.told < self.iterations:
             return None
         match = self._current_match()
         if match.next >= self._verify.games:
@@ -356,10 +222,10 @@ class SpsaCompetition(Competition):
         return matches[-1]
 
     def _new_match(self) -> Match:
-        return Match([float(v) for v in self.tuner.values()], self._state.told)
+        return Match([float(v) for v in self._values()], self._state.told)
 
     def _is_current(self, match: Match) -> bool:
-        return self.tuner.iterations <= self._state.told == match.told
+        return self.iterations <= self._state.told == match.told
 
     def resume(self, ticket: Ticket) -> bool:
         self._count(ticket)
@@ -367,12 +233,12 @@ class SpsaCompetition(Competition):
             # a match of values that have been tuned further is of no more use
             present = self._verify is not None and ticket["v"] == len(self._state.matches)
             return present and self._is_current(self._state.matches[-1])
-        return bool(ticket["k"] <= self.tuner.iterations)
+        return bool(ticket["k"] <= self.iterations)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         if "v" in ticket:
             # fresh openings: the tune has used one for each iteration
-            opening = self.tuner.iterations + ticket["g"] // 2
+            opening = self.iterations + ticket["g"] // 2
         else:
             opening = ticket["k"] - 1
         sides = [
@@ -464,8 +330,7 @@ class SpsaCompetition(Competition):
         if iteration.games < 2:
             return Verdict(line)
         del state.open[str(k)]
-        differences = realised_differences(iteration.plus, iteration.minus)
-        self.tuner.tell(k, differences, iteration.result)
+        self.tuner.tell(k, iteration.plus, iteration.minus, iteration.result)
         state.told = self.tuner.told
         theta = ", ".join(
             f"{p.code} {t:.6g}" for p, t in zip(self.parameters, self.tuner.theta, strict=True)
@@ -473,15 +338,15 @@ class SpsaCompetition(Competition):
         return Verdict(line, notes=(f"iteration {k}: W-L {iteration.result:+g}; {theta}",))
 
     def finished(self) -> bool:
-        if self._state.told < self.tuner.iterations:
+        if self._state.told < self.iterations:
             return False
         if self._verify is None:
             return True
         return self._current_match().completed >= self._verify.games
 
     def state(self) -> dict[str, Any]:
-        self._state.theta = self.tuner.theta
-        self._state.iterations = self.tuner.iterations
+        self._state.tuner = self.tuner.state()
+        self._state.iterations = self.iterations
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -494,17 +359,16 @@ class SpsaCompetition(Competition):
             )
         self._planned_before = restored.iterations
         self._state = restored
-        self.tuner.theta = [p.clip(t) for p, t in zip(self.parameters, restored.theta, strict=True)]
-        self.tuner.told = restored.told
+        self.tuner.restore(restored.tuner)
 
     def progress(self) -> Progress:
         state = self._state
-        total = 2 * self.tuner.iterations
+        total = 2 * self.iterations
         completed = sum(state.results)
         phase = "tuning"
         if self._verify is not None:
             played = [m.completed for m in state.matches]
-            tuned = state.told >= self.tuner.iterations
+            tuned = state.told >= self.iterations
             current = self._current_match().completed if tuned else 0
             earlier = sum(played) - current if tuned else sum(played)
             completed += sum(played)
@@ -544,10 +408,11 @@ class SpsaCompetition(Competition):
 
     def _parameter_table(self) -> Table:
         wins, draws, losses = self._state.results
-        k = min(self._state.told + 1, self.tuner.iterations)
+        k = min(self._state.told + 1, self.iterations)
         rows: list[tuple[Cell, ...]] = []
-        for parameter, schedule, theta in zip(
-            self.parameters, self.tuner.schedules, self.tuner.theta, strict=True
+        k = self.tuner.counting.k(k)
+        for parameter, theta, c, r in zip(
+            self.parameters, self.tuner.theta, self.gains.c(k), self.gains.R(k), strict=True
         ):
             rows.append(
                 (
@@ -557,14 +422,14 @@ class SpsaCompetition(Competition):
                     f"{parameter.engine_value(theta):.6g}",
                     f"{parameter.minimum:.6g}",
                     f"{parameter.maximum:.6g}",
-                    f"{schedule.c(k):.3g}",
-                    f"{schedule.R(k):.3g}",
+                    f"{c:.3g}",
+                    f"{r:.3g}",
                 )
             )
         return Table(
             headers=("parameter", "start", "value", "engine", "min", "max", "c", "R"),
             rows=tuple(rows),
-            title=f"iteration {self._state.told}/{self.tuner.iterations}",
+            title=f"iteration {self._state.told}/{self.iterations}",
             notes=(f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-",),
             align=("left", *([RIGHT] * 7)),
         )
@@ -573,7 +438,7 @@ class SpsaCompetition(Competition):
         summary: dict[str, Any] = {
             "parameters": [
                 {"code": p.code, "start": p.start, "value": t, "engine_value": p.engine_value(t)}
-                for p, t in zip(self.parameters, self.tuner.theta, strict=True)
+                for p, t in zip(self.parameters, self.tuner.theta.tolist(), strict=True)
             ]
         }
         if self._state.matches:

@@ -1,0 +1,1 @@
+"""spsa: tunes one player's parameters by simultaneous perturbations."""

@@ -1,0 +1,108 @@
+"""The mean of the last half of the iterates, and whether it or the last one is to
+be trusted.
+
+θ is summed in blocks of equal length, at most 64 of them; when there are more, two
+become one.  So the last half is known to within a block of it, in constant space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ringmaster.tuners.spsa.space import Array
+
+MOST_BLOCKS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Drift:
+    """Whether θ still moves in one direction.
+
+    z        last θ − mean of the last half, in standard deviations that it would have
+             if θ only wandered at random, (n,)
+    settled  whether that is no more than chance: then the mean is the better estimate
+    """
+
+    z: Array
+    settled: bool
+
+
+class Averages:
+    """Sums over blocks of iterates; each block is (Σθ, Σ step²), (n,) each."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.length = 1
+        self._blocks: list[tuple[Array, Array]] = []
+        self._open = (np.zeros(count), np.zeros(count))
+        self._in_open = 0
+        self._last = np.zeros(count)
+
+    def take(self, theta: Array, step: Array) -> None:
+        """Add an iterate and the step that led to it, (n,) each."""
+        self._last = theta
+        self._open = (self._open[0] + theta, self._open[1] + np.square(step))
+        self._in_open += 1
+        if self._in_open < self.length:
+            return
+        self._blocks.append(self._open)
+        self._open, self._in_open = (np.zeros(self._count), np.zeros(self._count)), 0
+        if len(self._blocks) == MOST_BLOCKS:
+            pairs = zip(self._blocks[::2], self._blocks[1::2], strict=True)
+            self._blocks = [(a[0] + b[0], a[1] + b[1]) for a, b in pairs]
+            self.length *= 2
+
+    def _half(self) -> tuple[Array, Array, int]:
+        """Return Σθ, Σstep² and the number of iterates of the last half."""
+        total = len(self._blocks) * self.length + self._in_open
+        first = total // 2 // self.length
+        blocks = [*self._blocks[first:], self._open]
+        return (
+            np.sum([b[0] for b in blocks], axis=0),
+            np.sum([b[1] for b in blocks], axis=0),
+            total - first * self.length,
+        )
+
+    def mean(self) -> Array:
+        """Return the mean of the last half of the iterates, (n,)."""
+        theta, _, count = self._half()
+        return theta / max(count, 1)
+
+    def drift(self) -> Drift:
+        """Compare the last iterate with the mean of the last half.
+
+        Where θ wanders by independent steps of variance v for M iterations, the last
+        one is off their mean by a variance of v·M/3; where it is held near an optimum,
+        by less.  More than that on the whole is a drift.
+        """
+        theta, squares, count = self._half()
+        if count < 2:
+            return Drift(np.zeros(self._count), False)
+        difference = self._last - theta / count
+        variance = squares / 3
+        moved = variance > 0
+        z = np.where(moved, difference / np.sqrt(np.where(moved, variance, 1.0)), 0.0)
+        return Drift(z, bool(np.mean(np.square(z)) <= 1.0))
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as JSON data."""
+        return {
+            "length": self.length,
+            "blocks": [[a.tolist(), b.tolist()] for a, b in self._blocks],
+            "open": [a.tolist() for a in self._open],
+            "in_open": self._in_open,
+            "last": self._last.tolist(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state."""
+        self.length = state["length"]
+        self._blocks = [(np.array(a), np.array(b)) for a, b in state["blocks"]]
+        first, second = state["open"]
+        self._open = np.array(first), np.array(second)
+        self._in_open = state["in_open"]
+        self._last = np.array(state["last"])

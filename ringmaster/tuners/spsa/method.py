@@ -1,0 +1,98 @@
+"""What a tune makes of results: the contract of the methods, and the one that all
+with gain sequences share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ringmaster.tuners.spsa.gains import Gains
+from ringmaster.tuners.spsa.space import Array, Space
+
+#: What a method remembers of the results: arrays by name, of any size that does not
+#: grow with their number.
+Memory = dict[str, Array]
+
+
+class Method(ABC):
+    """How far to perturb, and what to learn; holds no state of its own.
+
+    A memory is of one tune, or of many independent ones at once (shape); `take` and
+    `centre` then work on all of them.
+    """
+
+    space: Space
+
+    @abstractmethod
+    def c(self, k: float) -> Array:
+        """Return the perturbations of iteration k, (n,)."""
+
+    @abstractmethod
+    def start(self, shape: tuple[int, ...] = ()) -> Memory:
+        """Return the memory of tunes that have no result."""
+
+    @abstractmethod
+    def take(
+        self,
+        memory: Memory,
+        k: float,
+        plus: Array,
+        minus: Array,
+        delta: Array,
+        result: Array,
+        games: float,
+    ) -> None:
+        """Learn from an iteration; `memory` is changed.
+
+        plus, minus, delta  (…, n), as they were played
+        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…)
+        games   how many games of θ⁺ against θ⁻ that is (against a reference, half
+                of those played)
+        """
+
+    @abstractmethod
+    def centre(self, memory: Memory) -> Array:
+        """Return θ, about which the next iteration plays, (…, n)."""
+
+    def estimate(self, memory: Memory) -> Array | None:
+        """Return what the method takes for the optimum, (…, n); None when that is
+        to be found from the course of θ."""
+        return None
+
+
+@dataclass(eq=False)
+class GainMethod(Method):
+    """θ ← clip(θ + R_k·d·(W−L)).
+
+    nominal  whether d is c_k·δ as the sources have it, and not the difference that
+             was really played
+    """
+
+    space: Space
+    gains: Gains
+    nominal: bool = False
+
+    def c(self, k: float) -> Array:
+        return self.gains.c(k)
+
+    def start(self, shape: tuple[int, ...] = ()) -> Memory:
+        return {"theta": np.broadcast_to(self.space.start, (*shape, len(self.space))).copy()}
+
+    def take(
+        self,
+        memory: Memory,
+        k: float,
+        plus: Array,
+        minus: Array,
+        delta: Array,
+        result: Array,
+        games: float,
+    ) -> None:
+        d = self.gains.c(k) * delta if self.nominal else (plus - minus) / 2
+        step = self.gains.R(k) * d * np.asarray(result)[..., np.newaxis]
+        memory["theta"] = self.space.clip(memory["theta"] + step)
+
+    def centre(self, memory: Memory) -> Array:
+        return memory["theta"]

@@ -1,0 +1,54 @@
+"""The parameters of a tune as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.model.parameters import TunedParameter
+
+Array = npt.NDArray[np.float64]
+Flags = npt.NDArray[np.bool_]
+
+#: The smallest perturbation of an integer parameter: both sides differ by 1.
+SMALLEST_INTEGER_C = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """Where θ may be; every array is (n,)."""
+
+    start: Array
+    minimum: Array
+    maximum: Array
+    integer: Flags
+
+    @classmethod
+    def of(cls, parameters: Sequence[TunedParameter]) -> Space:
+        """Return the space of some parameters."""
+        return cls(
+            np.array([p.start for p in parameters], dtype=np.float64),
+            np.array([p.minimum for p in parameters], dtype=np.float64),
+            np.array([p.maximum for p in parameters], dtype=np.float64),
+            np.array([p.integer for p in parameters], dtype=np.bool_),
+        )
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def width(self) -> Array:
+        """Maximum − minimum."""
+        return self.maximum - self.minimum
+
+    @property
+    def least_c(self) -> Array:
+        """The smallest perturbation that rounding leaves its meaning."""
+        return np.where(self.integer, SMALLEST_INTEGER_C, 0.0)
+
+    def clip(self, theta: Array) -> Array:
+        """Return the nearest points within the bounds."""
+        return np.minimum(np.maximum(theta, self.minimum), self.maximum)

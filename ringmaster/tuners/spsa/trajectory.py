@@ -1,0 +1,57 @@
+"""The course of θ, thinned: about 2,000 points however long the tune."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ringmaster.tuners.spsa.space import Array
+
+#: Points at most; then every other one is dropped.
+MOST_POINTS = 2000
+#: Numbers at most, of all parameters together, and points at least.
+MOST_NUMBERS, FEWEST_POINTS = 100_000, 200
+
+
+class Trajectory:
+    """Points (iterations told, θ), equally spaced by a power of two; the last one is
+    always there.
+
+    A θ has seven significant digits here.
+    """
+
+    def __init__(self) -> None:
+        self.stride = 1
+        self._points: list[tuple[int, list[float]]] = []
+        self._last: tuple[int, list[float]] | None = None
+
+    def take(self, told: int, theta: Array) -> None:
+        """Add θ after `told` iterations, one more than before."""
+        self._last = None
+        point = (told, [float(f"{value:.7g}") for value in theta])
+        if told % self.stride:
+            self._last = point
+            return
+        self._points.append(point)
+        if len(self._points) > max(
+            FEWEST_POINTS, min(MOST_POINTS, MOST_NUMBERS // max(len(theta), 1))
+        ):
+            self.stride *= 2
+            self._points = [p for p in self._points if p[0] % self.stride == 0]
+            if point[0] % self.stride:
+                self._last = point
+
+    def points(self) -> list[tuple[int, list[float]]]:
+        """Return the points, in order."""
+        return [*self._points, *([self._last] if self._last is not None else [])]
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as JSON data."""
+        return {"stride": self.stride, "points": self._points, "last": self._last}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state."""
+        self.stride = state["stride"]
+        self._points = [(told, theta) for told, theta in state["points"]]
+        last = state["last"]
+        self._last = None if last is None else (last[0], last[1])

@@ -1,0 +1,150 @@
+"""The tuner: asks for iterations, is told their results, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from ringmaster.tuners.spsa.averages import Averages
+from ringmaster.tuners.spsa.method import Memory, Method
+from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
+from ringmaster.tuners.spsa.regression import Regression
+from ringmaster.tuners.spsa.space import Array, Space
+from ringmaster.tuners.spsa.trajectory import Trajectory
+
+Counts = Literal["iterations", "pairs", "games"]
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What k counts.
+
+    "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)
+    "pairs"       pairs begun before the iteration, and 1 (fishtest)
+    "games"       games, those of the iteration included (weather-factory)
+    """
+
+    counts: Counts = "iterations"
+    games_per_iteration: int = 2
+
+    def k(self, iteration: int) -> int:
+        """Return k of an iteration, which is counted from 1."""
+        if self.counts == "pairs":
+            return (iteration - 1) * self.games_per_iteration // 2 + 1
+        return iteration * self.games_per_iteration if self.counts == "games" else iteration
+
+    def length(self, iterations: int) -> int:
+        """Return N, the length of a tune, in the same unit."""
+        if self.counts == "pairs":
+            return iterations * self.games_per_iteration // 2
+        return iterations * self.games_per_iteration if self.counts == "games" else iterations
+
+
+class Spsa:
+    """One tune: what it has learnt, and how far it has come.
+
+    told  iterations told
+    """
+
+    def __init__(
+        self,
+        method: Method,
+        *,
+        seed: int = 0,
+        rounding: Rounding = "stochastic",
+        counting: Counting | None = None,
+    ) -> None:
+        self.method = method
+        self.seed = seed
+        self.rounding: Rounding = rounding
+        self.counting = counting or Counting()
+        self.memory: Memory = method.start()
+        self.regression = Regression(method.space)
+        self.averages = Averages(len(method.space))
+        self.trajectory = Trajectory()
+        self.told = 0
+
+    @property
+    def space(self) -> Space:
+        """The parameters that are tuned."""
+        return self.method.space
+
+    @property
+    def theta(self) -> Array:
+        """θ, about which the next iteration plays, (n,)."""
+        return self.method.centre(self.memory)
+
+    def perturbation(self, iteration: int, theta: Array) -> Perturbation:
+        """Return an iteration as it is asked for at `theta`; changes nothing."""
+        k = self.counting.k(iteration)
+        delta, u = draw(self.seed, iteration, len(self.space))
+        plus, minus = sides(self.space, theta, self.method.c(k), delta, u, self.rounding)
+        return Perturbation(iteration, k, theta, delta, plus, minus)
+
+    def ask(self, iteration: int) -> Perturbation:
+        """Return an iteration at the present θ."""
+        return self.perturbation(iteration, self.theta)
+
+    def tell(
+        self,
+        iteration: int,
+        plus: Sequence[float] | Array,
+        minus: Sequence[float] | Array,
+        result: float,
+        games: float = 2,
+    ) -> None:
+        """Learn from an iteration.
+
+        plus, minus  the values played, (n,)
+        result       W − L of θ⁺ against θ⁻ summed over the iteration's games (a
+                     draw is 0)
+        games        how many games of θ⁺ against θ⁻ that is
+        """
+        high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
+        before = self.theta
+        delta, _ = draw(self.seed, iteration, len(self.space))
+        self.method.take(
+            self.memory,
+            self.counting.k(iteration),
+            high,
+            low,
+            delta,
+            np.asarray(result, dtype=np.float64),
+            games,
+        )
+        self.told += 1
+        theta = self.theta
+        self.regression.take(high, low, result, games)
+        self.averages.take(theta, theta - before)
+        self.trajectory.take(self.told, theta)
+
+    def estimate(self) -> Array:
+        """Return what to make of the tune so far, (n,): the method's own estimate, or
+        by the drift test the last θ or its mean over the last half."""
+        own = self.method.estimate(self.memory)
+        if own is not None:
+            return own
+        return self.averages.mean() if self.averages.drift().settled else self.theta
+
+    def state(self) -> dict[str, Any]:
+        """Return the state as JSON data."""
+        return {
+            "told": self.told,
+            "memory": {name: array.tolist() for name, array in self.memory.items()},
+            "regression": self.regression.state(),
+            "averages": self.averages.state(),
+            "trajectory": self.trajectory.state(),
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Take over a state."""
+        self.told = state["told"]
+        self.memory = {
+            name: np.array(values, dtype=np.float64) for name, values in state["memory"].items()
+        }
+        self.regression.restore(state["regression"])
+        self.averages.restore(state["averages"])
+        self.trajectory.restore(state["trajectory"])

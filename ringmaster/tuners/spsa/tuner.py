@@ -81,7 +81,9 @@ class Spsa:
         """Return an iteration as it is asked for at `theta`; changes nothing."""
         k = self.counting.k(iteration)
         delta, u = draw(self.seed, iteration, len(self.space))
-        plus, minus = sides(self.space, theta, self.method.c(k), delta, u, self.rounding)
+        plus, minus = sides(
+            self.space, theta, self.method.c(k, self.memory), delta, u, self.rounding
+        )
         return Perturbation(iteration, k, theta, delta, plus, minus)
 
     def ask(self, iteration: int) -> Perturbation:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.spsa import Spsa
+from ringmaster.tuners.spsa import Classic, GainMethod, Space, Spsa
 
 FLOAT = TunedParameter("f", 50.0, 0.0, 100.0, c_end=4.0, r_end=0.002)
 INTEGER = TunedParameter("i", 50.0, 0.0, 100.0, c_end=4.0, r_end=0.002, integer=True)

@@ -269,7 +269,7 @@ class ClosingMatches:
             conditions=Conditions.of(settings),
         )
         self.matches.append(match)
-        match.tally.trial = self._series(match, now=True).trial()
+        match.tally.trial = self._series(match, now=True).fresh_trial()
         return match
 
     def _series(self, match: Match, *, now: bool) -> Series:

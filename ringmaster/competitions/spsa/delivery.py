@@ -267,7 +267,7 @@ class Fineness:
         ]
 
     def _rounded(self, parameter: TunedParameter, value: float, places: int) -> float:
-        if value == parameter.minimum or value == parameter.maximum:
+        if value in (parameter.minimum, parameter.start, parameter.maximum):
             return value
         rounded = round(value, places)
         if parameter.format is not None and parameter.transform is None:

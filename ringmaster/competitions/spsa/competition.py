@@ -7,7 +7,7 @@ the start values may prove it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
 import msgspec
@@ -18,11 +18,14 @@ from ringmaster.competitions.closing_match import Match, VerifySettings
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, OptionValue, Player
@@ -455,3 +458,16 @@ class SpsaCompetition(Competition):
                 for i, match in enumerate(self._state.matches, 1)
             ]
         return summary
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        tune = TuneCharts(
+            self.parameters, self.tuner, self.values["player"], sum(self._state.results), 2
+        )
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            played = self.describe(ticket)
+            if played.matchup:
+                matches.take(played, result)
+            else:
+                tune.take(played, result)
+        return [*tune.charts(), *matches.charts("Closing match")]

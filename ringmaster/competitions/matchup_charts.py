@@ -54,8 +54,7 @@ class MatchupCourses:
         for id in played:
             estimate = self._tallies[id].estimate()
             if math.isfinite(estimate.elo):
-                name = f"{self._name(id)}  ({self._tallies[id].known} games)"
-                rows.append(_compared(name, estimate))
+                rows.append(_compared(self._name(id), estimate))
         groups = []
         if rows:
             label = "Elo of the first player over the second"
@@ -101,11 +100,18 @@ class _Course:
             self._points = [p for p in self._points if p[0] % self._stride == 0]
 
     def points(self, tally: Tally) -> list[tuple[int, EloEstimate]]:
-        """Return the points that have an interval, the present one last."""
+        """Return the points that have an interval, the present one last; the first
+        games are left out, whose interval would dwarf the rest."""
         points = list(self._points)
         if points and points[-1][0] != tally.completed:
             points.append((tally.completed, tally.estimate()))
-        return [p for p in points if math.isfinite(p[1].low) and math.isfinite(p[1].high)]
+        return [
+            (games, estimate)
+            for games, estimate in points
+            if 10 * games >= tally.completed
+            and math.isfinite(estimate.low)
+            and math.isfinite(estimate.high)
+        ]
 
 
 def _is_even(info: MatchupInfo) -> bool:
@@ -115,7 +121,8 @@ def _is_even(info: MatchupInfo) -> bool:
 
 def _compared(name: str, estimate: EloEstimate) -> Compared:
     known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    text = f"{estimate.elo:+.1f} ± {estimate.error:.1f}" if known else f"{estimate.elo:+.1f}"
+    error = f" ± {estimate.error:.1f}" if known else ""
+    text = f"{estimate.elo:+.1f}{error}, {estimate.games} games"
     return Compared(name, estimate.elo, estimate.low, estimate.high, text)
 
 

@@ -48,7 +48,7 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, check, diff, reset, stop.  "
+        epilog="actions: run (default), show, report, export, plot, check, diff, reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json or a command line of "
         "fastchess or cutechess-cli (a file of that name: ./new, ./import).",
@@ -97,7 +97,11 @@ def _parser() -> _Parser:
         help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen",
     )
     exports.add_argument(
-        "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to a file, by default to standard output; of plot: .html (default: beside "
+        "the control file), .svg, .png or .pdf",
     )
     exports.add_argument("--void", action="store_true", help="export void games, too")
     parser.add_argument(
@@ -123,8 +127,10 @@ def run(argv: Sequence[str]) -> int:
             for name in ("quick", "verbose"):
                 if getattr(arguments, name):
                     raise UsageError(f"--{name} goes with check")
+        if arguments.output and arguments.action not in ("export", "plot"):
+            raise UsageError("--output goes with export and plot")
         if arguments.action != "export":
-            for name in ("format", "output", "void"):
+            for name in ("format", "void"):
                 if getattr(arguments, name):
                     raise UsageError(f"--{name} goes with export")
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
@@ -348,6 +354,23 @@ def _export(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _plot(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.plots import check_plot, write_plots
+
+    with _compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        target = check_plot(event, Path(arguments.output) if arguments.output else None)
+        _summary(event, store)
+        lines = write_plots(event, store, target)
+    for line in lines:
+        _complain(line)
+    if not arguments.quiet:
+        _say(f"{target}\n")
+    return DONE
+
+
 def _check(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         return _check_players(arguments)[0]
@@ -449,6 +472,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "show": _show,
     "report": _report,
     "export": _export,
+    "plot": _plot,
     "check": _check,
     "diff": _diff,
     "reset": _reset,

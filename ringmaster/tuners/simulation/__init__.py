@@ -8,16 +8,25 @@ the lots of a replicate depend on the seed and its own number alone, whichever o
 are simulated with it.
 """
 
-from ringmaster.tuners.simulation.clop import CLOP_FUNCTIONS, ClopFunction
+from ringmaster.tuners.simulation.clop import CLOP_FUNCTIONS, Clop, ClopFunction
 from ringmaster.tuners.simulation.elo import SHAPES, EloModel, Shaped, spsa_tuner
-from ringmaster.tuners.simulation.lots import DRAW_MODELS, BayesElo, Davidson, Draws, FixedDraws
+from ringmaster.tuners.simulation.lots import (
+    DRAW_MODELS,
+    GROUP,
+    BayesElo,
+    Davidson,
+    Draws,
+    FixedDraws,
+)
 from ringmaster.tuners.simulation.replicates import Course, Players, Tune, join, simulate
 
 __all__ = [
     "CLOP_FUNCTIONS",
     "DRAW_MODELS",
+    "GROUP",
     "SHAPES",
     "BayesElo",
+    "Clop",
     "ClopFunction",
     "Course",
     "Davidson",

@@ -21,7 +21,8 @@ def _quadratic(u: Array, _: float) -> Array:
 
 
 def _power(u: Array, exponent: float) -> Array:
-    return np.abs(u) ** exponent
+    found: Array = np.power(np.abs(u), exponent)
+    return found
 
 
 def _saturating(u: Array, width: float) -> Array:

@@ -28,7 +28,7 @@ def _elo_of(p: Array) -> Array:
     """Return the difference in Elo at which an expected score is p; ±∞ beyond 0 and 1."""
     inside = np.clip(p, 0.0, 1.0)
     with np.errstate(divide="ignore"):
-        return _UNIT * (np.log(inside) - np.log1p(-inside))  # type: ignore[no-any-return]
+        return _UNIT * (np.log(inside) - np.log1p(-inside))
 
 
 class Draws(ABC):
@@ -151,7 +151,8 @@ class Fate:
         def signs(g: np.random.Generator) -> Array:
             shape = (iterations, GROUP, bits)
             octets = np.frombuffer(g.bytes(math.prod(shape)), np.uint8).reshape(shape)
-            return 2.0 * np.unpackbits(octets, axis=-1, count=n) - 1.0
+            found: Array = np.unpackbits(octets, axis=-1, count=n).astype(np.float64)
+            return found * 2 - 1
 
         delta = self._many(signs)
         u = self._many(lambda g: g.random((iterations, GROUP, n))) if self._rounded else delta
@@ -160,8 +161,9 @@ class Fate:
         if self._bias:
             # one opening a pair, from both sides; of θ⁺ and θ⁻ the same ones
             each = games // 2 if self._apart else games
-            openings = self._many(lambda g: g.standard_normal((iterations, GROUP, -(-each // 2))))
-            advantage = np.repeat(self._bias * openings, 2, axis=-1)
+            pairs = -(-each // 2)
+            openings = self._many(lambda g: g.standard_normal((iterations, GROUP, pairs)))
+            advantage: Array = np.repeat(self._bias * openings, 2, axis=-1)
             advantage[..., 1::2] *= -1
             advantage = advantage[..., :each]
             if self._apart:

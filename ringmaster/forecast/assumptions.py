@@ -187,6 +187,7 @@ def make_tune(competition: SpsaCompetition, concurrency: int) -> Tune:
         tuner.rounding,
         math.ceil(concurrency / games),
         competition.pairing,
+        tuner.trust,
     )
 
 

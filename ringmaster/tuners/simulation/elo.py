@@ -21,8 +21,7 @@ def _quadratic(u: Array, _: float) -> Array:
 
 
 def _power(u: Array, exponent: float) -> Array:
-    found: Array = np.power(np.abs(u), exponent)
-    return found
+    return np.power(np.abs(u), exponent)
 
 
 def _saturating(u: Array, width: float) -> Array:

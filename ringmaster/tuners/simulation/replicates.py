@@ -12,10 +12,10 @@ import numpy as np
 from ringmaster.tuners.simulation.elo import EloModel
 from ringmaster.tuners.simulation.lots import Draws, Fate
 from ringmaster.tuners.spsa.averages import Averages
-from ringmaster.tuners.spsa.method import Method
+from ringmaster.tuners.spsa.method import Memory, Method
 from ringmaster.tuners.spsa.perturbation import Rounding, sides
 from ringmaster.tuners.spsa.space import Array
-from ringmaster.tuners.spsa.tuner import Counting
+from ringmaster.tuners.spsa.tuner import Counting, Trust
 
 #: Numbers drawn at once.
 _MANY = 250_000
@@ -31,6 +31,7 @@ class Tune:
     in_flight   iterations that have been asked for when the first of them is told; 1:
                 each is told before the next one is asked for
     pairing     whether θ⁺ plays θ⁻, or both play a reference, half of the games each
+    trust       what the estimate is, as Spsa has it
     """
 
     method: Method
@@ -39,6 +40,7 @@ class Tune:
     rounding: Rounding = "stochastic"
     in_flight: int = 1
     pairing: Literal["self_play", "reference"] = "self_play"
+    trust: Trust = "auto"
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +135,7 @@ def simulate(
     opponent = elo.loss(np.broadcast_to(reference, given.shape))
 
     memory = method.start((replicates,))
-    averages = Averages(len(space))
+    averages = Averages(given)
     waiting: deque[tuple[int, Array, Array, Array, Array]] = deque()
     told_at = tuple(max(1, round(share * tune.iterations)) for share in points)
     seen: list[tuple[Array, Array, Array]] = []
@@ -156,11 +158,9 @@ def simulate(
             won, lost = lots.won[block], lots.lost[block]
             if apart:
                 half = games // 2
-                # points of θ⁺ less those of θ⁻: halves of W − L
-                result = (
-                    _score(opponent - elo.loss(plus), won[..., :half], lost[..., :half])
-                    - _score(opponent - elo.loss(minus), won[..., half:], lost[..., half:])
-                ) / 2
+                result = _score(
+                    opponent - elo.loss(plus), won[..., :half], lost[..., :half]
+                ) - _score(opponent - elo.loss(minus), won[..., half:], lost[..., half:])
             else:
                 result = _score(elo.loss(minus) - elo.loss(plus), won, lost)
             for i in range(len(delta)):
@@ -175,14 +175,20 @@ def simulate(
             averages.take(theta, theta - before)
             while len(seen) < len(told_at) and told == told_at[len(seen)]:
                 mean = averages.mean()
-                own = method.estimate(memory)
-                if own is None:
-                    settled = np.mean(np.square(averages.drift().z), axis=-1) <= 1.0
-                    own = np.where(settled[..., np.newaxis], mean, theta)
-                values = own
+                values = _estimate(tune, memory, averages)
                 seen.append((elo.loss(theta), elo.loss(mean), elo.loss(values)))
     last, means, estimates = (np.array(one) for one in zip(*seen, strict=True))
     return Course(told_at, start, last, means, estimates, values, optimum)
+
+
+def _estimate(tune: Tune, memory: Memory, averages: Averages) -> Array:
+    """Return the estimates of all tunes as `Spsa.estimate` has that of one."""
+    own = tune.method.estimate(memory) if tune.trust == "auto" else None
+    if own is not None:
+        return own
+    trusted = averages.drift().settled if tune.trust == "auto" else tune.trust == "mean"
+    mean = np.asarray(trusted)[..., np.newaxis]
+    return np.where(mean, averages.mean(), tune.method.centre(memory))
 
 
 def _score(advantage: Array, won: Array, lost: Array) -> Array:

@@ -5,13 +5,14 @@ Near an optimum where a distance c costs E_c Elo, θ approaches it with a time c
 
     λ = C/(4·R·E_c) games
 
-(four times that against a reference), so that what is lost falls with exp(−2·games/λ),
-while the chance of the games adds to it what tends to
+so that what is lost falls with exp(−2·games/λ), while the chance of the games adds to it
+what tends to
 
     C·(1 − d)·R/8 Elo
 
 for each parameter, d being the share of draws (both follow from the mean and the
-variance of θ's step; E[W−L] = Δ/C a game).  With R and c that change from iteration to
+variance of θ's step; E[W−L] = Δ/C a game).  Against a reference with the same R both are
+twice that: half of the games, each as noisy.  With R and c that change from iteration to
 iteration the two are followed through the tune.
 """
 
@@ -95,7 +96,7 @@ def outlook(
     for begin, end in pairwise(edges):
         k = counting.k((int(begin) + int(end)) // 2)
         rate = _rate(gains, k, half, elo, reference)
-        noise = C * (1 - draw_ratio) * gains.R(k) / 8
+        noise = _noise(gains, k, draw_ratio, reference)
         length = (end - begin) * games
         lost = noise + (lost - noise) * np.exp(-2 * length * rate)
         passed += length * rate
@@ -113,7 +114,7 @@ def outlook(
         fastest,
         lost_at_start,
         lost,
-        C * (1 - draw_ratio) * gains.R(last) / 8,
+        _noise(gains, last, draw_ratio, reference),
     )
 
 
@@ -121,4 +122,9 @@ def _rate(gains: Gains, k: float, half: Array, elo: Array, reference: bool) -> A
     """Return 1/λ, (n,)."""
     # the bounds leave no more than half a range on either side
     elo_at_c = elo * np.square(np.minimum(gains.c(k) / half, 1.0))
-    return 4 * gains.R(k) * elo_at_c / C / (4 if reference else 1)
+    return 4 * gains.R(k) * elo_at_c / C / (2 if reference else 1)
+
+
+def _noise(gains: Gains, k: float, draw_ratio: float, reference: bool) -> Array:
+    """Return to what chance would bring the loss with this R, Elo, (n,)."""
+    return C * (1 - draw_ratio) * gains.R(k) / 8 * (2 if reference else 1)

@@ -48,10 +48,11 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, check, diff, reset, stop.  "
-        "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
-        "from, `ringmaster import WHAT` makes one of an engines.json or a command line of "
-        "fastchess or cutechess-cli (a file of that name: ./new, ./import).",
+        epilog="actions: run (default), show, report, export, export-parameters, check, diff, reset, "
+        "stop.  Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
+        "from, `ringmaster import WHAT` makes one of an engines.json, a command line of "
+        "fastchess or cutechess-cli, or another tuner's parameter file (a file of that name: "
+        "./new, ./import).",
     )
     parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
     parser.add_argument(
@@ -94,7 +95,8 @@ def _parser() -> _Parser:
     exports.add_argument(
         "--format",
         metavar="FORMAT",
-        help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen",
+        help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen; of "
+        "export-parameters: table (default), setoption, fishtest, …",
     )
     exports.add_argument(
         "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
@@ -124,8 +126,9 @@ def run(argv: Sequence[str]) -> int:
                 if getattr(arguments, name):
                     raise UsageError(f"--{name} goes with check")
         if arguments.action != "export":
+            taken = ("format", "output") if arguments.action == "export-parameters" else ()
             for name in ("format", "output", "void"):
-                if getattr(arguments, name):
+                if getattr(arguments, name) and name not in taken:
                     raise UsageError(f"--{name} goes with export")
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
         return action(arguments)
@@ -348,6 +351,15 @@ def _export(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _export_parameters(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.parameters import export_parameters
+
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    for line in export_parameters(arguments.control_file, arguments.format, output):
+        _complain(line)
+    return DONE
+
+
 def _check(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         return _check_players(arguments)[0]
@@ -449,6 +461,7 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "show": _show,
     "report": _report,
     "export": _export,
+    "export-parameters": _export_parameters,
     "check": _check,
     "diff": _diff,
     "reset": _reset,

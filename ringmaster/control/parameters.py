@@ -59,7 +59,7 @@ class ParameterReader:
 
         Raises ParameterFileError for the file, UsageError for an argument.
         """
-        from ringmaster.parameter_files import ReadOptions, Text, arguments, read_file
+        from ringmaster.parameter_files import LARGEST, ReadOptions, Text, arguments, read_file
 
         position = calling_position(self._source, 2)
         if not set(self._known) >= _NEEDED:
@@ -75,7 +75,7 @@ class ParameterReader:
             raise UsageError(f"{NAME}: format {shown(format)} is not a name in quotes")
         try:
             with open(path, "rb") as stream:
-                data = stream.read()
+                data = stream.read(LARGEST + 1)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             raise ParameterFileError(f"{file}: cannot be read: {reason}") from None

@@ -11,4 +11,7 @@ from ringmaster.parameter_files.formats import FORMATS as FORMATS
 from ringmaster.parameter_files.formats import read_file as read_file
 from ringmaster.parameter_files.formats import recognised as recognised
 from ringmaster.parameter_files.formats import write_file as write_file
+from ringmaster.parameter_files.text import LARGEST as LARGEST
 from ringmaster.parameter_files.text import Text as Text
+from ringmaster.parameter_files.text import number as number
+from ringmaster.parameter_files.text import number_text as number_text

@@ -21,7 +21,8 @@ def _quadratic(u: Array, _: float) -> Array:
 
 
 def _power(u: Array, exponent: float) -> Array:
-    return np.power(np.abs(u), exponent)
+    powers: Array = np.power(np.abs(u), exponent)
+    return powers
 
 
 def _saturating(u: Array, width: float) -> Array:

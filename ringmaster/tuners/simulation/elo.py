@@ -26,7 +26,8 @@ def _power(u: Array, exponent: float) -> Array:
 
 
 def _saturating(u: Array, width: float) -> Array:
-    return np.expm1(-np.square(u / width)) / np.expm1(-(width**-2.0))
+    lost: Array = np.expm1(-np.square(u / width)) / np.expm1(-(width**-2.0))
+    return lost
 
 
 def _asymmetric(u: Array, ratio: float) -> Array:

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.candidates import made_by
-from ringmaster.competitions.closing_match import ClosingMatches, Standing
+from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
@@ -97,15 +97,16 @@ class SpsaCompetition(Competition):
         self._verifying = False
         self.closing = ClosingMatches(
             values["verify"],
-            player=values["player"],
-            definitions=values["players"],
+            sides=Sides(
+                values["player"],
+                values["players"],
+                lambda suffix, named: self.candidate(suffix, tuple(named.values())),
+                self.settings,
+            ),
             parameters=self.parameters,
-            candidate=lambda suffix, named: self.candidate(suffix, tuple(named.values())),
-            game=self.settings,
             book=self.book,
             seed=values["seed"],
         )
-        self.closing.check()
 
     def candidate(self, suffix: str, values: Values) -> Player:
         """Return the player with the given parameter values (engine units).

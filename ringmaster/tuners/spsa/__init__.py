@@ -33,7 +33,7 @@ from ringmaster.tuners.spsa.gains import (
 from ringmaster.tuners.spsa.method import GainMethod, Interval, Memory, Method
 from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
 from ringmaster.tuners.spsa.space import Array, Space
-from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa
+from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa, Trust
 
 __all__ = [
     "Adaptive",
@@ -55,6 +55,7 @@ __all__ = [
     "Rounding",
     "Space",
     "Spsa",
+    "Trust",
     "WeatherFactory",
     "autoselect",
     "draw",

@@ -16,6 +16,8 @@ from ringmaster.tuners.spsa.space import Array, Space
 from ringmaster.tuners.spsa.trajectory import Trajectory
 
 Counts = Literal["iterations", "pairs", "games"]
+#: What is taken for the estimate.
+Trust = Literal["auto", "last", "mean"]
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,9 @@ class Counting:
 class Spsa:
     """One tune: what it has learnt, and how far it has come.
 
-    told  iterations told
+    told   iterations told
+    trust  what the estimate is: the method's own or by the drift test, the last θ, its
+           mean over the last half
     """
 
     def __init__(
@@ -56,8 +60,10 @@ class Spsa:
         seed: int = 0,
         rounding: Rounding = "stochastic",
         counting: Counting | None = None,
+        trust: Trust = "auto",
     ) -> None:
         self.method = method
+        self.trust = trust
         self.seed = seed
         self.rounding: Rounding = rounding
         self.counting = counting or Counting()
@@ -124,12 +130,14 @@ class Spsa:
         self.trajectory.take(self.told, theta)
 
     def estimate(self) -> Array:
-        """Return what to make of the tune so far, (n,): the method's own estimate, or
-        by the drift test the last θ or its mean over the last half."""
-        own = self.method.estimate(self.memory)
+        """Return what to make of the tune so far, (n,), by `trust`."""
+        own = self.method.estimate(self.memory) if self.trust == "auto" else None
         if own is not None:
             return own
-        return self.averages.mean() if self.averages.drift().settled else self.theta
+        mean = self.trust == "mean"
+        if self.trust == "auto":
+            mean = self.averages.drift().settled
+        return self.averages.mean() if mean and self.told else self.theta
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""

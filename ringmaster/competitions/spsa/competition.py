@@ -102,12 +102,7 @@ class SpsaCompetition(Competition):
         self._verifying = False
         self.closing = ClosingMatches(
             values["verify"],
-            sides=Sides(
-                values["player"],
-                values["players"],
-                self.candidate,
-                self.settings,
-            ),
+            sides=Sides(values["player"], values["players"], self.candidate, self.settings),
             parameters=self.parameters,
             book=self.book,
             seed=values["seed"],
@@ -180,10 +175,11 @@ class SpsaCompetition(Competition):
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
+        missed = not self.closing.has_openings if self._verifying else self.book.missed
+        if missed:
+            lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        if self.book.missed:
-            lines.append(SAME_GAMES_OF_TUNE)
         if self._planned_before != self.iterations:
             size = self.games_per_iteration
             what = "the gain sequences are" if self.schedule.gains else "the length of the tune is"

@@ -25,9 +25,10 @@ from ringmaster.competitions.spsa.checks import (
     find_opponent,
     without_effect,
 )
-from ringmaster.competitions.spsa.delivery import Delivery, Fineness
+from ringmaster.competitions.spsa.delivery import Delivery
 from ringmaster.competitions.spsa.methods import make_schedule
 from ringmaster.competitions.spsa.pairing import Games, Side
+from ringmaster.competitions.spsa.played import Grid, Numbers, decode
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
@@ -90,10 +91,10 @@ class SpsaCompetition(Competition):
             counting=self.schedule.counting,
             trust=values["estimate"],
         )
-        self._fineness = Fineness(self.tuned, self.schedule.least_c())
+        self._grid = Grid(self.tuned, self.schedule.least_c())
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         self._state = State(
-            [[p.code for p in self.tuned]], values["method"], self.tuner.state(), self.iterations
+            [self._grid.layout], values["method"], self.tuner.state(), self.iterations
         )
         self._planned_before = self.iterations
         # a wrong candidate must be known before the first game
@@ -143,7 +144,7 @@ class SpsaCompetition(Competition):
         """Return what the tune has come to, of all parameters, as engines are given it."""
         estimate = zip(self.tuned, self.tuner.estimate().tolist(), strict=True)
         rounded = [p.engine_value(value) for p, value in estimate]
-        return self.named(self._fineness.played(rounded))
+        return self.named(self._grid.played(rounded))
 
     # the closing match
 
@@ -207,8 +208,8 @@ class SpsaCompetition(Competition):
             "start": self.start_values,
             "minimum": self.named([p.engine_value(p.minimum) for p in self.tuned]),
             "maximum": self.named([p.engine_value(p.maximum) for p in self.tuned]),
-            "first side": self.named(self._fineness.played(asked.plus.tolist())),
-            "other side": self.named(self._fineness.played(asked.minus.tolist())),
+            "first side": self.named(self._grid.played(asked.plus.tolist())),
+            "other side": self.named(self._grid.played(asked.minus.tolist())),
         }
         code = self.values["player"]
         jobs = [
@@ -231,7 +232,7 @@ class SpsaCompetition(Competition):
             k, game = state.iteration, state.game
             iteration = state.open.get(str(k)) or self._begin(k)
             return self._give_out(
-                self._games.game_id(k, game, self.iterations), _ticket(k, game, iteration)
+                self._games.game_id(k, game, self.iterations), self._ticket(k, game, iteration)
             )
         standing = self._standing()
         game_of_match = self.closing.next_game(standing) if standing.due else None
@@ -240,11 +241,25 @@ class SpsaCompetition(Competition):
     def _begin(self, k: int) -> Iteration:
         asked = self.tuner.ask(k)
         return Iteration(
-            self._fineness.played(asked.plus.tolist()),
-            self._fineness.played(asked.minus.tolist()),
+            self._grid.played(asked.plus.tolist()),
+            self._grid.played(asked.minus.tolist()),
             size=self.games_per_iteration,
             layout=len(self._state.layouts) - 1,
         )
+
+    def _ticket(self, k: int, game: int, iteration: Iteration) -> Ticket:
+        """Return a game's ticket: what is played, and what is not as usual."""
+        ticket: Ticket = {"k": k, "g": game}
+        if iteration.layout == len(self._state.layouts) - 1:
+            ticket["d"] = self._grid.encode(iteration.plus, iteration.minus)
+        else:
+            # of a time when the parameters were others
+            ticket["p"], ticket["m"] = iteration.plus, iteration.minus
+        if iteration.size != 2:
+            ticket["n"] = iteration.size
+        if iteration.layout:
+            ticket["l"] = iteration.layout
+        return ticket
 
     def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
         """Make a job, then count it: a function of the control file may fail,
@@ -294,8 +309,16 @@ class SpsaCompetition(Competition):
         """Return the parameter values of a side of a game, {} for the opponent."""
         if side == "=":
             return {}
-        values = ticket["p" if side == "+" else "m"]
-        return self.named(values, self._state.layouts[ticket.get("l", 0)])
+        plus, minus = self._values(ticket)
+        codes = self._state.layouts[ticket.get("l", 0)].codes
+        return self.named(plus if side == "+" else minus, codes)
+
+    def _values(self, ticket: Ticket) -> tuple[Numbers, Numbers]:
+        """Return what θ⁺ and θ⁻ are in a game."""
+        if "p" in ticket:
+            # as earlier versions wrote them
+            return ticket["p"], ticket["m"]
+        return decode(ticket["d"], self._state.layouts[ticket.get("l", 0)])
 
     def _player(self, side: Side, named: Named) -> Player:
         if side == "=":
@@ -329,9 +352,8 @@ class SpsaCompetition(Competition):
         size = ticket.get("n", 2)
         # a game is issued or taken only while its iteration is under way
         if str(k) not in state.open:
-            state.open[str(k)] = Iteration(
-                ticket["p"], ticket["m"], size=size, layout=ticket.get("l", 0)
-            )
+            plus, minus = self._values(ticket)
+            state.open[str(k)] = Iteration(plus, minus, size=size, layout=ticket.get("l", 0))
         if (k, game) >= (state.iteration, state.game):
             following = (k, game + 1) if game + 1 < size else (k + 1, 0)
             state.iteration, state.game = following
@@ -368,7 +390,7 @@ class SpsaCompetition(Competition):
 
     def _tell(self, k: int, iteration: Iteration) -> None:
         plus, minus = iteration.plus, iteration.minus
-        codes = self._state.layouts[iteration.layout]
+        codes = self._state.layouts[iteration.layout].codes
         if codes != self._state.codes:
             # what has been added since played without a difference
             theta = dict(zip(self._state.codes, self.tuner.theta.tolist(), strict=True))
@@ -412,6 +434,9 @@ class SpsaCompetition(Competition):
             )
         self._planned_before = restored.iterations
         self._state = restored
+        if restored.layouts[-1] != self._grid.layout:
+            # another precision, since c_end or a format has been changed
+            restored.layouts.append(self._grid.layout)
         self.tuner.restore(restored.tuner)
         self.closing.restore(restored.matches, self.openings_used)
 
@@ -459,13 +484,3 @@ class SpsaCompetition(Competition):
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary
-
-
-def _ticket(k: int, game: int, iteration: Iteration) -> Ticket:
-    """Return a game's ticket: what was played, and what is not as usual."""
-    ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
-    if iteration.size != 2:
-        ticket["n"] = iteration.size
-    if iteration.layout:
-        ticket["l"] = iteration.layout
-    return ticket

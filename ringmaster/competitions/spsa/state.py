@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.spsa.played import Layout
 from ringmaster.errors import StateRefused
 
 
@@ -30,8 +31,8 @@ class Iteration(msgspec.Struct, omit_defaults=True):
 class State(msgspec.Struct):
     """What the competition carries from result to result; of constant size.
 
-    layouts    codes of the tuned parameters, in the order of values in tickets; there is
-               another layout each time the parameters have been changed
+    layouts    what the values in tickets are of; the last one holds, another one is
+               added when parameters or their precision have been changed
     method     that the tuner's state is of
     tuner      the tuner's own state
     iterations  that were planned
@@ -44,7 +45,7 @@ class State(msgspec.Struct):
     matches    the closing matches, as ClosingMatches keeps them
     """
 
-    layouts: list[list[str]]
+    layouts: list[Layout]
     method: str
     tuner: dict[str, Any]
     iterations: int
@@ -62,7 +63,7 @@ class State(msgspec.Struct):
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters."""
-        return self.layouts[-1]
+        return self.layouts[-1].codes
 
     @property
     def completed(self) -> int:
@@ -93,7 +94,8 @@ def read_state(data: Mapping[str, Any], method: str, fresh: Mapping[str, Any]) -
             "told": data["told"],
             "memory": {"theta": upgraded.pop("theta")},
         }
-    upgraded["layouts"] = [data["codes"]]
+    # its tickets have the values themselves
+    upgraded["layouts"] = [{"codes": data["codes"], "places": [0] * len(data["codes"])}]
     upgraded["method"] = "classic"
     upgraded["iteration"], upgraded["game"] = data["next"] // 2 + 1, data["next"] % 2
     return msgspec.convert(upgraded, State)

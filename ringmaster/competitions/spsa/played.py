@@ -20,6 +20,8 @@ from ringmaster.model.parameters import TunedParameter
 
 #: Fractions are played to this part of the smallest perturbation, or finer.
 FINENESS = 100
+#: Decimal digits of a double that can be relied on.
+_DIGITS = 15
 #: Decimal places at most.
 _MOST_PLACES = 70
 #: A format that shows a fixed number of decimal places.
@@ -96,7 +98,10 @@ def _places(parameter: TunedParameter, c: float) -> int:
         fixed = _FIXED.match(parameter.format)
         if fixed is not None:
             return min(int(fixed[1]), _MOST_PLACES)
-    return min(max(math.ceil(math.log10(FINENESS / c)), 0), _MOST_PLACES)
+    largest = max(abs(parameter.minimum), abs(parameter.maximum))
+    # a double has 15 decimal places in all
+    sensible = min(_MOST_PLACES, _DIGITS - math.ceil(math.log10(largest)))
+    return max(min(math.ceil(math.log10(FINENESS / c)), sensible), 0)
 
 
 def _bounds(parameter: TunedParameter, scale: int) -> tuple[int, int]:

@@ -25,28 +25,62 @@ class Counting:
     "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)
     "pairs"       pairs begun before the iteration, and 1 (fishtest)
     "games"       games, those of the iteration included (weather-factory)
+
+    earlier  (iterations, games of each) that came before the present number of games
+             an iteration was chosen
     """
 
     counts: Counts = "iterations"
     games_per_iteration: int = 2
+    earlier: tuple[tuple[int, int], ...] = ()
+
+    def games_before(self, iteration: int) -> int:
+        """Return the number of games of all iterations before this one."""
+        games, left = 0, iteration - 1
+        for iterations, each in self.earlier:
+            if left < iterations:
+                return games + left * each
+            games, left = games + iterations * each, left - iterations
+        return games + left * self.games_per_iteration
+
+    def games_of(self, iteration: int) -> int:
+        """Return the number of games of an iteration."""
+        return self.games_before(iteration + 1) - self.games_before(iteration)
+
+    def place(self, game: int) -> tuple[int, int]:
+        """Return the iteration of a game, and its number in it; games are counted from 0."""
+        before, iterations = 0, 0
+        for number, each in self.earlier:
+            if game < before + number * each:
+                return iterations + (game - before) // each + 1, (game - before) % each
+            before, iterations = before + number * each, iterations + number
+        more, number = divmod(game - before, self.games_per_iteration)
+        return iterations + more + 1, number
+
+    def iterations(self, games: int) -> int:
+        """Return how many whole iterations so many games are."""
+        return self.place(games)[0] - 1
 
     def k(self, iteration: int) -> int:
         """Return k of an iteration, which is counted from 1."""
         if self.counts == "pairs":
-            return (iteration - 1) * self.games_per_iteration // 2 + 1
-        return iteration * self.games_per_iteration if self.counts == "games" else iteration
+            return self.games_before(iteration) // 2 + 1
+        return self.games_before(iteration + 1) if self.counts == "games" else iteration
 
     def length(self, iterations: int) -> int:
         """Return N, the length of a tune, in the same unit."""
-        if self.counts == "pairs":
-            return iterations * self.games_per_iteration // 2
-        return iterations * self.games_per_iteration if self.counts == "games" else iterations
+        if self.counts == "iterations":
+            return iterations
+        games = self.games_before(iterations + 1)
+        return games // 2 if self.counts == "pairs" else games
 
 
 class Spsa:
     """One tune: what it has learnt, and how far it has come.
 
-    told  iterations told
+    told   iterations told
+    slots  which of an iteration's random words is each parameter's, (n,): with it, what
+           is drawn for a parameter does not depend on which others there are
     """
 
     def __init__(
@@ -56,6 +90,7 @@ class Spsa:
         seed: int = 0,
         rounding: Rounding = "stochastic",
         counting: Counting | None = None,
+        slots: Sequence[int] | None = None,
     ) -> None:
         self.method = method
         self.seed = seed
@@ -66,6 +101,7 @@ class Spsa:
         self.averages = Averages(len(method.space))
         self.trajectory = Trajectory()
         self.told = 0
+        self.slots = list(range(len(method.space)) if slots is None else slots)
 
     @property
     def space(self) -> Space:
@@ -77,10 +113,14 @@ class Spsa:
         """θ, about which the next iteration plays, (n,)."""
         return self.method.centre(self.memory)
 
+    def _draw(self, iteration: int) -> tuple[Array, Array]:
+        delta, u = draw(self.seed, iteration, max(self.slots) + 1)
+        return delta[self.slots], u[self.slots]
+
     def perturbation(self, iteration: int, theta: Array) -> Perturbation:
         """Return an iteration as it is asked for at `theta`; changes nothing."""
         k = self.counting.k(iteration)
-        delta, u = draw(self.seed, iteration, len(self.space))
+        delta, u = self._draw(iteration)
         plus, minus = sides(
             self.space, theta, self.method.c(k, self.memory), delta, u, self.rounding
         )
@@ -100,14 +140,19 @@ class Spsa:
     ) -> None:
         """Learn from an iteration.
 
-        plus, minus  the values played, (n,)
+        plus, minus  the values played, (n,); NaN for a parameter that the iteration
+                     did not have: it learns nothing
         result       W − L of θ⁺ against θ⁻ summed over the iteration's games (a
                      draw is 0)
         games        how many games of θ⁺ against θ⁻ that is
         """
         high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
         before = self.theta
-        delta, _ = draw(self.seed, iteration, len(self.space))
+        delta, _ = self._draw(iteration)
+        absent = np.isnan(high)
+        if absent.any():
+            high, low = np.where(absent, before, high), np.where(absent, before, low)
+            delta = np.where(absent, 0.0, delta)
         self.method.take(
             self.memory,
             self.counting.k(iteration),

@@ -77,9 +77,9 @@ class Method(ABC):
         """Learn from an iteration; `memory` is changed.
 
         plus, minus, delta  (…, n), as they were played
-        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…)
-        games   how many games of θ⁺ against θ⁻ that is (against a reference, half
-                of those played)
+        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…); where
+                each plays a third player, W − L of θ⁺ less W − L of θ⁻
+        games   how many games of θ⁺ that is
         """
 
     @abstractmethod
@@ -106,8 +106,11 @@ class Method(ABC):
 class GainMethod(Method):
     """θ ← clip(θ + R_k·d·(W−L)).
 
-    nominal  whether d is c_k·δ as the sources have it, and not the difference that
-             was really played
+    nominal  whether d is c_k·δ, as the SPSA Tuner, fishtest, OpenBench, weather-factory
+             and YaneuraOu's tool have it, and not the difference that was really
+             played after clipping and rounding
+
+    Its memory: theta (…, n).
     """
 
     space: Space

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ringmaster.tuners.spsa.averages import Averages
-from ringmaster.tuners.spsa.method import Memory, Method
+from ringmaster.tuners.spsa.method import Interval, Memory, Method
 from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
-from ringmaster.tuners.spsa.regression import Regression
+from ringmaster.tuners.spsa.regression import Fit, Regression
 from ringmaster.tuners.spsa.space import Array, Space
 from ringmaster.tuners.spsa.trajectory import Trajectory
 
@@ -24,7 +24,12 @@ class Counting:
 
     "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)
     "pairs"       pairs begun before the iteration, and 1 (fishtest)
-    "games"       games, those of the iteration included (weather-factory)
+    "games"       games, those of the iteration included (weather-factory, YaneuraOu)
+
+    fishtest counts the pairs that have come back when it hands out and when it takes in
+    an iteration; here they are counted in the order in which they are begun, so that k
+    does not depend on which comes back first.  With one iteration under way at a time
+    the two are the same.
 
     earlier  (iterations, games of each) that came before the present number of games
              an iteration was chosen
@@ -78,9 +83,10 @@ class Counting:
 class Spsa:
     """One tune: what it has learnt, and how far it has come.
 
-    told   iterations told
-    slots  which of an iteration's random words is each parameter's, (n,): with it, what
-           is drawn for a parameter does not depend on which others there are
+    told     iterations told
+    seed     key of δ and of the rounding
+    slots    which of an iteration's random numbers are each parameter's, (n,): what is
+             drawn for one then does not depend on which others there are
     """
 
     def __init__(
@@ -98,10 +104,10 @@ class Spsa:
         self.counting = counting or Counting()
         self.memory: Memory = method.start()
         self.regression = Regression(method.space)
-        self.averages = Averages(len(method.space))
+        self.averages = Averages(method.space.start)
         self.trajectory = Trajectory()
         self.told = 0
-        self.slots = list(range(len(method.space)) if slots is None else slots)
+        self.slots = np.array(range(len(method.space)) if slots is None else slots)
 
     @property
     def space(self) -> Space:
@@ -114,7 +120,7 @@ class Spsa:
         return self.method.centre(self.memory)
 
     def _draw(self, iteration: int) -> tuple[Array, Array]:
-        delta, u = draw(self.seed, iteration, max(self.slots) + 1)
+        delta, u = draw(self.seed, iteration, int(self.slots.max()) + 1)
         return delta[self.slots], u[self.slots]
 
     def perturbation(self, iteration: int, theta: Array) -> Perturbation:
@@ -143,8 +149,10 @@ class Spsa:
         plus, minus  the values played, (n,); NaN for a parameter that the iteration
                      did not have: it learns nothing
         result       W − L of θ⁺ against θ⁻ summed over the iteration's games (a
-                     draw is 0)
-        games        how many games of θ⁺ against θ⁻ that is
+                     draw is 0); where each plays a third player, W − L of θ⁺ less
+                     W − L of θ⁻
+        games        how many games of θ⁺ that is: against a third player, half of those
+                     played.  So E[W−L] = games·Δ/C in either case.
         """
         high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
         before = self.theta
@@ -167,6 +175,16 @@ class Spsa:
         self.regression.take(high, low, result, games)
         self.averages.take(theta, theta - before)
         self.trajectory.take(self.told, theta)
+
+    def fits(self) -> list[Fit]:
+        """Return the regression's fit for each parameter; the games to come are as the
+        next ones."""
+        next_k = self.counting.k(self.told + 1)
+        return self.regression.fits(self.method.c(next_k, self.memory))
+
+    def intervals(self) -> list[Interval] | None:
+        """Return what the method itself knows of each parameter, if it does."""
+        return self.method.intervals(self.memory)
 
     def estimate(self) -> Array:
         """Return what to make of the tune so far, (n,): the method's own estimate, or

@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.candidates import made_by
-from ringmaster.competitions.closing_match import Match, VerifySettings
+from ringmaster.competitions.closing_match import ClosingMatches, Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
@@ -87,13 +87,25 @@ class SpsaCompetition(Competition):
             raise SettingError(
                 ("parameters", i), "its gain sequences leave the numbers that can be handled"
             )
-        self._verify: VerifySettings | None = values["verify"]
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         self._state = State(codes, self.tuner.state(), self.iterations)
         self._planned_before = self.iterations
         self.start_values: Values = tuple(p.engine_value(p.start) for p in self.parameters)
         # a wrong candidate must be known before the first game
         self.candidate("", self.start_values)
+        #: Whether the closing match is all that is played now (the action `verify`).
+        self._verifying = False
+        self.closing = ClosingMatches(
+            values["verify"],
+            player=values["player"],
+            definitions=values["players"],
+            parameters=self.parameters,
+            candidate=lambda suffix, named: self.candidate(suffix, tuple(named.values())),
+            game=self.settings,
+            book=self.book,
+            seed=values["seed"],
+        )
+        self.closing.check()
 
     def candidate(self, suffix: str, values: Values) -> Player:
         """Return the player with the given parameter values (engine units).
@@ -128,18 +140,40 @@ class SpsaCompetition(Competition):
             for p, v in zip(self.parameters, values.tolist(), strict=True)
         )
 
-    def _values(self) -> Values:
-        """Return the present θ as engines would be given it."""
-        return tuple(
-            p.engine_value(t)
-            for p, t in zip(self.parameters, self.tuner.theta.tolist(), strict=True)
-        )
+    @property
+    def openings_used(self) -> int:
+        """How many openings of its book the tune uses."""
+        return self.iterations
+
+    @property
+    def tuned(self) -> bool:
+        """Whether every iteration has been told."""
+        return self._state.told >= self.iterations
+
+    def _standing(self) -> Standing:
+        """Return where the tune is, for the closing match: that is due when the tune
+        is done and the control file wants one, or when it was asked for."""
+        due = self._verifying or (self.closing.settings is not None and self.tuned)
+        estimate = zip(self.parameters, self.tuner.estimate().tolist(), strict=True)
+        values = {p.code: p.engine_value(value) for p, value in estimate}
+        return Standing(self._state.told, values, self.openings_used, due)
+
+    def verify(self, games: int | None = None) -> None:
+        self._verifying = True
+        self.closing.ask(games)
+
+    @property
+    def goal(self) -> str:
+        return "closing match" if self._verifying else super().goal
 
     def prepare(self) -> None:
         self.book.load()
+        self.closing.prepare()
 
     def warnings(self) -> list[str]:
-        lines = []
+        lines = self.closing.warnings(self._standing())
+        if self._verifying:
+            return lines
         if self.book.missed:
             lines.append(SAME_GAMES_OF_TUNE)
         if self._planned_before != self.iterations:
@@ -163,6 +197,8 @@ class SpsaCompetition(Competition):
         return lines
 
     def check_jobs(self) -> list[CheckJob]:
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
         # The engine must take the whole range, and what lies between whole
         # numbers if need be, or games would be void later.
         asked = self.tuner.perturbation(1, self.tuner.space.start)
@@ -174,18 +210,19 @@ class SpsaCompetition(Competition):
             "other side": self._played(asked.minus),
         }
         code = self.values["player"]
-        return [
+        jobs = [
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
             for name, values in samples.items()
         ]
+        return jobs + self.closing.check_jobs(None)
 
     def place_of(self, code: str) -> SettingPath:
-        made = self.values["make_candidate"] is not None
+        made = self.values["make_candidate"] is not None and code == self.values["player"]
         return ("make_candidate",) if made else ("players", code)
 
     def next_job(self) -> GameJob | None:
         state = self._state
-        if state.next < 2 * self.iterations:
+        if not self._verifying and state.next < 2 * self.iterations:
             k, game = state.next // 2 + 1, state.next % 2
             iteration = state.open.get(str(k))
             if iteration is None:
@@ -197,14 +234,9 @@ class SpsaCompetition(Competition):
                 f"{k:0{len(str(self.iterations))}d}{'ab'[game]}",
                 {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus},
             )
-        if self._verify is None or state.told < self.iterations:
-            return None
-        match = self._current_match()
-        if match.next >= self._verify.games:
-            return None
-        round_number = len(state.matches)
-        ticket: Ticket = {"v": round_number, "g": match.next}
-        return self._give_out(f"verify{round_number}_{match.next:04d}", ticket)
+        standing = self._standing()
+        game_of_match = self.closing.next_game(standing) if standing.due else None
+        return None if game_of_match is None else self._give_out(*game_of_match)
 
     def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
         """Make a job, then count it: a function of the control file may fail,
@@ -213,34 +245,24 @@ class SpsaCompetition(Competition):
         self._count(ticket)
         return job
 
-    def _current_match(self) -> Match:
-        """Return the closing match of the present values, a new one if there is
-        none yet (the tune has gone on since the last one)."""
-        matches = self._state.matches
-        if not matches or not self._is_current(matches[-1]):
-            matches.append(self._new_match())
-        return matches[-1]
-
-    def _new_match(self) -> Match:
-        return Match([float(v) for v in self._values()], self._state.told)
-
-    def _is_current(self, match: Match) -> bool:
-        return self.iterations <= self._state.told == match.told
-
     def resume(self, ticket: Ticket) -> bool:
-        self._count(ticket)
         if "v" in ticket:
-            # a match of values that have been tuned further is of no more use
-            present = self._verify is not None and ticket["v"] == len(self._state.matches)
-            return present and self._is_current(self._state.matches[-1])
-        return bool(ticket["k"] <= self.iterations)
+            return self.closing.resume(ticket, self._standing())
+        self._count(ticket)
+        return not self._verifying and bool(ticket["k"] <= self.iterations)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         if "v" in ticket:
-            # fresh openings: the tune has used one for each iteration
-            opening = self.iterations + ticket["g"] // 2
-        else:
-            opening = ticket["k"] - 1
+            first, second = self.closing.sides(ticket)
+            return self._game_job(
+                game_id,
+                attempt,
+                (first.player, second.player),
+                self.settings,
+                ticket,
+                self.closing.opening(ticket),
+                (first.values, second.values),
+            )
         sides = [
             (self.candidate(suffix, side), self._named(side))
             for suffix, side in self._sides(ticket)
@@ -251,53 +273,38 @@ class SpsaCompetition(Competition):
             (sides[0][0], sides[1][0]),
             self.settings,
             ticket,
-            self.book.pick(opening),
+            self.book.pick(ticket["k"] - 1),
             (sides[0][1], sides[1][1]),
         )
 
     def _sides(self, ticket: Ticket) -> list[tuple[str, Values]]:
-        """Return (suffix of the code, parameter values) of both players, the one
-        who moves first first."""
-        if "v" in ticket:
-            match = self._state.matches[ticket["v"] - 1]
-            tuned = tuple(
-                p.engine_value(v) for p, v in zip(self.parameters, match.values, strict=True)
-            )
-            sides: list[tuple[str, Values]] = [(":tuned", tuned), (":start", self.start_values)]
-        else:
-            sides = [("+", tuple(ticket["p"])), ("-", tuple(ticket["m"]))]
+        """Return (suffix of the code, parameter values) of both players of a game of
+        the tune, the one who moves first first."""
+        sides = [("+", tuple(ticket["p"])), ("-", tuple(ticket["m"]))]
         return sides[::-1] if ticket["g"] % 2 else sides
 
     def _named(self, values: Values) -> dict[str, Any]:
         return dict(zip(self._state.codes, values, strict=True))
 
     def describe(self, ticket: Ticket) -> Played:
+        if "v" in ticket:
+            return self.closing.describe(ticket)
         first, second = self._sides(ticket)
         name = self.values["player"]
         return Played(
             players=(f"{name}{first[0]}", f"{name}{second[0]}"),
-            matchup=f"verify{ticket['v']}" if "v" in ticket else "",
             parameters=(self._named(first[1]), self._named(second[1])),
             opening=ticket.get("o", ""),
-            pair=ticket["g"] // 2 if "v" in ticket else None,
         )
 
     def matchup_infos(self) -> list[MatchupInfo]:
-        sides = (f"{self.values['player']}:tuned", f"{self.values['player']}:start")
-        games = None if self._verify is None else self._verify.games
-        return [
-            MatchupInfo(f"verify{i}", sides, " v ".join(sides), self.settings, True, games)
-            for i in range(1, len(self._state.matches) + 1)
-        ]
+        return self.closing.infos(self._standing())
 
     def _count(self, ticket: Ticket) -> None:
         """Learn from a ticket which games have been given out; idempotent."""
         state = self._state
         if "v" in ticket:
-            while len(state.matches) < ticket["v"]:
-                state.matches.append(self._new_match())
-            match = state.matches[ticket["v"] - 1]
-            match.next = max(match.next, ticket["g"] + 1)
+            self.closing.count(ticket, self._standing())
             return
         number = 2 * (ticket["k"] - 1) + ticket["g"]
         # a game is issued or taken only while its iteration is under way
@@ -305,11 +312,13 @@ class SpsaCompetition(Competition):
         state.next = max(state.next, number + 1)
 
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        if "v" in ticket:
+            return self.closing.take(ticket, result, self._standing())
         state = self._state
         self._count(ticket)
         first_seat = ticket["g"] % 2
         name = self.values["player"]
-        sides = (f"{name}:tuned", f"{name}:start") if "v" in ticket else (f"{name}+", f"{name}-")
+        sides = (f"{name}+", f"{name}-")
         line = result_line(result, (sides[first_seat], sides[1 - first_seat]))
         void = result.outcome == "void"
         first = not any(state.results)
@@ -319,9 +328,6 @@ class SpsaCompetition(Competition):
             state.void += 1
             return Verdict(line, replay=True, halt=halt)
         points = result.points(first_seat)
-        if "v" in ticket:
-            state.matches[ticket["v"] - 1].take(ticket["g"], points)
-            return Verdict(line)
         state.results[{1.0: 0, 0.5: 1, 0.0: 2}[points]] += 1
         k = ticket["k"]
         iteration = state.open[str(k)]
@@ -335,18 +341,23 @@ class SpsaCompetition(Competition):
         theta = ", ".join(
             f"{p.code} {t:.6g}" for p, t in zip(self.parameters, self.tuner.theta, strict=True)
         )
-        return Verdict(line, notes=(f"iteration {k}: W-L {iteration.result:+g}; {theta}",))
+        return Verdict(
+            line,
+            notes=(f"iteration {k}: W-L {iteration.result:+g}; {theta}",),
+            # the closing match that begins now is of these values, whatever comes
+            save=self.tuned,
+        )
 
     def finished(self) -> bool:
-        if self._state.told < self.iterations:
-            return False
-        if self._verify is None:
-            return True
-        return self._current_match().completed >= self._verify.games
+        standing = self._standing()
+        if standing.due:
+            return self.closing.complete(standing)
+        return self.tuned
 
     def state(self) -> dict[str, Any]:
         self._state.tuner = self.tuner.state()
         self._state.iterations = self.iterations
+        self._state.matches = self.closing.state()
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -360,46 +371,28 @@ class SpsaCompetition(Competition):
         self._planned_before = restored.iterations
         self._state = restored
         self.tuner.restore(restored.tuner)
+        self.closing.restore(restored.matches, self.openings_used)
 
     def progress(self) -> Progress:
-        state = self._state
-        total = 2 * self.iterations
-        completed = sum(state.results)
-        phase = "tuning"
-        if self._verify is not None:
-            played = [m.completed for m in state.matches]
-            tuned = state.told >= self.iterations
-            current = self._current_match().completed if tuned else 0
-            earlier = sum(played) - current if tuned else sum(played)
-            completed += sum(played)
-            total += earlier + self._verify.games
-            phase = "closing match" if tuned else phase
-        return Progress(completed, total, phase=phase)
+        standing = self._standing()
+        played, games = self.closing.progress(standing)
+        if self._verifying:
+            return Progress(played, games, phase="closing match")
+        tune = sum(self._state.results)
+        before = self.closing.completed - played
+        if not standing.due:
+            # what a match of the present values has come to is one of those before
+            before, played = self.closing.completed, 0
+            games = 0 if self.closing.settings is None else self.closing.settings.games
+        return Progress(
+            tune + before + played,
+            2 * self.iterations + before + games,
+            phase="closing match" if standing.due else "tuning",
+        )
 
     def report(self) -> Report:
         blocks: list[Table | Text] = [self._parameter_table()]
-        name = self.values["player"]
-        for match in self._state.matches:
-            wins, draws, losses = match.results
-            estimate = match.estimate()
-            values = ", ".join(
-                f"{p.code}={p.engine_value(v):.6g}"
-                for p, v in zip(self.parameters, match.values, strict=True)
-            )
-            limit = f"{match.completed}"
-            if self._verify is not None and self._is_current(match):
-                limit += f"/{max(match.completed, self._verify.games)}"
-            blocks.append(
-                Text(
-                    (
-                        f"closing match after {match.told} iterations ({limit} games): "
-                        f"{name}:tuned against {name}:start",
-                        f"  tuned: {values}",
-                        f"  wins {wins}, draws {draws}, losses {losses}; "
-                        f"pairs {match.pairs.counts}: {estimate}",
-                    )
-                )
-            )
+        blocks += self.closing.blocks(self._standing())
         if self._state.void:
             blocks.append(Text((f"void games (not counted): {self._state.void}",)))
         return Report(tuple(blocks))
@@ -441,17 +434,6 @@ class SpsaCompetition(Competition):
                 for p, t in zip(self.parameters, self.tuner.theta.tolist(), strict=True)
             ]
         }
-        if self._state.matches:
-            name = self.values["player"]
-            summary["matchups"] = [
-                {
-                    "id": f"verify{i}",
-                    "players": [f"{name}:tuned", f"{name}:start"],
-                    "wins": [match.results[0], match.results[2]],
-                    "draws": match.results[1],
-                    "unknown": 0,
-                    "forfeits": [0, 0],
-                }
-                for i, match in enumerate(self._state.matches, 1)
-            ]
+        if self.closing.matches:
+            summary["matchups"] = self.closing.summaries(self._standing())
         return summary

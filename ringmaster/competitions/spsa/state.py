@@ -6,8 +6,6 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.closing_match import Match
-
 
 class Iteration(msgspec.Struct):
     """An iteration of which not all games have come back.
@@ -29,6 +27,7 @@ class State(msgspec.Struct):
     tuner    the tuner's own state
     next     number of the next game of the tune (two for each iteration)
     open     iterations under way, by k
+    matches  the closing matches, as ClosingMatches keeps them
     results  θ⁺'s wins, draws, losses against θ⁻
     """
 
@@ -41,4 +40,4 @@ class State(msgspec.Struct):
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     void: int = 0
     void_in_a_row: int = 0
-    matches: list[Match] = msgspec.field(default_factory=list)
+    matches: list[dict[str, Any]] = msgspec.field(default_factory=list)

@@ -7,6 +7,7 @@ present control file and says what that did.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,12 +26,10 @@ MOST_TOLD = 20
 class Layout(msgspec.Struct, frozen=True, array_like=True):
     """What values the games of an iteration are played with.
 
-    first  the iteration from which on it is so
     codes  of the parameters whose values its tickets have, in this order
     fixed  values of the others, as engines were given them
     """
 
-    first: int
     codes: list[str]
     fixed: dict[str, int | float] = {}
 
@@ -41,7 +40,7 @@ class Past(msgspec.Struct, omit_defaults=True):
     terms    those of the present state
     slots    all parameters that there have ever been, in the order in which they came;
              the place is that of a parameter's random words in each iteration
-    layouts  what tickets mean, in order
+    layouts  what tickets mean, which have the place of theirs; the last is the present one
     starts   where parameters began, if the control file has another start by now
     former   parameters that were tuned, and are not now
     earlier  see `Counting`
@@ -56,10 +55,6 @@ class Past(msgspec.Struct, omit_defaults=True):
     former: dict[str, Former] = {}
     earlier: list[tuple[int, int]] = []
     before: Before | None = None
-
-    def layout(self, iteration: int) -> Layout:
-        """Return the layout of an iteration."""
-        return next(x for x in reversed(self.layouts) if x.first <= iteration)
 
     def rest(self, parameter: Known) -> float:
         """Return where a frozen parameter is: where it was left, or at its start."""
@@ -79,11 +74,11 @@ class Past(msgspec.Struct, omit_defaults=True):
         """Return the slot of each parameter that is tuned."""
         return [self.slots.index(p.code) for p in self.terms.tuned]
 
-    def arranged(self, codes: Sequence[str], values: Sequence[float]) -> list[float]:
+    def arranged(self, layout: int, values: Sequence[float]) -> list[float]:
         """Return a ticket's values in the order of the parameters that are tuned now,
         NaN for those that it does not have."""
-        found = dict(zip(codes, values, strict=True))
-        return [found.get(p.code, float("nan")) for p in self.terms.tuned]
+        found = dict(zip(self.layouts[layout].codes, values, strict=True))
+        return [found.get(p.code, math.nan) for p in self.terms.tuned]
 
 
 class Before(msgspec.Struct):
@@ -113,13 +108,12 @@ class Adopted:
 def begin(terms: Terms) -> Past:
     """Return the past of a tune that has none."""
     past = Past(terms, [p.code for p in terms.parameters], [])
-    past.layouts = [_layout(1, past)]
+    past.layouts = [_layout(past)]
     return past
 
 
-def _layout(first: int, past: Past) -> Layout:
+def _layout(past: Past) -> Layout:
     return Layout(
-        first,
         [p.code for p in past.terms.tuned],
         {p.code: p.tuned().engine_value(past.rest(p)) for p in past.terms.parameters if p.frozen},
     )
@@ -146,7 +140,7 @@ def adopt(past: Past, tuner: Spsa, terms: Terms, begun: int, make: MakeTuner) ->
         new, tune = base, earlier
     else:
         given_out = _given_out(base, issued, begun)
-        new = _past(given_out, earlier, terms, begun)
+        new = _past(given_out, earlier, terms)
         new.before = Before(begun, earlier.state(), given_out)
         tune = make(new)
         if earlier.told:
@@ -171,13 +165,13 @@ def _given_out(base: Past, issued: Past, begun: int) -> Past:
     return msgspec.structs.replace(
         base,
         slots=issued.slots,
-        layouts=[x for x in issued.layouts if x.first <= begun],
+        layouts=issued.layouts,
         earlier=earlier,
         before=None,
     )
 
 
-def _past(base: Past, earlier: Spsa, terms: Terms, begun: int) -> Past:
+def _past(base: Past, earlier: Spsa, terms: Terms) -> Past:
     """Return the past under new terms, `former` still with those that are tuned again."""
     known = by_code(base.terms.parameters)
     tuned = [p.code for p in base.terms.tuned]
@@ -200,9 +194,8 @@ def _past(base: Past, earlier: Spsa, terms: Terms, begun: int) -> Past:
         former=left,
         starts=starts,
     )
-    layout = _layout(begun + 1, new)
-    last = base.layouts[-1] if base.layouts else None
-    if last is None or (last.codes, last.fixed) != (layout.codes, layout.fixed):
+    layout = _layout(new)
+    if layout != base.layouts[-1]:
         new.layouts = [*base.layouts, layout]
     return new
 

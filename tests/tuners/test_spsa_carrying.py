@@ -37,12 +37,10 @@ def play(tune: Spsa, first: int, last: int) -> None:
     every parameter is near the upper bound of A, B and C."""
     for iteration in range(first, last + 1):
         asked = tune.ask(iteration)
-        gain = sum(
-            ((low - best) / width) ** 2 - ((high - best) / width) ** 2
-            for high, low, best, width in zip(
-                asked.plus, asked.minus, (90, 25, 2800), (100, 40, 2000), strict=False
-            )
-        )
+        best = np.array([90, 25, 2800])[tune.slots]
+        width = np.array([100, 40, 2000])[tune.slots]
+        loss = [np.square((side - best) / width) for side in (asked.plus, asked.minus)]
+        gain = float(np.sort(loss[1] - loss[0]).sum())
         luck = random.Random(iteration).gauss(0, 0.4)
         tune.tell(iteration, asked.plus, asked.minus, float(np.clip(round(8 * gain + luck), -2, 2)))
 

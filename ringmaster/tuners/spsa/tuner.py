@@ -16,6 +16,8 @@ from ringmaster.tuners.spsa.space import Array, Space
 from ringmaster.tuners.spsa.trajectory import Trajectory
 
 Counts = Literal["iterations", "pairs", "games"]
+#: What is taken for the estimate.
+Trust = Literal["auto", "last", "mean"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Spsa:
     seed     key of δ and of the rounding
     slots    which of an iteration's random numbers are each parameter's, (n,): what is
              drawn for one then does not depend on which others there are
+    trust    what the estimate is: the method's own or by the drift test, the last θ, its
+             mean over the last half
     """
 
     def __init__(
@@ -97,8 +101,10 @@ class Spsa:
         rounding: Rounding = "stochastic",
         counting: Counting | None = None,
         slots: Sequence[int] | None = None,
+        trust: Trust = "auto",
     ) -> None:
         self.method = method
+        self.trust = trust
         self.seed = seed
         self.rounding: Rounding = rounding
         self.counting = counting or Counting()
@@ -187,12 +193,14 @@ class Spsa:
         return self.method.intervals(self.memory)
 
     def estimate(self) -> Array:
-        """Return what to make of the tune so far, (n,): the method's own estimate, or
-        by the drift test the last θ or its mean over the last half."""
-        own = self.method.estimate(self.memory)
+        """Return what to make of the tune so far, (n,), by `trust`."""
+        own = self.method.estimate(self.memory) if self.trust == "auto" else None
         if own is not None:
             return own
-        return self.averages.mean() if self.averages.drift().settled else self.theta
+        mean = self.trust == "mean"
+        if self.trust == "auto":
+            mean = self.averages.drift().settled
+        return self.averages.mean() if mean and self.told else self.theta
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""

@@ -144,6 +144,10 @@ class Competition(ABC):
         """Return what is allowed but probably not meant, one line each."""
         return []
 
+    def notices(self) -> list[str]:
+        """Return what is worth saying at the start of a run, one line each."""
+        return []
+
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""

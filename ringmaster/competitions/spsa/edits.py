@@ -15,8 +15,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from ringmaster.competitions.spsa.methods import Schedule, make_schedule
 from ringmaster.competitions.spsa.terms import LEARNING, Known, Terms, by_code
-from ringmaster.tuners.spsa import GainMethod, Space, Spsa
+from ringmaster.tuners.spsa import GainMethod, Space, Spsa, Trust
 from ringmaster.tuners.spsa.carrying import Former, carry_on, former
 
 #: Parameters whose new c and R are told one by one.
@@ -32,6 +33,10 @@ class Layout(msgspec.Struct, frozen=True, array_like=True):
 
     codes: list[str]
     fixed: dict[str, int | float] = {}
+
+    def named(self, values: Sequence[float]) -> dict[str, int | float]:
+        """Return all values of a side, by code."""
+        return {**self.fixed, **dict(zip(self.codes, values, strict=True))}
 
 
 class Past(msgspec.Struct, omit_defaults=True):
@@ -92,17 +97,33 @@ class Before(msgspec.Struct):
     past: Past
 
 
-#: Makes the tuner, without a result, of terms.
-MakeTuner = Callable[[Past], Spsa]
-
-
 @dataclass(frozen=True)
-class Adopted:
-    """A tune under new terms; `lines` say what has become of it."""
+class Tune:
+    """A tune under its terms."""
 
     past: Past
+    schedule: Schedule
     tuner: Spsa
-    lines: tuple[str, ...] = ()
+
+
+#: Makes a tune that has no result.
+MakeTune = Callable[[Past], Tune]
+
+
+def make_tune(past: Past, trust: Trust) -> Tune:
+    """Return a tune without a result.  Raises SettingError."""
+    values = past.terms.values()
+    tuned = [p.tuned() for p in past.terms.tuned]
+    schedule = make_schedule(values, tuned, past.space(), tuple(past.earlier))
+    tuner = Spsa(
+        schedule.method,
+        seed=values["seed"],
+        rounding=values["rounding"],
+        counting=schedule.counting,
+        trust=trust,
+        slots=past.tuned_slots(),
+    )
+    return Tune(past, schedule, tuner)
 
 
 def begin(terms: Terms) -> Past:
@@ -119,60 +140,60 @@ def _layout(past: Past) -> Layout:
     )
 
 
-def adopt(past: Past, tuner: Spsa, terms: Terms, begun: int, make: MakeTuner) -> Adopted:
-    """Return a tune as it goes on under other terms.
+def adopt(now: Tune, terms: Terms, begun: int, make: MakeTune) -> tuple[Tune, list[str]]:
+    """Return a tune as it goes on under other terms, and what has become of it.
 
-    past, tuner  as they are; neither is changed
-    begun        iterations of which a game has been given out
+    now    as it is; it is not changed
+    begun  iterations of which a game has been given out
     """
+    past = now.past
     if terms == past.terms:
-        return Adopted(past, tuner)
-    base, earlier, issued = past, tuner, past
-    known = past.before
-    if known is not None and known.tuner["told"] == tuner.told:
-        base = known.past
-        earlier = make(base)
-        earlier.restore(known.tuner)
-        if begun == known.begun:
-            issued = base
-    if issued is base and terms == base.terms:
+        return now, []
+    base, issued = now, past
+    before = past.before
+    if before is not None and before.tuner["told"] == now.tuner.told:
+        base = make(before.past)
+        base.tuner.restore(before.tuner)
+        if begun == before.begun:
+            issued = before.past
+    if issued is base.past and terms == issued.terms:
         # taken back before anything came of it
-        new, tune = base, earlier
-    else:
-        given_out = _given_out(base, issued, begun)
-        new = _past(given_out, earlier, terms)
-        new.before = Before(begun, earlier.state(), given_out)
-        tune = make(new)
-        if earlier.told:
-            _carry(base, earlier, new, tune)
-        for p in terms.tuned:
-            new.former.pop(p.code, None)
-    return Adopted(new, tune, tuple(_lines(past, tuner, new, tune, begun)))
+        return base, _lines(now, base, begun)
+    given_out = base.past
+    if issued is not given_out:
+        given_out = _given_out(given_out, issued, begun)
+    new = _past(given_out, issued, base.tuner, terms, begun)
+    new.before = Before(begun, base.tuner.state(), msgspec.structs.replace(given_out, before=None))
+    tune = make(new)
+    if base.tuner.told:
+        _carry(base, tune)
+    for p in terms.tuned:
+        new.former.pop(p.code, None)
+    return tune, _lines(now, tune, begun)
 
 
 def _given_out(base: Past, issued: Past, begun: int) -> Past:
-    """Return a past with what follows from the games that have been given out.
-
-    issued  what they were given out under
-    """
-    earlier = list(issued.earlier)
-    done = begun - sum(iterations for iterations, _ in earlier)
-    if done:
-        size = issued.terms.settings.get("games_per_iteration", 2)
-        if earlier and earlier[-1][1] == size:
-            done += earlier.pop()[0]
-        earlier.append((done, size))
+    """Return a past with what follows from games that were given out under a later one."""
     return msgspec.structs.replace(
-        base,
-        slots=issued.slots,
-        layouts=issued.layouts,
-        earlier=earlier,
-        before=None,
+        base, slots=issued.slots, layouts=issued.layouts, earlier=_closed(issued, begun)
     )
 
 
-def _past(base: Past, earlier: Spsa, terms: Terms) -> Past:
-    """Return the past under new terms, `former` still with those that are tuned again."""
+def _closed(past: Past, begun: int) -> list[tuple[int, int]]:
+    """Return `earlier` with all iterations that have begun."""
+    earlier = list(past.earlier)
+    done = begun - sum(iterations for iterations, _ in earlier)
+    if done:
+        earlier.append((done, past.terms.settings["games_per_iteration"]))
+    return earlier
+
+
+def _past(base: Past, issued: Past, earlier: Spsa, terms: Terms, begun: int) -> Past:
+    """Return the past under new terms, `former` still with those that are tuned again.
+
+    base     whose results the tune, `earlier`, goes on with
+    issued   what the last games were given out under
+    """
     known = by_code(base.terms.parameters)
     tuned = [p.code for p in base.terms.tuned]
     left, starts = dict(base.former), {}
@@ -180,7 +201,7 @@ def _past(base: Past, earlier: Spsa, terms: Terms) -> Past:
         now = {p.code for p in terms.tuned}
         for i, (code, value) in enumerate(zip(tuned, earlier.estimate().tolist(), strict=True)):
             if code not in now:
-                left[code] = former(earlier, i, value)
+                left[code] = former(earlier, i, _rounded(value, known[code]))
         starts = {
             p.code: base.starts.get(p.code, known[p.code].start)
             for p in terms.tuned
@@ -193,24 +214,35 @@ def _past(base: Past, earlier: Spsa, terms: Terms) -> Past:
         slots=[*base.slots, *(code for code in codes if code not in base.slots)],
         former=left,
         starts=starts,
+        before=None,
     )
+    sizes = {x.settings["games_per_iteration"] for x in (issued.terms, terms)}
+    if len(sizes) > 1:
+        new.earlier = _closed(issued, begun)
     layout = _layout(new)
     if layout != base.layouts[-1]:
         new.layouts = [*base.layouts, layout]
     return new
 
 
-def _carry(base: Past, earlier: Spsa, new: Past, tune: Spsa) -> None:
-    index = {p.code: i for i, p in enumerate(base.terms.tuned)}
-    tuned = new.terms.tuned
+def _rounded(value: float, parameter: Known) -> float:
+    """Return a value to about a millionth of a parameter's range, to be given to engines."""
+    places = 6 - math.floor(math.log10(parameter.maximum - parameter.minimum))
+    return parameter.clip(round(value, places))
+
+
+def _carry(base: Tune, new: Tune) -> None:
+    before, tuned = base.past.terms.tuned, new.past.terms.tuned
+    index = {p.code: i for i, p in enumerate(before)}
+    methods = {tune.past.terms.settings["method"] for tune in (base, new)}
     carry_on(
-        tune,
-        earlier,
+        new.tuner,
+        base.tuner,
         [index.get(p.code) for p in tuned],
-        [None if p.code in index else new.former.get(p.code) for p in tuned],
-        same_method=base.terms.settings.get("method") == new.terms.settings.get("method")
-        and _but_starts(base.terms.tuned) == _but_starts(tuned)
-        and np.array_equal(earlier.space.start, tune.space.start),
+        [None if p.code in index else new.past.former.get(p.code) for p in tuned],
+        same_method=len(methods) == 1
+        and _but_starts(before) == _but_starts(tuned)
+        and np.array_equal(base.tuner.space.start, new.tuner.space.start),
     )
 
 
@@ -221,18 +253,38 @@ def _but_starts(parameters: Sequence[Known]) -> list[Known]:
 # what is said of it
 
 
-def _lines(past: Past, tuner: Spsa, new: Past, tune: Spsa, begun: int) -> Iterator[str]:
-    where = f"after iteration {begun}: " if begun else "before the first iteration: "
-    for line in _texts(past, tuner, new, tune, begun):
-        yield where + line
+def _lines(was: Tune, now: Tune, begun: int) -> list[str]:
+    where = f"after iteration {begun}" if begun else "before the first iteration"
+    return [f"{where}: {text}" for text in _texts(was, now, begun)]
 
 
-def _texts(past: Past, tuner: Spsa, new: Past, tune: Spsa, begun: int) -> Iterator[str]:
-    before, now = past.terms.shown(), new.terms.shown()
+def _texts(was: Tune, now: Tune, begun: int) -> Iterator[str]:
+    past, new = was.past, now.past
+    before, after = past.terms.shown(), new.terms.shown()
     for name in LEARNING:
-        if before.get(name) != now.get(name):
-            change = f"{name} {before.get(name, 'not set')} → {now.get(name, 'not set')}"
-            yield change + _effect(name, new, tune)
+        if before.get(name) != after.get(name):
+            effect = ""
+            if name == "method" and now.tuner.told:
+                effect = "; θ stays where it is, and moves by the new method's steps"
+                if not isinstance(now.tuner.method, GainMethod):
+                    effect = "; θ is where all results so far put it"
+            yield f"{name} {before.get(name, 'not set')} → {after.get(name, 'not set')}{effect}"
+    planned, told = now.schedule.iterations, now.tuner.told
+    if planned != was.schedule.iterations:
+        text = f"the tune has {planned} iterations, not {was.schedule.iterations}"
+        yield f"{text}: it is complete, with {told}" if told >= planned else text
+    yield from _parameters(past, was.tuner, new, now.tuner)
+    yield from _gains(past, was.tuner, new, now.tuner, begun)
+    under_way = begun - told
+    if under_way > 0 and past.terms.parameters != new.terms.parameters:
+        yield (
+            f"{under_way} iterations under way keep the values that they were given"
+            if under_way > 1
+            else "the iteration under way keeps the values that it was given"
+        )
+
+
+def _parameters(past: Past, tuner: Spsa, new: Past, tune: Spsa) -> Iterator[str]:
     was, present = _values(past, tuner), _values(new, tune)
     known = by_code(new.terms.parameters)
     for p in past.terms.parameters:
@@ -256,33 +308,12 @@ def _texts(past: Past, tuner: Spsa, new: Past, tune: Spsa, begun: int) -> Iterat
         else:
             frozen = ", frozen" if p.frozen else ""
             yield f"{p.code}: is new, at its start {value:.6g}{frozen}"
-    yield from _gains(past, tuner, new, tune, begun)
-    under_way = begun - tune.told
-    if under_way > 0 and past.terms.parameters != new.terms.parameters:
-        yield (
-            f"{under_way} iterations under way keep the values that they were given"
-            if under_way > 1
-            else "the iteration under way keeps the values that it was given"
-        )
 
 
 def _values(past: Past, tuner: Spsa) -> dict[str, float]:
     """Return where every parameter is: θ, or where it is frozen."""
     theta = iter(tuner.theta.tolist())
     return {p.code: past.rest(p) if p.frozen else next(theta) for p in past.terms.parameters}
-
-
-def _effect(name: str, new: Past, tune: Spsa) -> str:
-    if name == "method":
-        if isinstance(tune.method, GainMethod):
-            return "; θ stays, and moves by the new method's steps"
-        return "; θ is where the results so far put it"
-    if name == "number_of_games":
-        games = new.terms.settings.get("number_of_games", 0)
-        iterations = tune.counting.iterations(games) if games else 0
-        done = "; the tune is complete" if games and tune.told >= iterations else ""
-        return (f": {iterations} iterations" if games else "") + done
-    return ""
 
 
 _NAMES: Mapping[str, str] = {
@@ -309,13 +340,14 @@ def _change(p: Known, q: Known, was: float, now: float, *, told: bool) -> str:
         )
     elif p.frozen and not q.frozen:
         changes.append(f"tuned from now on, from {now:.6g}")
-    elif not changes and was == now:
-        return ""
-    elif was != now:
+    elif was != now and told:
         name = "its value" if q.frozen else "θ"
-        changes.append(f"{name} {was:.6g} → {now:.6g}")
-    elif p.start != q.start:
-        changes.append(f"it stays at {now:.6g}, only what is reported compares with the start")
+        anew = "" if q.frozen or q.clip(was) == was else ", its averages begin anew"
+        changes.append(f"{name} {was:.6g} → {now:.6g}{anew}")
+    elif changes and told:
+        changes.append(f"{'it' if q.frozen else 'θ'} stays at {now:.6g}")
+        if p.start != q.start:
+            changes.append("only what is reported compares with the start")
     return "; ".join(changes)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.closing_match import ClosingMatches, Standing
+from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
@@ -89,15 +89,16 @@ class SpsaCompetition(Competition):
         self._verifying = False
         self.closing = ClosingMatches(
             values["verify"],
-            player=values["player"],
-            definitions=values["players"],
+            sides=Sides(
+                values["player"],
+                values["players"],
+                self.candidate,
+                self.settings,
+            ),
             parameters=self.parameters,
-            candidate=self.candidate,
-            game=self.settings,
             book=self.book,
             seed=values["seed"],
         )
-        self.closing.check()
 
     def _make(self, past: Past) -> Tune:
         return make_tune(past, self.values["estimate"])

@@ -70,9 +70,7 @@ class SimulatedGames:
         at = self._random.random()
         details = {"plies": 87, "seconds": 2.417, "usage": USAGE}
         if at < expected - draw / 2:
-            return GameResult(
-                job.id, 0, "win", winner=0, reason="mate", score="1-0", **details
-            )
+            return GameResult(job.id, 0, "win", winner=0, reason="mate", score="1-0", **details)
         if at < expected + draw / 2:
             return GameResult(job.id, 0, "draw", reason="threefold", score="1/2-1/2", **details)
         return GameResult(job.id, 0, "win", winner=1, reason="mate", score="0-1", **details)

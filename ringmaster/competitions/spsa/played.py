@@ -30,14 +30,20 @@ _FIXED = re.compile(r"[^%]*%[-+ #0]*\d*\.(\d+)f[^%]*\Z")
 Numbers = list[int | float]
 
 
-class Layout(msgspec.Struct, frozen=True):
+class Layout(msgspec.Struct, frozen=True, omit_defaults=True):
     """Which parameters the values of a ticket are of, in their order.
 
     places  decimal places, −1 for a parameter of whole numbers
+    fixed   values of parameters that are frozen, by code
     """
 
     codes: list[str]
     places: list[int]
+    fixed: dict[str, int | float] = {}
+
+    def named(self, values: Sequence[float]) -> dict[str, int | float]:
+        """Return all values of a side, by code."""
+        return {**self.fixed, **dict(zip(self.codes, values, strict=True))}
 
 
 class Grid:

@@ -324,6 +324,8 @@ def _diff(arguments: argparse.Namespace) -> int:
 
     with _compared(arguments) as (event, store, comparison):
         failure = event.changes_failure(comparison) or event.state_failure(store)
+        if store is not None and failure is None:
+            event.restore(store)
     status = DONE if failure is None else REPORTED
     if arguments.json:
         _say_data(
@@ -332,6 +334,7 @@ def _diff(arguments: argparse.Namespace) -> int:
                 "run": comparison.run,
                 "changes": comparison.as_data(),
                 "notes": list(comparison.notes),
+                "effects": event.effects,
             }
         )
         return status
@@ -346,6 +349,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     else:
         played = "" if comparison.played else "; nothing has been played, everything may be changed"
         lines.insert(0, f"changed since the last run ({run}{played}):")
+    lines += event.effects
     if failure is not None:
         lines += [f"refused, {event.code} cannot go on with:", str(failure)]
     _say("\n".join(lines) + "\n")

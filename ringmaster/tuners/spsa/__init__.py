@@ -32,6 +32,7 @@ from ringmaster.tuners.spsa.gains import (
 )
 from ringmaster.tuners.spsa.method import GainMethod, Interval, Memory, Method
 from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
+from ringmaster.tuners.spsa.regression import Fit
 from ringmaster.tuners.spsa.space import Array, Space
 from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa, Trust
 
@@ -46,6 +47,7 @@ __all__ = [
     "Constant",
     "Counting",
     "Counts",
+    "Fit",
     "GainMethod",
     "Gains",
     "Interval",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ringmaster.tuners.spsa.gains import Gains
+from ringmaster.tuners.spsa.regression import Regression
 from ringmaster.tuners.spsa.space import Array, Space
 
 #: What a method remembers of the results: arrays by name, of any size that does not
@@ -53,6 +54,16 @@ class Method(ABC):
         """Return the memory of tunes that have no result."""
 
     @abstractmethod
+    def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
+        """Return the memory of a tune that goes on with this method, or with other
+        parameters or bounds, from where another one has come.
+
+        theta       where that is, within the bounds, (n,)
+        regression  all results, of this method's space
+        told        how many iterations they are of
+        """
+
+    @abstractmethod
     def take(
         self,
         memory: Memory,
@@ -66,9 +77,9 @@ class Method(ABC):
         """Learn from an iteration; `memory` is changed.
 
         plus, minus, delta  (…, n), as they were played
-        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…)
-        games   how many games of θ⁺ against θ⁻ that is (against a reference, half
-                of those played)
+        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…); where
+                each plays a third player, W − L of θ⁺ less W − L of θ⁻
+        games   how many games of θ⁺ that is
         """
 
     @abstractmethod
@@ -95,8 +106,11 @@ class Method(ABC):
 class GainMethod(Method):
     """θ ← clip(θ + R_k·d·(W−L)).
 
-    nominal  whether d is c_k·δ as the sources have it, and not the difference that
-             was really played
+    nominal  whether d is c_k·δ, as the SPSA Tuner, fishtest, OpenBench, weather-factory
+             and YaneuraOu's tool have it, and not the difference that was really
+             played after clipping and rounding
+
+    Its memory: theta (…, n).
     """
 
     space: Space
@@ -108,6 +122,9 @@ class GainMethod(Method):
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         return {"theta": np.broadcast_to(self.space.start, (*shape, len(self.space))).copy()}
+
+    def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
+        return {"theta": theta.copy()}
 
     def take(
         self,

@@ -238,15 +238,15 @@ def test_start_values_can_be_verified_against_a_player() -> None:
     assert len(play(tune, 9, drawn)) == 4
 
 
-def test_book_that_the_tune_uses_up_is_warned_of(tmp_path: Path) -> None:
+def test_book_that_the_tune_uses_up_is_told_of_at_the_start(tmp_path: Path) -> None:
     openings = call("Openings", book(tmp_path / "book.epd", 3))
     tune = spsa(number_of_games=4, verify=call("Verify", games=4), openings=openings)
     tune.prepare()
-    assert any("leaves 1 of the 3 openings" in line for line in tune.warnings())
+    assert any("leaves 1 of the 3 openings" in line for line in tune.notices())
     own = call("Verify", games=4, openings=openings)
     enough = spsa(number_of_games=4, verify=own, openings=openings)
     enough.prepare()
-    assert enough.warnings() == []
+    assert not any("openings" in line for line in enough.notices())
 
 
 # wrong settings

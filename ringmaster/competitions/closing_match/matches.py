@@ -316,7 +316,7 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        lines = self._too_few_openings(settings.games // 2, standing.openings)
+        lines = []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
         match = self.current(standing) if standing.due else None
@@ -337,15 +337,18 @@ class ClosingMatches:
             )
         return lines
 
-    def _too_few_openings(self, pairs: int, used: int) -> list[str]:
+    def notices(self, standing: Standing) -> list[str]:
+        """Return what is worth saying at the start of a run."""
         size = self._tunes_book.size
-        if self._book is not None or size is None or size - used >= pairs:
+        if self.settings is None or self._book is not None or size is None:
             return []
-        left = max(0, size - used)
+        left, pairs = max(0, size - standing.openings), self.settings.games // 2
+        if left >= pairs:
+            return []
         return [
             f"the tune leaves {left or 'none'} of the {size} openings of its book for the closing "
-            f"match, which may take {pairs}: it goes on with those of the tune "
-            "(Verify(openings=…) gives it others)"
+            f"match, which may take {pairs}: it goes on with those of the tune; "
+            "Verify(openings=…) gives it others"
         ]
 
     def progress(self, standing: Standing) -> tuple[int, int]:

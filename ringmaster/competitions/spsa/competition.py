@@ -200,7 +200,8 @@ class SpsaCompetition(Competition):
         return lines
 
     def notices(self) -> list[str]:
-        return [] if self._verifying else list(self.schedule.derived)
+        derived = [] if self._verifying else list(self.schedule.derived)
+        return derived + self.closing.notices(self._standing())
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:

@@ -57,10 +57,15 @@ PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
 #: Game settings without which win rates cannot be compared.
 _CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
 
+#: The settings of a tune's games: what is best under others is another question.
+TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
+    replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS
+)
+
 #: Settings of every tuning event with candidates and an opponent, beside its parameters.
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
-    *(replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS),
+    *TUNE_GAME_SETTINGS,
     Setting(
         "opponent",
         Identifier(),
@@ -210,7 +215,7 @@ class CandidateTuner(Competition):
     def _engine_value(self, index: int, value: float) -> Any:
         parameter: CandidateParameter = self.parameters[index]
         try:
-            return _plain(parameter.function(value))
+            return plain(parameter.function(value))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: the file has no say in that
@@ -361,7 +366,7 @@ def made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> 
         ) from None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a number of numpy's as Python's own."""
     is_number = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
     return value.item() if is_number else value

@@ -8,11 +8,12 @@ run can be stopped at any instant and gone on with exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ringmaster.competitions.sequential import SprtReport
+from ringmaster.errors import UsageError
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
@@ -87,8 +88,8 @@ class Competition(ABC):
     caller stores the job's id and ticket; later either `take` gets the result,
     or (after a restart) `resume` learns of the ticket and `make_job` makes the
     same job again.  `state` and `restore` carry everything else; `restore`
-    followed by `take` of the results recorded since, and `resume` of the rest,
-    is the same as never having stopped.
+    followed by `take` of the results recorded since, `adopt`, and `resume` of the
+    rest, is the same as never having stopped.
 
     Guarantees: `take` may be called in any order of issue; a state is JSON data
     whose size does not grow with the number of games.
@@ -143,6 +144,10 @@ class Competition(ABC):
         """Return what is allowed but probably not meant, one line each."""
         return []
 
+    def notices(self) -> list[str]:
+        """Return what is worth saying at the start of a run, one line each."""
+        return []
+
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""
@@ -150,6 +155,20 @@ class Competition(ABC):
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""
         return ("players", code)
+
+    def verify(self, games: int | None = None) -> None:
+        """Play from now on only a closing match of what has been tuned so far; called
+        before `restore`, for one run.
+
+        games  the most of it, None: as the settings say
+        Raises UsageError where there is no such match.
+        """
+        raise UsageError(f"only an spsa event has a closing match so far, not {self.type_name}")
+
+    @property
+    def goal(self) -> str:
+        """What is complete when all of this run has been played."""
+        return "competition"
 
     @abstractmethod
     def next_job(self) -> GameJob | None:
@@ -164,6 +183,17 @@ class Competition(ABC):
         False when its matchup was removed or cut short; the issue is kept, since
         later settings may want it again.
         """
+
+    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+        """Go over to the present settings, once all results that were recorded under
+        earlier ones have been taken; returns what has become of the state by that, one
+        line each for the history, which are stored with the new state.
+
+        outstanding  the jobs that were given out and have not come back
+
+        Of use where a result means what the settings of its time say.
+        """
+        return []
 
     @abstractmethod
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:

@@ -34,7 +34,7 @@ from ringmaster.tuners.spsa.method import GainMethod, Interval, Memory, Method
 from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
 from ringmaster.tuners.spsa.regression import Fit
 from ringmaster.tuners.spsa.space import Array, Space
-from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa
+from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa, Trust
 
 __all__ = [
     "Adaptive",
@@ -57,6 +57,7 @@ __all__ = [
     "Rounding",
     "Space",
     "Spsa",
+    "Trust",
     "WeatherFactory",
     "autoselect",
     "draw",

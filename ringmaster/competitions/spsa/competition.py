@@ -91,12 +91,7 @@ class SpsaCompetition(Competition):
         self._verifying = False
         self.closing = ClosingMatches(
             values["verify"],
-            sides=Sides(
-                values["player"],
-                values["players"],
-                self.candidate,
-                self.settings,
-            ),
+            sides=Sides(values["player"], values["players"], self.candidate, self.settings),
             parameters=self.parameters,
             book=self.book,
             seed=values["seed"],
@@ -195,10 +190,11 @@ class SpsaCompetition(Competition):
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
+        missed = not self.closing.has_openings if self._verifying else self.book.missed
+        if missed:
+            lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        if self.book.missed:
-            lines.append(SAME_GAMES_OF_TUNE)
         lines += without_effect(self.values["method"], self.tuned)
         lines += self.schedule.warnings(self.tuned)
         return lines

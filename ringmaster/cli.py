@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import ringmaster
 from ringmaster.errors import ControlFileError, RingmasterError, StoreUnwritable, UsageError
+from ringmaster.forecast.arguments import add_options, refuse_elsewhere
 
 if TYPE_CHECKING:
     from ringmaster.control.changes import Comparison
@@ -48,7 +49,8 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), verify, show, report, export, check, diff, reset, stop.  "
+        epilog="actions: run (default), verify, show, report, export, check, diff, plan, simulate, "
+        "reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json or a command line of "
         "fastchess or cutechess-cli (a file of that name: ./new, ./import).",
@@ -81,7 +83,9 @@ def _parser() -> _Parser:
         metavar="CPUS",
         help="give each game CPUs of its own, of these (0-3,8; by default of all)",
     )
-    parser.add_argument("--json", action="store_true", help="print data (show, check, diff)")
+    parser.add_argument(
+        "--json", action="store_true", help="print data (show, check, diff, plan, simulate)"
+    )
     closing = parser.add_argument_group("verify")
     closing.add_argument(
         "--games",
@@ -107,6 +111,7 @@ def _parser() -> _Parser:
         "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
     )
     exports.add_argument("--void", action="store_true", help="export void games, too")
+    add_options(parser)
     parser.add_argument(
         "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
     )
@@ -124,10 +129,11 @@ def run(argv: Sequence[str]) -> int:
             return DONE
         if arguments.affinity is not None and arguments.action not in ("run", "verify", "check"):
             raise UsageError("--affinity goes with run, verify and check")
-        if arguments.json and arguments.action not in ("show", "check", "diff"):
-            raise UsageError("--json goes with show, check and diff")
+        if arguments.json and arguments.action not in _WITH_DATA:
+            raise UsageError(f"--json goes with {', '.join(_WITH_DATA[:-1])} and {_WITH_DATA[-1]}")
         if arguments.games is not None and arguments.action != "verify":
             raise UsageError("--games goes with verify")
+        refuse_elsewhere(arguments)
         if arguments.action != "check":
             for name in ("quick", "verbose"):
                 if getattr(arguments, name):
@@ -436,6 +442,31 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     return DONE if ok else REPORTED, answer
 
 
+def _plan(arguments: argparse.Namespace) -> int:
+    from ringmaster.forecast.plan import run as plan
+
+    text, data = plan(arguments, _load(arguments))
+    _say_data(data) if arguments.json else _say(text())
+    return DONE
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    from ringmaster.forecast.progress import Meter
+    from ringmaster.forecast.simulate import run as simulate
+
+    meter = Meter(sys.stderr)
+    try:
+        text, data = simulate(
+            arguments,
+            _load(arguments),
+            progress=(lambda share: None) if arguments.quiet else meter,
+        )
+    finally:
+        meter.close()
+    _say_data(data) if arguments.json else _say(text())
+    return DONE
+
+
 def _reset(arguments: argparse.Namespace) -> int:
     from ringmaster.storage.lock import CompetitionLock
     from ringmaster.storage.paths import OutputPaths
@@ -466,6 +497,9 @@ def _stop(arguments: argparse.Namespace) -> int:
 #: What stands in the place of a control file, and makes one.
 _VERBS = ("new", "import")
 
+#: The actions that print data with --json.
+_WITH_DATA = ("show", "check", "diff", "plan", "simulate")
+
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "verify": _verify,
@@ -474,6 +508,8 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "export": _export,
     "check": _check,
     "diff": _diff,
+    "plan": _plan,
+    "simulate": _simulate,
     "reset": _reset,
     "stop": _stop,
 }

@@ -17,7 +17,7 @@ def games(pairing: Pairing, size: int, iterations: int) -> list[tuple[int, str]]
     """Return (opening, sides) of all games in a row."""
     rules = Games(pairing, size)
     return [
-        (rules.opening(k, game), "".join(rules.sides(k, game)))
+        (rules.opening((k - 1) * size + game), "".join(rules.sides(k, game)))
         for k in range(1, iterations + 1)
         for game in range(size)
     ]
@@ -54,7 +54,7 @@ def test_openings_are_used_in_turn_and_as_many_as_are_said(
 ) -> None:
     used = [opening for opening, _ in games(pairing, 2 * half, iterations)]
     assert used == sorted(used)
-    assert set(used) == set(range(Games(pairing, 2 * half).openings(iterations)))
+    assert set(used) == set(range(Games(pairing, 2 * half).openings(2 * half * iterations)))
 
 
 @pytest.mark.parametrize("pairing", ["self_play", "reference"])

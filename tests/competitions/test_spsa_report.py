@@ -123,6 +123,7 @@ def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_wa
     # one game of iteration 4 is out, the other is to be given out
     before = {"k": 4, "g": 0, "p": [57, 43.0], "m": [48, 51.5]}
     assert tune.resume(before)
+    assert tune.adopt([before]) == []
     first, second = tune.make_job("04a", 0, before), tune.next_job()
     assert second.id == "04b"
     assert second.parameters == first.parameters[::-1]

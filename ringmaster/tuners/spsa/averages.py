@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ringmaster.tuners.spsa.space import Array
+from ringmaster.tuners.spsa.space import Array, Flags
 
 MOST_BLOCKS = 64
 
@@ -33,25 +33,26 @@ class Drift:
     z        last θ − mean of the last half, in standard deviations that it would have
              if θ only wandered at random, (n,); 0 where θ has not moved
     settled  whether that is less than of a θ that nothing holds: then the mean is the
-             better estimate
+             better estimate; of many tunes one for each, (…)
     """
 
     z: Array
-    settled: bool
+    settled: bool | Flags
 
 
 class Averages:
-    """Sums over blocks of `length` iterates; each block is (Σθ, Σ step²), (n,) each.
+    """Sums over blocks of `length` iterates; each block is (Σθ, Σ step²), (n,) each, or (…, n)
+    of many tunes at once.
 
     A parameter's course may begin anew (`rearranged`): its last half is then that of the
     iterates since.
     """
 
     def __init__(self, start: Array) -> None:
-        self._since = np.zeros(len(start))
+        self._since = np.zeros(start.shape)
         self.length = 1
         self._blocks: list[tuple[Array, Array]] = []
-        self._open = (np.zeros(len(start)), np.zeros(len(start)))
+        self._open = (np.zeros(start.shape), np.zeros(start.shape))
         self._in_open = 0
         self._last = start
 
@@ -63,7 +64,7 @@ class Averages:
         if self._in_open < self.length:
             return
         self._blocks.append(self._open)
-        self._open, self._in_open = (np.zeros(len(theta)), np.zeros(len(theta))), 0
+        self._open, self._in_open = (np.zeros(theta.shape), np.zeros(theta.shape)), 0
         if len(self._blocks) == MOST_BLOCKS:
             pairs = zip(self._blocks[::2], self._blocks[1::2], strict=True)
             self._blocks = [(a[0] + b[0], a[1] + b[1]) for a, b in pairs]
@@ -74,12 +75,12 @@ class Averages:
         return len(self._blocks) * self.length + self._in_open
 
     def _half(self) -> tuple[Array, Array, Array]:
-        """Return Σθ, Σstep² and the number of iterates of the last half, (n,) each."""
+        """Return Σθ, Σstep² and the number of iterates of the last half, (…, n) each."""
         total = self._total
         # the first block of each parameter's half
         first = (self._since + (total - self._since) // 2) // self.length
         blocks = [*self._blocks, self._open]
-        used = np.arange(len(blocks))[:, np.newaxis] >= first
+        used = np.arange(len(blocks)).reshape(-1, *[1] * first.ndim) >= first
         return (
             np.sum([b[0] for b in blocks], axis=0, where=used),
             np.sum([b[1] for b in blocks], axis=0, where=used),
@@ -125,12 +126,14 @@ class Averages:
         """
         theta, squares, count = self._half()
         if not np.any(count >= 2):
-            return Drift(np.zeros(len(theta)), False)
+            return Drift(np.zeros(theta.shape), False)
         variance = squares / 3
         moved = (variance > 0) & (count >= 2)
         z = (self._last - theta / np.maximum(count, 1)) / np.sqrt(np.where(moved, variance, 1.0))
         z = np.where(moved, z, 0.0)
-        return Drift(z, bool(np.sum(np.square(z)) <= SETTLED * np.count_nonzero(moved)))
+        most = SETTLED * np.count_nonzero(moved, axis=-1)
+        settled: Flags = np.asarray(np.sum(np.square(z), axis=-1) <= most)
+        return Drift(z, settled if settled.ndim else bool(settled))
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""

@@ -199,7 +199,7 @@ class Spsa:
             return own
         mean = self.trust == "mean"
         if self.trust == "auto":
-            mean = self.averages.drift().settled
+            mean = bool(self.averages.drift().settled)
         return self.averages.mean() if mean and self.told else self.theta
 
     def state(self) -> dict[str, Any]:

@@ -166,9 +166,9 @@ class Competition(ABC):
         raise UsageError(f"only an spsa event has a closing match so far, not {self.type_name}")
 
     @property
-    def goal(self) -> str:
-        """What is complete when all of this run has been played."""
-        return "competition"
+    def ending(self) -> str:
+        """What is to be said when all of this run has been played."""
+        return "competition complete"
 
     @abstractmethod
     def next_job(self) -> GameJob | None:

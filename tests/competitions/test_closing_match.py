@@ -594,17 +594,13 @@ def comparable(tune: Any) -> Any:
     return state
 
 
-def whole(parallel: int) -> Runs:
-    runs = Runs(**SETTINGS)
-    for verify, games in PLAN:
-        runs.run(verify, games, parallel=parallel)
-    return runs
-
-
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("method", ["classic", "adaptive"])
+@settings(max_examples=20, deadline=None)
 @given(data=st.data())
-def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject) -> None:
-    runs = Runs(**SETTINGS)
+def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject, method: str) -> None:
+    runs, expected = (Runs(**SETTINGS, method=method) for _ in range(2))
+    for verify, games in PLAN:
+        expected.run(verify, games)
     for verify, games in PLAN:
         left = games
         for _ in range(data.draw(st.integers(0, 4))):
@@ -614,13 +610,12 @@ def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject) -> N
                 left -= cut
             runs.run(verify, cut, kill=data.draw(st.booleans()))
         runs.run(verify, left)
-    expected = whole(1)
     assert runs.tune.finished()
     assert runs.ids == expected.ids
     assert comparable(runs.tune) == comparable(expected.tune)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_matches_of_several_games_at_a_time_lose_and_double_nothing(data: st.DataObject) -> None:
     runs = Runs(**SETTINGS)

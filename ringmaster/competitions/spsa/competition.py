@@ -179,8 +179,11 @@ class SpsaCompetition(Competition):
         self.closing.ask(games)
 
     @property
-    def goal(self) -> str:
-        return "closing match" if self._verifying else super().goal
+    def ending(self) -> str:
+        if not self._verifying:
+            return super().ending
+        nothing = self.closing.nothing(self._standing())
+        return "nothing to verify" if nothing else "closing match complete"
 
     # before the games
 

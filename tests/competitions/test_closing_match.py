@@ -127,6 +127,8 @@ def test_both_sides_have_the_limits_of_the_closing_match_and_no_others() -> None
         assert (str(player.time_control), player.depth) == ("10+0.1", 7)
         assert (player.nodes, player.move_time) == (None, None)
     assert "limits: 10+0.1, depth 7" in shown(tune)
+    # a tune that is checked is checked for its end, too
+    assert "10+0.1" in [str(job.player.time_control) for job in tune.check_jobs()]
 
 
 def test_opponent_may_be_a_player_as_the_control_file_has_it() -> None:
@@ -457,7 +459,10 @@ def test_other_conditions_make_another_match(changed: dict[str, Any]) -> None:
     play(tune, 2, tuned_wins)
     verify = call("Verify", games=6, **changed)
     later = again(tune, spsa(players=players, number_of_games=4, verify=verify))
-    assert "the last closing match was played under other conditions" in later.warnings()[0]
+    assert (
+        "the last closing match was of other values or under other conditions"
+        in later.warnings()[0]
+    )
     assert not later.finished()
     later.closing.begin(later._standing())
     assert [m.tally.next for m in later.closing.matches] == [2, 0]

@@ -49,8 +49,8 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, export-parameters, plot, check, "
-        "diff, plan, simulate, verify, reset, stop.  "
+        epilog="actions: run (default), verify, show, report, export, export-parameters, plot, "
+        "check, diff, plan, simulate, reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json, a command line of "
         "fastchess or cutechess-cli, or another tuner's parameter file (a file of that name: "
@@ -86,6 +86,13 @@ def _parser() -> _Parser:
     )
     parser.add_argument(
         "--json", action="store_true", help="print data (show, check, diff, plan, simulate)"
+    )
+    closing = parser.add_argument_group("verify")
+    closing.add_argument(
+        "--games",
+        type=_positive,
+        metavar="N",
+        help="games of the closing match, at most (an even number)",
     )
     checks = parser.add_argument_group("check")
     checks.add_argument(
@@ -216,12 +223,21 @@ def _executor(arguments: argparse.Namespace) -> Callable[[], Executor]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    return _play(arguments, _load(arguments))
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    event = _load(arguments)
+    event.competition.verify(arguments.games)
+    return _play(arguments, event)
+
+
+def _play(arguments: argparse.Namespace, event: Event) -> int:
     from ringmaster.reporting.keys import KeyWatcher
     from ringmaster.reporting.live import make_display
     from ringmaster.ringmaster import Ringmaster, RunOptions
     from ringmaster.storage.lock import CompetitionLock
 
-    event = _load(arguments)
     executor = _executor(arguments)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with (
@@ -316,6 +332,8 @@ def _diff(arguments: argparse.Namespace) -> int:
 
     with _compared(arguments) as (event, store, comparison):
         failure = event.changes_failure(comparison) or event.state_failure(store)
+        if store is not None and failure is None:
+            event.restore(store)
     status = DONE if failure is None else REPORTED
     if arguments.json:
         _say_data(
@@ -324,6 +342,7 @@ def _diff(arguments: argparse.Namespace) -> int:
                 "run": comparison.run,
                 "changes": comparison.as_data(),
                 "notes": list(comparison.notes),
+                "effects": event.effects,
             }
         )
         return status
@@ -338,6 +357,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     else:
         played = "" if comparison.played else "; nothing has been played, everything may be changed"
         lines.insert(0, f"changed since the last run ({run}{played}):")
+    lines += event.effects
     if failure is not None:
         lines += [f"refused, {event.code} cannot go on with:", str(failure)]
     _say("\n".join(lines) + "\n")
@@ -508,7 +528,8 @@ _VERBS = ("new", "import")
 #: The actions that print data with --json.
 #: Options that only some actions take.
 _GOES_WITH: dict[str, tuple[str, ...]] = {
-    "affinity": ("run", "check"),
+    "affinity": ("run", "verify", "check"),
+    "games": ("verify",),
     "json": ("show", "check", "diff", "plan", "simulate"),
     "quick": ("check",),
     "verbose": ("check",),
@@ -519,6 +540,7 @@ _GOES_WITH: dict[str, tuple[str, ...]] = {
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
+    "verify": _verify,
     "show": _show,
     "report": _report,
     "export": _export,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,13 +22,12 @@ def _quadratic(u: Array, _: float) -> Array:
 
 
 def _power(u: Array, exponent: float) -> Array:
-    powers: Array = np.power(np.abs(u), exponent)
-    return powers
+    found: Array = np.power(np.abs(u), exponent)
+    return found
 
 
 def _saturating(u: Array, width: float) -> Array:
-    lost: Array = np.expm1(-np.square(u / width)) / np.expm1(-(width**-2.0))
-    return lost
+    return np.expm1(-np.square(u / width)) / math.expm1(-(width**-2.0))
 
 
 def _asymmetric(u: Array, ratio: float) -> Array:

@@ -152,8 +152,10 @@ class Fate:
         def signs(g: np.random.Generator) -> Array:
             shape = (iterations, GROUP, bits)
             octets = np.frombuffer(g.bytes(math.prod(shape)), np.uint8).reshape(shape)
-            found: Array = np.unpackbits(octets, axis=-1, count=n).astype(np.float64)
-            return found * 2 - 1
+            found = np.empty((iterations, GROUP, n))
+            np.multiply(np.unpackbits(octets, axis=-1, count=n), 2.0, out=found)
+            found -= 1.0
+            return found
 
         delta = self._many(signs)
         u = self._many(lambda g: g.random((iterations, GROUP, n))) if self._rounded else delta

@@ -51,6 +51,16 @@ def draw(seed: int, iteration: int, count: int) -> tuple[Array, Array]:
     return delta, u
 
 
+@lru_cache(maxsize=1024)
+def draw_signs(seed: int, iteration: int, count: int) -> Array:
+    """Return ±1 for each parameter's midpoint, (n,), not to be changed: the second highest
+    bits of the words of δ, independent of it."""
+    random = word_array(seed, SPSA_STREAM, iteration, count)
+    sign = np.where(random & np.uint64(1 << 62), 1.0, -1.0)
+    sign.setflags(write=False)
+    return sign
+
+
 def sides(
     space: Space, theta: Array, c: Array, delta: Array, u: Array, rounding: Rounding
 ) -> tuple[Array, Array]:

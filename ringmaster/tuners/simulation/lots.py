@@ -22,6 +22,8 @@ from ringmaster.tuners.spsa.space import Array
 GROUP = 10
 
 _UNIT = 400 / math.log(10)
+#: Lots nearer to 0 or 1 are taken for this: thousands of Elo decide them.
+_LEAST = 2.0**-52
 
 
 def _elo_of(p: Array) -> Array:
@@ -70,10 +72,10 @@ class Davidson(Draws):
 
     def won_above(self, u: Array) -> Array:
         nu = 2 * self.ratio / (1 - self.ratio)
-        with np.errstate(divide="ignore"):
-            # y² (1 − u) − ν·u·y − u = 0
-            y = (nu * u + np.sqrt(np.square(nu * u) + 4 * u * (1 - u))) / (2 * (1 - u))
-            return 2 * _UNIT * np.log(y)
+        u = np.clip(u, _LEAST, 1 - _LEAST)
+        # y² (1 − u) − ν·u·y − u = 0
+        y = (nu * u + np.sqrt(np.square(nu * u) + 4 * u * (1 - u))) / (2 * (1 - u))
+        return 2 * _UNIT * np.log(y)
 
 
 DRAW_MODELS: Mapping[str, Callable[[float], Draws]] = {
@@ -137,7 +139,8 @@ class Fate:
         """Return what each group draws, (iterations, GROUP, …), side by side; of the
         last group all is drawn and some may be dropped."""
         drawn: Sequence[Array] = [draw(g) for g in self._generators]
-        return np.concatenate(drawn, axis=1)[:, : self._count]
+        together: Array = np.concatenate(drawn, axis=1)
+        return together[:, : self._count]
 
     def uniform(self, *shape: int) -> Array:
         """Return numbers in [0, 1) for every replicate, (replicates, *shape)."""

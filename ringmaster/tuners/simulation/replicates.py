@@ -142,7 +142,7 @@ def simulate(
     values = given
     chunk = max(16, min(_MOST, _MANY // (replicates * max(len(space), games))))
     asked = told = at = 0
-    lots = fate.lots(0)
+    lots = fate.lots(min(chunk, tune.iterations))
     theta = method.centre(memory)
     while told < tune.iterations:
         if asked < tune.iterations:

@@ -49,7 +49,7 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, check, diff, plan, simulate, "
+        epilog="actions: run (default), verify, show, report, export, check, diff, plan, simulate, "
         "reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json or a command line of "
@@ -86,6 +86,13 @@ def _parser() -> _Parser:
     parser.add_argument(
         "--json", action="store_true", help="print data (show, check, diff, plan, simulate)"
     )
+    closing = parser.add_argument_group("verify")
+    closing.add_argument(
+        "--games",
+        type=_positive,
+        metavar="N",
+        help="games of the closing match, at most (an even number)",
+    )
     checks = parser.add_argument_group("check")
     checks.add_argument(
         "--quick", action="store_true", help="only start each engine and set it up, as run does"
@@ -120,10 +127,12 @@ def run(argv: Sequence[str]) -> int:
             arguments = _parser().parse_intermixed_args(argv)
         except SystemExit:  # --help, --version
             return DONE
-        if arguments.affinity is not None and arguments.action not in ("run", "check"):
-            raise UsageError("--affinity goes with run and check")
+        if arguments.affinity is not None and arguments.action not in ("run", "verify", "check"):
+            raise UsageError("--affinity goes with run, verify and check")
         if arguments.json and arguments.action not in _WITH_DATA:
             raise UsageError(f"--json goes with {', '.join(_WITH_DATA[:-1])} and {_WITH_DATA[-1]}")
+        if arguments.games is not None and arguments.action != "verify":
+            raise UsageError("--games goes with verify")
         refuse_elsewhere(arguments)
         if arguments.action != "check":
             for name in ("quick", "verbose"):
@@ -212,12 +221,21 @@ def _executor(arguments: argparse.Namespace) -> Callable[[], Executor]:
 
 
 def _run(arguments: argparse.Namespace) -> int:
+    return _play(arguments, _load(arguments))
+
+
+def _verify(arguments: argparse.Namespace) -> int:
+    event = _load(arguments)
+    event.competition.verify(arguments.games)
+    return _play(arguments, event)
+
+
+def _play(arguments: argparse.Namespace, event: Event) -> int:
     from ringmaster.reporting.keys import KeyWatcher
     from ringmaster.reporting.live import make_display
     from ringmaster.ringmaster import Ringmaster, RunOptions
     from ringmaster.storage.lock import CompetitionLock
 
-    event = _load(arguments)
     executor = _executor(arguments)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with (
@@ -312,6 +330,8 @@ def _diff(arguments: argparse.Namespace) -> int:
 
     with _compared(arguments) as (event, store, comparison):
         failure = event.changes_failure(comparison) or event.state_failure(store)
+        if store is not None and failure is None:
+            event.restore(store)
     status = DONE if failure is None else REPORTED
     if arguments.json:
         _say_data(
@@ -320,6 +340,7 @@ def _diff(arguments: argparse.Namespace) -> int:
                 "run": comparison.run,
                 "changes": comparison.as_data(),
                 "notes": list(comparison.notes),
+                "effects": event.effects,
             }
         )
         return status
@@ -334,6 +355,7 @@ def _diff(arguments: argparse.Namespace) -> int:
     else:
         played = "" if comparison.played else "; nothing has been played, everything may be changed"
         lines.insert(0, f"changed since the last run ({run}{played}):")
+    lines += event.effects
     if failure is not None:
         lines += [f"refused, {event.code} cannot go on with:", str(failure)]
     _say("\n".join(lines) + "\n")
@@ -480,6 +502,7 @@ _WITH_DATA = ("show", "check", "diff", "plan", "simulate")
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
+    "verify": _verify,
     "show": _show,
     "report": _report,
     "export": _export,

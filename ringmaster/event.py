@@ -88,6 +88,9 @@ class Event:
         }
         self.paths = OutputPaths(path)
         self.competition: Competition = self._make_competition()
+        #: What an edit of the control file has done to the state, see `Competition.adopt`;
+        #: known after `restore`.
+        self.effects: list[str] = []
 
     @property
     def code(self) -> str:
@@ -235,7 +238,9 @@ class Event:
                 raise self._refused(refused) from None
         for recorded in store.results(after):
             self.competition.take(recorded.ticket, recorded.result)
-        return [issue for issue in store.issues() if self.competition.resume(issue.ticket)]
+        issues = store.issues()
+        self.effects = self.competition.adopt([issue.ticket for issue in issues])
+        return [issue for issue in issues if self.competition.resume(issue.ticket)]
 
     def report_text(self) -> str:
         """Return the report."""

@@ -233,6 +233,7 @@ class Ringmaster:
                     transaction.withdraw(issue.game_id)
                 transaction.save_state(self._competition.state())
         self._resume_journal()
+        self._adopt()
         values = event.loaded.values
         self._records = GameRecords(
             self._store,
@@ -270,6 +271,24 @@ class Ringmaster:
         finally:
             self._finish(number, reason)
 
+    def _adopt(self) -> None:
+        """Store what the edits since the last run have done, with the history's lines of
+        it: a kill at any instant leaves all of it to be done, or nothing."""
+        assert self._store is not None
+        effects = self._event.effects
+        if not effects:
+            return
+        with self._store.transaction() as transaction:
+            transaction.save_state(self._competition.state())
+            transaction.set_note("history", effects)
+        self._journal.history(effects)
+        for line in effects:
+            self._journal.log(line)
+        for line in effects[:MOST]:
+            self._display.message(line)
+        if len(effects) > MOST:
+            self._display.message(f"{len(effects) - MOST} more lines of it are in the history")
+
     def _resume_journal(self) -> None:
         """Write the history and the tree log of the last result, if a kill
         prevented it."""
@@ -289,7 +308,7 @@ class Ringmaster:
         if self._halt:
             return f"halted: {self._halt}"
         if self._competition.finished():
-            return "competition complete"
+            return f"{self._competition.goal} complete"
         return self._stopping or "nothing left to issue"
 
     def _finish(self, number: int, reason: str) -> None:

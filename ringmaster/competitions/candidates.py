@@ -57,10 +57,15 @@ PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
 #: Game settings without which win rates cannot be compared.
 _CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
 
+#: The settings of a tune's games: what is best under others is another question.
+TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
+    replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS
+)
+
 #: Settings of every tuning event with candidates and an opponent, beside its parameters.
 CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
-    *(replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS),
+    *TUNE_GAME_SETTINGS,
     Setting(
         "opponent",
         Identifier(),

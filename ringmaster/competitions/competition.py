@@ -8,7 +8,7 @@ run can be stopped at any instant and gone on with exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -88,8 +88,8 @@ class Competition(ABC):
     caller stores the job's id and ticket; later either `take` gets the result,
     or (after a restart) `resume` learns of the ticket and `make_job` makes the
     same job again.  `state` and `restore` carry everything else; `restore`
-    followed by `take` of the results recorded since, and `resume` of the rest,
-    is the same as never having stopped.
+    followed by `take` of the results recorded since, `adopt`, and `resume` of the
+    rest, is the same as never having stopped.
 
     Guarantees: `take` may be called in any order of issue; a state is JSON data
     whose size does not grow with the number of games.
@@ -183,6 +183,17 @@ class Competition(ABC):
         False when its matchup was removed or cut short; the issue is kept, since
         later settings may want it again.
         """
+
+    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+        """Go over to the present settings, once all results that were recorded under
+        earlier ones have been taken; returns what has become of the state by that, one
+        line each for the history, which are stored with the new state.
+
+        outstanding  the jobs that were given out and have not come back
+
+        Of use where a result means what the settings of its time say.
+        """
+        return []
 
     @abstractmethod
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:

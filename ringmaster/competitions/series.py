@@ -20,6 +20,7 @@ class Series:
     alternating  whether games are played in pairs, with both colours
     test         what ends it early, None for nothing
     open         numbers of the games given out that have not come back
+    closed       whether no more games are wanted, whatever the limit
     """
 
     tally: Tally
@@ -28,10 +29,11 @@ class Series:
     alternating: bool
     test: Sprt | None
     open: Set[int]
+    closed: bool = False
 
     def wants(self, number: int) -> bool:
         """Whether the game with this number is to be played."""
-        return self.limit is None or number < self.limit
+        return not self.closed and (self.limit is None or number < self.limit)
 
     def fresh_trial(self) -> Trial | None:
         """Return the test before any result."""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.model.randomness import uniform, words
+from ringmaster.model.randomness import uniform, word_array, words
 
 WORD = st.integers(0, 2**64 - 1)
 
@@ -17,6 +17,13 @@ def test_words_are_those_of_numpy_s_philox(seed: int, stream: int, number: int, 
     counter = np.array([0, number, stream, 0], dtype=np.uint64)
     generator = np.random.Philox(key=seed % (1 << 128), counter=counter)
     assert words(seed, stream, number, count) == [int(w) for w in generator.random_raw(count)]
+
+
+@given(st.integers(-(2**200), 2**200), WORD, WORD, st.integers(0, 70))
+def test_array_has_the_same_words(seed: int, stream: int, number: int, count: int) -> None:
+    array = word_array(seed, stream, number, count)
+    assert array.dtype == np.uint64
+    assert array.tolist() == words(seed, stream, number, count)
 
 
 @given(WORD, st.integers(1, 200), st.integers(1, 200))

@@ -3,5 +3,6 @@
 from ringmaster.competitions.closing_match.match import Match
 from ringmaster.competitions.closing_match.matches import ClosingMatches, Standing
 from ringmaster.competitions.closing_match.settings import VERIFY, VerifySettings
+from ringmaster.competitions.closing_match.sides import Sides
 
-__all__ = ["VERIFY", "ClosingMatches", "Match", "Standing", "VerifySettings"]
+__all__ = ["VERIFY", "ClosingMatches", "Match", "Sides", "Standing", "VerifySettings"]

@@ -10,25 +10,29 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.closing_match.match import Conditions, Match, Named, read_matches
+from ringmaster.competitions.closing_match.report import (
+    match_data,
+    match_id,
+    match_info,
+    match_table,
+)
 from ringmaster.competitions.closing_match.settings import DEFAULT, START, VerifySettings
+from ringmaster.competitions.closing_match.sides import Side, Sides
 from ringmaster.competitions.common import result_line, void_rule
 from ringmaster.competitions.competition import MatchupInfo, Played, Verdict
-from ringmaster.competitions.matchup_report import matchup_data, matchup_table
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
-from ringmaster.competitions.players import PlayerDefinition, check_player, find_player
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.tally import Tally
-from ringmaster.errors import SettingError
-from ringmaster.model.jobs import CheckJob, GameSettings, Opening, Ticket
+from ringmaster.errors import SettingError, UsageError
+from ringmaster.model.jobs import CheckJob, Opening, Ticket
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
 
@@ -55,14 +59,6 @@ class Standing:
     due: bool
 
 
-@dataclass(frozen=True)
-class Side:
-    """One side of a game: the player, and the parameter values it has."""
-
-    player: Player
-    values: Named
-
-
 class ClosingMatches:
     """The closing matches of a tune, of which the last one may be in progress.
 
@@ -73,32 +69,27 @@ class ClosingMatches:
         self,
         settings: VerifySettings | None,
         *,
-        player: str,
-        definitions: Mapping[str, PlayerDefinition],
+        sides: Sides,
         parameters: Sequence[TunedParameter],
-        candidate: Callable[[str, Named], Player],
-        game: GameSettings,
         book: OpeningBook,
         seed: int,
     ) -> None:
-        """Take what the games are made of.  Raises SettingError.
+        """Raises SettingError for settings that make no match.
 
-        player     code of the player that is tuned, and of definitions
-        candidate  makes it of a suffix to its code and parameter values
-        book       the tune's openings
+        book  the tune's openings
         """
         self.settings = settings
         self.matches: list[Match] = []
-        self._code = player
-        self._definitions = definitions
+        self._sides = sides
+        self._game = sides.game
         self._parameters = parameters
-        self._candidate = candidate
-        self._game = game
         self._tunes_book = book
         self._seed = seed
         #: Games of each match that have been given out and have not come back.
         self._open: defaultdict[int, set[int]] = defaultdict(set)
         self._book = self._own_book()
+        if settings is not None:
+            sides.of(settings, self._start, self._start)
 
     @property
     def _start(self) -> Named:
@@ -115,14 +106,14 @@ class ClosingMatches:
             raise error.under("verify") from None
         return OpeningBook(openings, self._game.game, self._seed, self._game.variant)
 
-    def check(self) -> None:
-        """Raises SettingError where the settings make no match."""
-        if self.settings is not None:
-            self._sides(self._start, self._start)
-
     def ask(self, games: int | None) -> None:
-        """Ask for a match whether or not the control file does; games: the most."""
+        """Ask for a match whether or not the control file does.  Raises UsageError.
+
+        games  the most of them, None: as the settings say
+        """
         settings = self.settings or DEFAULT
+        if games is not None and games % 2:
+            raise UsageError(f"{games} games are no whole number of pairs; an even number would do")
         if games is not None:
             settings = msgspec.structs.replace(settings, games=games)
         self.settings = settings
@@ -135,45 +126,7 @@ class ClosingMatches:
             # brings in what it computes with, while no clock is running yet
             self.settings.sprt.llr([1, 1, 1])
 
-    # players and games
-
-    def _codes(self, against: str) -> tuple[str, str]:
-        other = f"{self._code}:{START}" if against == START else against
-        return f"{self._code}:tuned", other
-
-    def _limited(self, player: Player) -> Player:
-        """Return a player with the limits of the closing match."""
-        limits = {} if self.settings is None else self.settings.limits
-        if not limits:
-            return player
-        player = msgspec.structs.replace(player, **limits)
-        try:
-            check_player(player)
-        except SettingError as error:
-            raise error.under("verify") from None
-        return player
-
-    def _opponent(self, against: str) -> Player:
-        """Return a player of the control file as opponent.  Raises SettingError."""
-        path = ("verify", "against")
-        if against == self._codes(START)[0]:
-            raise SettingError(path, f"{against!r} is what the tuned player is called here")
-        definition = find_player(self._definitions, against, path)
-        try:
-            return self._limited(definition.make(against, self._game.game))
-        except SettingError as error:
-            if error.path[:1] == ("verify",):
-                raise
-            raise error.under("players", against) from None
-
-    def _sides(self, tuned: Named, start: Named | None) -> tuple[Side, Side]:
-        """Return both sides, the tuned one first; `start` as in Match."""
-        assert self.settings is not None
-        against = self.settings.against
-        first = Side(self._limited(self._candidate(":tuned", tuned)), tuned)
-        if against != START or start is None:
-            return first, Side(self._opponent(against), {})
-        return first, Side(self._limited(self._candidate(f":{START}", start)), start)
+    # games
 
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.
@@ -183,28 +136,13 @@ class ClosingMatches:
         """
         if self.settings is None:
             return []
-        against = self.settings.against
-        jobs = []
-        if standing is not None:
-            players = {"tuned": standing.values}
-            if against == START:
-                players[START] = self._start
-            jobs = [
-                CheckJob(
-                    f"check-{self._code}-{name}",
-                    self._limited(self._candidate("", values)),
-                    self._game,
-                )
-                for name, values in players.items()
-            ]
-        if against != START:
-            jobs.append(CheckJob(f"check-{against}", self._opponent(against), self._game))
-        return jobs
+        values = None if standing is None else standing.values
+        return self._sides.check_jobs(self.settings, values, self._start)
 
     def sides(self, ticket: Ticket) -> tuple[Side, Side]:
         """Return both sides of a game, the one that moves first first."""
         match = self._match(ticket)
-        first, second = self._sides(match.tuned, match.start)
+        first, second = self._sides.of(self.settings or DEFAULT, match.tuned, match.start)
         return (second, first) if ticket["g"] % 2 else (first, second)
 
     def opening(self, ticket: Ticket) -> Opening:
@@ -219,7 +157,7 @@ class ClosingMatches:
         codes = match.tally.players
         return Played(
             players=(codes[order[0]], codes[order[1]]),
-            matchup=f"verify{ticket['v']}",
+            matchup=match_id(ticket["v"]),
             parameters=(match.values(order[0]), match.values(order[1])),
             opening=ticket.get("o", ""),
             pair=ticket["g"] // 2,
@@ -263,13 +201,13 @@ class ClosingMatches:
             told=standing.told,
             tuned=dict(standing.values),
             start=self._start if settings.against == START else None,
-            tally=Tally(self._codes(settings.against)),
+            tally=Tally(self._sides.codes(settings.against)),
             first=0 if settings.openings is not None else standing.openings,
             games=settings.games,
             conditions=Conditions.of(settings),
         )
         self.matches.append(match)
-        match.tally.trial = self._series(match, now=True).trial()
+        match.tally.trial = self._series(match, now=True).fresh_trial()
         return match
 
     def _series(self, match: Match, *, now: bool) -> Series:
@@ -302,7 +240,7 @@ class ClosingMatches:
         if not series.wants_more():
             return None
         number, game = len(self.matches), match.tally.next
-        return f"verify{number}_{game:04d}", {"v": number, "g": game}
+        return f"{match_id(number)}_{game:04d}", {"v": number, "g": game}
 
     def count(self, ticket: Ticket, standing: Standing) -> None:
         """Learn from a ticket which games have been given out; idempotent."""
@@ -343,7 +281,7 @@ class ClosingMatches:
             notes += report.lines()
         if series.complete():
             notes.append(str(tally.estimate()))
-        told = tuple(f"verify{ticket['v']}: {note}" for note in notes)
+        told = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
         # a decision is kept, whatever the settings are later
         return Verdict(line, notes=told, save=bool(told))
 
@@ -363,7 +301,7 @@ class ClosingMatches:
 
     def restore(self, state: Sequence[Mapping[str, Any]], openings: int) -> None:
         """Take over a state; openings: what the tune used of its book."""
-        self.matches = read_matches(state, self._parameters, self._codes(START), openings)
+        self.matches = read_matches(state, self._parameters, self._sides.codes(START), openings)
         self._open.clear()
 
     # what is told
@@ -412,68 +350,27 @@ class ClosingMatches:
         """Games of all matches that count."""
         return sum(match.tally.completed for match in self.matches)
 
-    def _name(self, match: Match) -> str:
-        return " v ".join(match.tally.players)
-
     def infos(self, standing: Standing) -> list[MatchupInfo]:
         """See `Competition.matchup_infos`."""
-        found = []
-        for number, match in enumerate(self.matches, 1):
-            series = self._series_now(match, standing)
-            found.append(
-                MatchupInfo(
-                    f"verify{number}",
-                    match.tally.players,
-                    self._name(match),
-                    self._game,
-                    True,
-                    series.limit,
-                    series.report(),
-                )
-            )
-        return found
+        return [
+            match_info(match, number, self._series_now(match, standing), self._game)
+            for number, match in enumerate(self.matches, 1)
+        ]
 
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return what a report says of the matches."""
-        blocks: list[Table | Text] = []
-        for match in self.matches:
-            series = self._series_now(match, standing)
-            blocks.append(
-                matchup_table(
-                    match.tally,
-                    self._game.game,
-                    name=f"closing match after {match.told} iterations: {self._name(match)}",
-                    limit=series.limit,
-                    details="\n".join(self._details(match, standing)),
-                    sprt=series.report(),
-                )
-            )
-        if standing.due and self.settings is not None and self.nothing(standing):
+        blocks: list[Table | Text] = [
+            match_table(match, self._series_now(match, standing), self._game.game, standing.told)
+            for match in self.matches
+        ]
+        if standing.due and self.nothing(standing):
             blocks.append(Text((f"closing match: {NOTHING}",)))
         return blocks
-
-    def _details(self, match: Match, standing: Standing) -> list[str]:
-        values = ", ".join(f"{code}={value:.6g}" for code, value in match.tuned.items())
-        lines = [f"tuned: {values}", match.conditions.describe()]
-        if match.told != standing.told:
-            lines.append("the tune has gone on since")
-        if match.earlier:
-            lines.append("begun by an earlier version, which did not count by colours")
-        return [line for line in lines if line]
 
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         return [
-            {
-                **matchup_data(
-                    match.tally,
-                    id=f"verify{number}",
-                    name=self._name(match),
-                    sprt=self._series_now(match, standing).report(),
-                ),
-                "iterations": match.told,
-                "parameters": [dict(match.values(player)) for player in (0, 1)],
-            }
+            match_data(match, number, self._series_now(match, standing))
             for number, match in enumerate(self.matches, 1)
         ]
 

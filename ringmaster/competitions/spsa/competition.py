@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.closing_match import ClosingMatches, Standing
+from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
@@ -26,19 +26,19 @@ from ringmaster.competitions.spsa.checks import (
     without_effect,
 )
 from ringmaster.competitions.spsa.delivery import Delivery, Fineness
-from ringmaster.competitions.spsa.methods import make_schedule
+from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
 from ringmaster.competitions.spsa.pairing import Games, Side
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.competitions.spsa.terms import Terms
+from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting, SettingPath
-from ringmaster.tuners.spsa import Space, Spsa
 
 #: Values of all parameters by code, in their own units.
 Named = dict[str, int | float]
@@ -60,9 +60,7 @@ class SpsaCompetition(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.parameters: tuple[TunedParameter, ...] = values["parameters"]
-        self.tuned = tuple(p for p in self.parameters if not p.frozen)
         self.pairing = values["pairing"]
-        self.games_per_iteration: int = values["games_per_iteration"]
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
@@ -79,38 +77,48 @@ class SpsaCompetition(Competition):
         self._delivery = Delivery(
             self.parameters, values["player"], self._game, definition, values["make_candidate"]
         )
-        self.schedule = make_schedule(values, self.tuned, Space.of(self.tuned))
-        #: Iterations that are planned.
-        self.iterations = self.schedule.iterations
-        self._games = Games(self.pairing, self.games_per_iteration)
-        self.tuner = Spsa(
-            self.schedule.method,
-            seed=values["seed"],
-            rounding=values["rounding"],
-            counting=self.schedule.counting,
-            trust=values["estimate"],
-        )
-        self._fineness = Fineness(self.tuned, self.schedule.least_c())
+        #: What the control file says of how the tune learns.
+        self._terms = Terms.of(values)
+        tune = self._make(begin(self._terms))
+        self._state = State(tune.past, tune.tuner.state())
+        self._follow(tune)
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-        self._state = State(
-            [[p.code for p in self.tuned]], values["method"], self.tuner.state(), self.iterations
-        )
-        self._planned_before = self.iterations
         # a wrong candidate must be known before the first game
         self.candidate("", self.start_values)
         #: Whether the closing match is all that is played now (the action `verify`).
         self._verifying = False
         self.closing = ClosingMatches(
             values["verify"],
-            player=values["player"],
-            definitions=values["players"],
+            sides=Sides(
+                values["player"],
+                values["players"],
+                self.candidate,
+                self.settings,
+            ),
             parameters=self.parameters,
-            candidate=self.candidate,
-            game=self.settings,
             book=self.book,
             seed=values["seed"],
         )
-        self.closing.check()
+
+    def _make(self, past: Past) -> Tune:
+        return make_tune(past, self.values["estimate"])
+
+    def _follow(self, tune: Tune) -> None:
+        """Go by the terms of a tune."""
+        present = {p.code: p for p in self.parameters}
+        terms = tune.past.terms
+        self._state.past = tune.past
+        self._tune = tune
+        self.tuner, self.schedule = tune.tuner, tune.schedule
+        #: The parameters that the tuner's arrays are of, in this order.
+        self.tuned: tuple[TunedParameter, ...] = tuple(
+            present[p.code] if self._terms == terms else p.tuned() for p in terms.tuned
+        )
+        self.games_per_iteration: int = terms.settings["games_per_iteration"]
+        self._games = Games(self.pairing, self.games_per_iteration)
+        #: Iterations that are planned.
+        self.iterations = self.schedule.iterations
+        self._fineness = Fineness(self.tuned, self.schedule.least_c())
 
     # values and players
 
@@ -127,15 +135,15 @@ class SpsaCompetition(Competition):
         """The values that the tune begins with, of all parameters."""
         return {p.code: p.engine_value(p.start) for p in self.parameters}
 
-    def named(self, values: Sequence[float], codes: Sequence[str] | None = None) -> Named:
+    def named(self, values: Sequence[float], layout: int = -1) -> Named:
         """Return values of tuned parameters (as they are played) with those of the rest.
 
-        codes  of the values, None for the parameters that are tuned now
+        layout  which ones the values are of, -1: those that are tuned now
         """
-        given = dict(zip(codes or self._state.codes, values, strict=True))
-        fixed = self._state.fixed
+        given = self._state.past.layouts[layout].named(values)
+        # one that has been added since is at its start for both sides
         return {
-            p.code: given[p.code] if p.code in given else p.engine_value(fixed.get(p.code, p.start))
+            p.code: given[p.code] if p.code in given else p.engine_value(p.start)
             for p in self.parameters
         }
 
@@ -150,7 +158,7 @@ class SpsaCompetition(Competition):
     @property
     def openings_used(self) -> int:
         """How many openings of its book the tune uses."""
-        return self._games.openings(self.iterations)
+        return self._games.openings(self.tuner.counting.games_before(self.iterations + 1))
 
     @property
     def all_told(self) -> bool:
@@ -183,13 +191,6 @@ class SpsaCompetition(Competition):
             return lines
         if self.book.missed:
             lines.append(SAME_GAMES_OF_TUNE)
-        if self._planned_before != self.iterations:
-            size = self.games_per_iteration
-            what = "the gain sequences are" if self.schedule.gains else "the length of the tune is"
-            lines.append(
-                f"number_of_games {size * self._planned_before} -> {size * self.iterations}: "
-                f"{what} derived anew, from iteration {self._state.iteration} on"
-            )
         lines += without_effect(self.values["method"], self.tuned)
         lines += self.schedule.warnings(self.tuned)
         return lines
@@ -230,9 +231,8 @@ class SpsaCompetition(Competition):
         if not self._verifying and state.iteration <= self.iterations:
             k, game = state.iteration, state.game
             iteration = state.open.get(str(k)) or self._begin(k)
-            return self._give_out(
-                self._games.game_id(k, game, self.iterations), _ticket(k, game, iteration)
-            )
+            game_id = Games(self.pairing, iteration.size).game_id(k, game, self.iterations)
+            return self._give_out(game_id, _ticket(k, game, iteration))
         standing = self._standing()
         game_of_match = self.closing.next_game(standing) if standing.due else None
         return None if game_of_match is None else self._give_out(*game_of_match)
@@ -243,7 +243,7 @@ class SpsaCompetition(Competition):
             self._fineness.played(asked.plus.tolist()),
             self._fineness.played(asked.minus.tolist()),
             size=self.games_per_iteration,
-            layout=len(self._state.layouts) - 1,
+            layout=len(self._state.past.layouts) - 1,
         )
 
     def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
@@ -279,9 +279,13 @@ class SpsaCompetition(Competition):
             (self._player(sides[0], named[0]), self._player(sides[1], named[1])),
             self.settings,
             ticket,
-            self.book.pick(self._games_of(ticket).opening(ticket["k"], ticket["g"])),
+            self.book.pick(self._opening(ticket)),
             named,
         )
+
+    def _opening(self, ticket: Ticket) -> int:
+        before = self.tuner.counting.games_before(ticket["k"])
+        return self._games.opening(before + int(ticket["g"]))
 
     def _games_of(self, ticket: Ticket) -> Games:
         size = ticket.get("n", 2)
@@ -294,8 +298,13 @@ class SpsaCompetition(Competition):
         """Return the parameter values of a side of a game, {} for the opponent."""
         if side == "=":
             return {}
-        values = ticket["p" if side == "+" else "m"]
-        return self.named(values, self._state.layouts[ticket.get("l", 0)])
+        return self.named(_values(ticket, side), ticket.get("l", 0))
+
+    def _described(self, ticket: Ticket, side: Side) -> Named:
+        """Return the same as it was, whatever parameters there are by now."""
+        layout = self._state.past.layouts[ticket.get("l", 0)]
+        named = {} if side == "=" else layout.named(_values(ticket, side))
+        return {code: named[code] for code in self._state.past.slots if code in named}
 
     def _player(self, side: Side, named: Named) -> Player:
         if side == "=":
@@ -312,7 +321,7 @@ class SpsaCompetition(Competition):
         first, second = self._sides(ticket)
         return Played(
             players=(self._code(first), self._code(second)),
-            parameters=(self._named(ticket, first), self._named(ticket, second)),
+            parameters=(self._described(ticket, first), self._described(ticket, second)),
             opening=ticket.get("o", ""),
         )
 
@@ -367,17 +376,15 @@ class SpsaCompetition(Competition):
         return Verdict(line, notes=(self._note(k, iteration.result),), save=self.all_told)
 
     def _tell(self, k: int, iteration: Iteration) -> None:
+        past = self._state.past
         plus, minus = iteration.plus, iteration.minus
-        codes = self._state.layouts[iteration.layout]
-        if codes != self._state.codes:
-            # what has been added since played without a difference
-            theta = dict(zip(self._state.codes, self.tuner.theta.tolist(), strict=True))
-            high, low = dict(zip(codes, plus, strict=True)), dict(zip(codes, minus, strict=True))
-            plus = [high.get(code, value) for code, value in theta.items()]
-            minus = [low.get(code, value) for code, value in theta.items()]
+        if past.layouts[iteration.layout].codes != past.layouts[-1].codes:
+            plus = past.arranged(iteration.layout, plus)
+            minus = past.arranged(iteration.layout, minus)
         told = Games(self.pairing, iteration.size).told
         self.tuner.tell(k, plus, minus, iteration.result, told)
         self._state.told = self.tuner.told
+        past.before = None
 
     def _note(self, k: int, result: float) -> str:
         theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
@@ -392,28 +399,24 @@ class SpsaCompetition(Competition):
 
     def state(self) -> dict[str, Any]:
         self._state.tuner = self.tuner.state()
-        self._state.iterations = self.iterations
         self._state.matches = self.closing.state()
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        present = self._state
-        restored = read_state(state, self.values["method"], self.tuner.state())
-        if restored.codes != present.codes:
-            raise StateRefused(
-                f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(present.codes)} now; put the parameters back, or use reset",
-                ("parameters",),
-            )
-        if restored.method != present.method:
-            raise StateRefused(
-                f"the tune is by method {restored.method!r}; put it back, or use reset",
-                ("method",),
-            )
-        self._planned_before = restored.iterations
+        restored = read_state(state, self._terms, self._make(begin(self._terms)).tuner.state())
+        # results recorded since are taken under the settings that they were played under
         self._state = restored
+        self._follow(self._make(restored.past))
         self.tuner.restore(restored.tuner)
         self.closing.restore(restored.matches, self.openings_used)
+
+    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+        for ticket in outstanding:
+            if "v" not in ticket:
+                self._count(ticket)
+        tune, lines = adopt(self._tune, self._terms, self._state.begun, self._make)
+        self._follow(tune)
+        return lines
 
     # what is told
 
@@ -459,6 +462,11 @@ class SpsaCompetition(Competition):
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary
+
+
+def _values(ticket: Ticket, side: Side) -> list[float]:
+    values: list[float] = ticket["p" if side == "+" else "m"]
+    return values
 
 
 def _ticket(k: int, game: int, iteration: Iteration) -> Ticket:

@@ -106,17 +106,21 @@ class Schedule:
 
 
 def make_schedule(
-    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space
+    values: Mapping[str, Any],
+    parameters: Sequence[TunedParameter],
+    space: Space,
+    earlier: tuple[tuple[int, int], ...] = (),
 ) -> Schedule:
     """Return the schedule of settings that have passed `check_method`.
 
     parameters  those that are tuned, as in `space`
+    earlier     see Counting
     Raises SettingError.
     """
     name = values["method"]
     size = values["games_per_iteration"]
     counts: Counts = "games" if name == "blog" else setting_of(values, "k_counts") or "iterations"
-    counting = Counting(counts, size)
+    counting = Counting(counts, size, earlier)
     games, derived = values["number_of_games"], []
     if name == "constant":
         found = _autoselected(values, parameters, space)
@@ -129,7 +133,8 @@ def make_schedule(
                 f"the precision wanted takes {games:.3g} games",
                 "a larger precision (Elo lost), or number_of_games",
             )
-    iterations = games // size
+    # at least one: what has been played may be more than is wanted now
+    iterations = max(counting.iterations(games), 1)
     return Schedule(
         make_method(name, space, parameters, values, iterations, counting),
         counting,

@@ -22,14 +22,14 @@ class Games:
     pairing: Pairing
     size: int
 
-    def opening(self, iteration: int, game: int) -> int:
-        """Return the number of a game's opening, from 0; iterations count from 1."""
-        return self._twos(iteration, game) // (1 if self.pairing == "self_play" else 2)
+    def opening(self, game: int) -> int:
+        """Return the number of a game's opening; both, and the games of the whole tune,
+        count from 0."""
+        return game // (2 if self.pairing == "self_play" else 4)
 
-    def openings(self, iterations: int) -> int:
-        """Return how many openings so many iterations take."""
-        twos = iterations * self.size // 2
-        return twos if self.pairing == "self_play" else (twos + 1) // 2
+    def openings(self, games: int) -> int:
+        """Return how many openings so many games take."""
+        return self.opening(games - 1) + 1 if games else 0
 
     def sides(self, iteration: int, game: int) -> tuple[Side, Side]:
         """Return the sides of a game, the one that moves first first."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.closing_match import VERIFY
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.game_settings import GAME_SETTINGS
 from ringmaster.competitions.players import PLAYER
 from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
@@ -76,7 +76,7 @@ PARAMETER = CallOf(
     "Parameter",
     (
         Setting("code", String(), "Name; also the engine option's, unless another way is given."),
-        Setting("start", Float(), "Value to start from."),
+        Setting("start", Float(), "Value to start from.", change="report"),
         Setting("min", Float(), "Smallest value."),
         Setting("max", Float(), "Largest value."),
         Setting(
@@ -160,13 +160,12 @@ ANNEALING = CallOf(
 #: Every setting of the type.
 SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
-    *GAME_SETTINGS,
+    *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
     Setting(
         "parameters",
         ListOf(PARAMETER, minimum=1),
         "What is tuned.",
-        change="refused",
     ),
     Setting(
         "number_of_games",
@@ -185,9 +184,14 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         OneOf("self_play", "reference"),
         "Whether the two sides of an iteration play each other, or each the opponent.",
         "self_play",
+        change="refused",
     ),
     Setting(
-        "opponent", Maybe(Identifier()), 'With pairing "reference": code of the opponent.', None
+        "opponent",
+        Maybe(Identifier()),
+        'With pairing "reference": code of the opponent.',
+        None,
+        change="refused",
     ),
     Setting(
         "method",

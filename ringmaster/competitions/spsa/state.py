@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.spsa.edits import Past, begin
+from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.errors import StateRefused
 
 
@@ -30,31 +32,24 @@ class Iteration(msgspec.Struct, omit_defaults=True):
 class State(msgspec.Struct):
     """What the competition carries from result to result; of constant size.
 
-    layouts    codes of the tuned parameters, in the order of values in tickets; there is
-               another layout each time the parameters have been changed
-    method     that the tuner's state is of
+    past       the settings that all of this is of
     tuner      the tuner's own state
-    iterations  that were planned
     iteration, game  the next game to be given out: of this iteration, from 1, its
                number, from 0
     open       iterations under way, by number
     results    wins, draws, losses of θ⁺, against θ⁻ or the opponent
     results_minus  of θ⁻ against the opponent
-    fixed      values of frozen parameters that are not their start, by code
     matches    the closing matches, as ClosingMatches keeps them
     """
 
-    layouts: list[list[str]]
-    method: str
+    past: Past
     tuner: dict[str, Any]
-    iterations: int
     told: int = 0
     iteration: int = 1
     game: int = 0
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
-    fixed: dict[str, float] = msgspec.field(default_factory=dict)
     void: int = 0
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
@@ -62,7 +57,17 @@ class State(msgspec.Struct):
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters."""
-        return self.layouts[-1]
+        return [p.code for p in self.past.terms.tuned]
+
+    @property
+    def method(self) -> str:
+        """Name of the method that the tuner's state is of."""
+        return str(self.past.terms.settings["method"])
+
+    @property
+    def begun(self) -> int:
+        """Iterations of which a game has been given out."""
+        return self.iteration if self.game else self.iteration - 1
 
     @property
     def completed(self) -> int:
@@ -70,30 +75,40 @@ class State(msgspec.Struct):
         return sum(self.results) + sum(self.results_minus)
 
 
-def read_state(data: Mapping[str, Any], method: str, fresh: Mapping[str, Any]) -> State:
-    """Return a stored state, also one of a version that knew the classic method only.
+def read_state(data: Mapping[str, Any], terms: Terms, fresh: Mapping[str, Any]) -> State:
+    """Return a stored state, also one of a version that knew the classic method only and
+    did not keep its terms.
 
-    method  that the settings ask for
-    fresh   the state of a tuner without results
-    Raises StateRefused where an earlier version's tune would go on by another method.
+    terms  the present ones
+    fresh  the state of a tuner without results
+    Raises StateRefused where an earlier version's tune would go on otherwise.
     """
-    if "method" in data:
+    if "past" in data:
         return msgspec.convert(data, State)
-    if method != "classic":
+    if terms.settings["method"] != "classic":
         raise StateRefused(
             "this tune was begun by a version of ringmaster whose only method was 'classic'; "
             "method = 'classic' goes on with it (c_end, r_end, alpha, gamma and A mean what "
             "they meant), `reset` begins anew",
             ("method",),
         )
-    upgraded = {name: value for name, value in data.items() if name not in ("codes", "next")}
+    if data["codes"] != [p.code for p in terms.tuned] or len(terms.parameters) > len(data["codes"]):
+        raise StateRefused(
+            f"the tune is of {', '.join(data['codes'])}, and was begun by a version of "
+            "ringmaster that could not change that; put the parameters back for one run, or "
+            "use reset",
+            ("parameters",),
+        )
+    settings = {**terms.settings, "number_of_games": 2 * data["iterations"]}
+    upgraded = {
+        name: value for name, value in data.items() if name not in ("codes", "next", "iterations")
+    }
+    upgraded["past"] = msgspec.to_builtins(begin(msgspec.structs.replace(terms, settings=settings)))
     if "theta" in data:
         upgraded["tuner"] = {
             **fresh,
             "told": data["told"],
             "memory": {"theta": upgraded.pop("theta")},
         }
-    upgraded["layouts"] = [data["codes"]]
-    upgraded["method"] = "classic"
     upgraded["iteration"], upgraded["game"] = data["next"] // 2 + 1, data["next"] % 2
     return msgspec.convert(upgraded, State)

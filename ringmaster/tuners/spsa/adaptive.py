@@ -29,6 +29,7 @@ import numpy as np
 
 from ringmaster.tuners.spsa.gains import C
 from ringmaster.tuners.spsa.method import Interval, Memory, Method
+from ringmaster.tuners.spsa.regression import Regression
 from ringmaster.tuners.spsa.space import Array, Space
 
 #: Standard deviation of the prior of an optimum about its start, half ranges.
@@ -87,6 +88,15 @@ class Adaptive(Method):
             "theta": theta,
             "c": c,
         }
+
+    def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
+        # sums are in half ranges here: those of d and m, and of d or m with a score
+        half = self.half
+        units = np.stack([half**2, half**3, half**4, half, half**2])
+        sums = regression.sums() / units
+        totals = np.array([told, regression.games, regression.squares], dtype=np.float64)
+        point, c = self._point(sums, totals)
+        return {"sums": sums, "totals": totals, "theta": point, "c": c}
 
     def take(
         self,

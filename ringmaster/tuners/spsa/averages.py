@@ -11,7 +11,7 @@ worst; always the last iterate 34 % and 440 %, always the mean 10 % and 59 %.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,9 +42,14 @@ class Drift:
 
 class Averages:
     """Sums over blocks of `length` iterates; each block is (Σθ, Σ step²), (n,) each, or (…, n)
-    of many tunes at once."""
+    of many tunes at once.
+
+    A parameter's course may begin anew (`rearranged`): its last half is then that of the
+    iterates since.
+    """
 
     def __init__(self, start: Array) -> None:
+        self._since = np.zeros(start.shape)
         self.length = 1
         self._blocks: list[tuple[Array, Array]] = []
         self._open = (np.zeros(start.shape), np.zeros(start.shape))
@@ -65,14 +70,20 @@ class Averages:
             self._blocks = [(a[0] + b[0], a[1] + b[1]) for a, b in pairs]
             self.length *= 2
 
-    def _half(self) -> tuple[Array, Array, int]:
-        """Return Σθ, Σstep² and the number of iterates of the last half."""
-        total = len(self._blocks) * self.length + self._in_open
-        first = total // 2 // self.length
-        blocks = [*self._blocks[first:], self._open]
+    @property
+    def _total(self) -> int:
+        return len(self._blocks) * self.length + self._in_open
+
+    def _half(self) -> tuple[Array, Array, Array]:
+        """Return Σθ, Σstep² and the number of iterates of the last half, (…, n) each."""
+        total = self._total
+        # the first block of each parameter's half
+        first = (self._since + (total - self._since) // 2) // self.length
+        blocks = [*self._blocks, self._open]
+        used = np.arange(len(blocks)).reshape(-1, *[1] * first.ndim) >= first
         return (
-            np.sum([b[0] for b in blocks], axis=0),
-            np.sum([b[1] for b in blocks], axis=0),
+            np.sum([b[0] for b in blocks], axis=0, where=used),
+            np.sum([b[1] for b in blocks], axis=0, where=used),
             total - first * self.length,
         )
 
@@ -80,7 +91,31 @@ class Averages:
         """Return the mean of the last half of the iterates, (n,); the start before there
         is one."""
         theta, _, count = self._half()
-        return theta / count if count else self._last
+        return np.where(count > 0, theta / np.maximum(count, 1), self._last)
+
+    def rearranged(self, places: Sequence[int | None], theta: Array) -> Averages:
+        """Return the averages of other parameters, those of a tune that goes on.
+
+        places  for each of them the index that it has here; None where its course begins
+                anew
+        theta   where they are now, (n,)
+        """
+        found = Averages(np.array(theta, dtype=np.float64))
+        found.length, found._in_open = self.length, self._in_open
+        kept = np.array([place is not None for place in places], dtype=np.bool_)
+        columns = [place or 0 for place in places]
+        found._since = np.where(kept, self._since[columns], self._total)
+
+        def block(sums: tuple[Array, Array], length: int) -> tuple[Array, Array]:
+            # as if it had always been where it begins: a block may hold both
+            return (
+                np.where(kept, sums[0][columns], length * found._last),
+                np.where(kept, sums[1][columns], 0.0),
+            )
+
+        found._blocks = [block(sums, self.length) for sums in self._blocks]
+        found._open = block(self._open, self._in_open)
+        return found
 
     def drift(self) -> Drift:
         """Compare the last iterate with the mean of the last half.
@@ -90,11 +125,11 @@ class Averages:
         it is still under way to one, by more.
         """
         theta, squares, count = self._half()
-        if count < 2:
+        if not np.any(count >= 2):
             return Drift(np.zeros(theta.shape), False)
         variance = squares / 3
-        moved = variance > 0
-        z = (self._last - theta / count) / np.sqrt(np.where(moved, variance, 1.0))
+        moved = (variance > 0) & (count >= 2)
+        z = (self._last - theta / np.maximum(count, 1)) / np.sqrt(np.where(moved, variance, 1.0))
         z = np.where(moved, z, 0.0)
         most = SETTLED * np.count_nonzero(moved, axis=-1)
         settled: Flags = np.asarray(np.sum(np.square(z), axis=-1) <= most)
@@ -108,6 +143,7 @@ class Averages:
             "open": [a.tolist() for a in self._open],
             "in_open": self._in_open,
             "last": self._last.tolist(),
+            **({"since": self._since.tolist()} if self._since.any() else {}),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -118,3 +154,4 @@ class Averages:
         self._open = np.array(first), np.array(second)
         self._in_open = state["in_open"]
         self._last = np.array(state["last"])
+        self._since = np.array(state.get("since", [0.0] * len(self._last)))

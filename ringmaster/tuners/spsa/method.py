@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ringmaster.tuners.spsa.gains import Gains
+from ringmaster.tuners.spsa.regression import Regression
 from ringmaster.tuners.spsa.space import Array, Space
 
 #: What a method remembers of the results: arrays by name, of any size that does not
@@ -51,6 +52,16 @@ class Method(ABC):
     @abstractmethod
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         """Return the memory of tunes that have no result."""
+
+    @abstractmethod
+    def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
+        """Return the memory of a tune that goes on with this method, or with other
+        parameters or bounds, from where another one has come.
+
+        theta       where that is, within the bounds, (n,)
+        regression  all results, of this method's space
+        told        how many iterations they are of
+        """
 
     @abstractmethod
     def take(
@@ -111,6 +122,9 @@ class GainMethod(Method):
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         return {"theta": np.broadcast_to(self.space.start, (*shape, len(self.space))).copy()}
+
+    def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
+        return {"theta": theta.copy()}
 
     def take(
         self,

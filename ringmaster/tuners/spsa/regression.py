@@ -18,7 +18,7 @@ quantiles, not the normal ones, say here whether a curvature is visible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -160,6 +160,27 @@ class Regression:
         sums[2] += weight
         self.games += games
         self.squares += result * result
+
+    def column(self, i: int) -> list[float]:
+        """Return what is known of a parameter: its start and five sums."""
+        return [float(self._space.start[i]), *self._sums[:, i].tolist()]
+
+    def set_column(self, i: int, column: Sequence[float]) -> None:
+        """Take over what `column` of another regression gave, which may have counted
+        from another start."""
+        start, s0, s1, s2, t0, t1 = column
+        shift = start - float(self._space.start[i])
+        self._sums[:, i] = (
+            s0,
+            s1 + shift * s0,
+            s2 + 2 * shift * s1 + shift * shift * s0,
+            t0,
+            t1 + shift * t0,
+        )
+
+    def sums(self) -> Array:
+        """Return Σg·d², Σg·d²m, Σg·d²m², Σd·s, Σd·m·s, (5, n); m counts from the start."""
+        return self._sums.copy()
 
     def lines(self) -> Lines:
         """Return the fits as arrays, (n,)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +45,35 @@ class Trajectory:
     def points(self) -> list[Point]:
         """Return the points, in order."""
         return self._points + ([] if self._last is None else [_point(*self._last)])
+
+    def column(self, i: int) -> list[tuple[int, float]]:
+        """Return the course of one parameter."""
+        return [(told, theta[i]) for told, theta in self.points()]
+
+    def rearranged(
+        self, places: Sequence[int | None], courses: Sequence[Sequence[tuple[int, float]]]
+    ) -> Trajectory:
+        """Return the trajectory of other parameters, those of a tune that goes on.
+
+        places   for each of them the index that it has here, None where it has none
+        courses  what is known of it then, in order; it is held to have stayed at the
+                 first value before, and at the last one since
+        """
+        found = Trajectory()
+        found.stride = self.stride
+        points = []
+        known = [dict(course) for course in courses]
+        values = [course[0][1] if course else 0.0 for course in courses]
+        for told, theta in self.points():
+            values = [known[i].get(told, value) for i, value in enumerate(values)]
+            points.append(
+                (told, [values[i] if p is None else theta[p] for i, p in enumerate(places)])
+            )
+        if self._last is not None:
+            told, values = points.pop()
+            found._last = told, np.array(values)
+        found._points = points
+        return found
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""

@@ -32,31 +32,65 @@ class Counting:
     an iteration; here they are counted in the order in which they are begun, so that k
     does not depend on which comes back first.  With one iteration under way at a time
     the two are the same.
+
+    earlier  (iterations, games of each) that came before the present number of games
+             an iteration was chosen
     """
 
     counts: Counts = "iterations"
     games_per_iteration: int = 2
+    earlier: tuple[tuple[int, int], ...] = ()
+
+    def games_before(self, iteration: int) -> int:
+        """Return the number of games of all iterations before this one."""
+        games, left = 0, iteration - 1
+        for iterations, each in self.earlier:
+            if left < iterations:
+                return games + left * each
+            games, left = games + iterations * each, left - iterations
+        return games + left * self.games_per_iteration
+
+    def games_of(self, iteration: int) -> int:
+        """Return the number of games of an iteration."""
+        return self.games_before(iteration + 1) - self.games_before(iteration)
+
+    def place(self, game: int) -> tuple[int, int]:
+        """Return the iteration of a game, and its number in it; games are counted from 0."""
+        before, iterations = 0, 0
+        for number, each in self.earlier:
+            if game < before + number * each:
+                return iterations + (game - before) // each + 1, (game - before) % each
+            before, iterations = before + number * each, iterations + number
+        more, number = divmod(game - before, self.games_per_iteration)
+        return iterations + more + 1, number
+
+    def iterations(self, games: int) -> int:
+        """Return how many whole iterations so many games are."""
+        return self.place(games)[0] - 1
 
     def k(self, iteration: int) -> int:
         """Return k of an iteration, which is counted from 1."""
         if self.counts == "pairs":
-            return (iteration - 1) * self.games_per_iteration // 2 + 1
-        return iteration * self.games_per_iteration if self.counts == "games" else iteration
+            return self.games_before(iteration) // 2 + 1
+        return self.games_before(iteration + 1) if self.counts == "games" else iteration
 
     def length(self, iterations: int) -> int:
         """Return N, the length of a tune, in the same unit."""
-        if self.counts == "pairs":
-            return iterations * self.games_per_iteration // 2
-        return iterations * self.games_per_iteration if self.counts == "games" else iterations
+        if self.counts == "iterations":
+            return iterations
+        games = self.games_before(iterations + 1)
+        return games // 2 if self.counts == "pairs" else games
 
 
 class Spsa:
     """One tune: what it has learnt, and how far it has come.
 
-    told   iterations told
-    seed   key of δ and of the rounding
-    trust  what the estimate is: the method's own or by the drift test, the last θ, its
-           mean over the last half
+    told     iterations told
+    seed     key of δ and of the rounding
+    slots    which of an iteration's random numbers are each parameter's, (n,): what is
+             drawn for one then does not depend on which others there are
+    trust    what the estimate is: the method's own or by the drift test, the last θ, its
+             mean over the last half
     """
 
     def __init__(
@@ -66,6 +100,7 @@ class Spsa:
         seed: int = 0,
         rounding: Rounding = "stochastic",
         counting: Counting | None = None,
+        slots: Sequence[int] | None = None,
         trust: Trust = "auto",
     ) -> None:
         self.method = method
@@ -78,6 +113,7 @@ class Spsa:
         self.averages = Averages(method.space.start)
         self.trajectory = Trajectory()
         self.told = 0
+        self.slots = np.array(range(len(method.space)) if slots is None else slots)
 
     @property
     def space(self) -> Space:
@@ -89,10 +125,14 @@ class Spsa:
         """θ, about which the next iteration plays, (n,)."""
         return self.method.centre(self.memory)
 
+    def _draw(self, iteration: int) -> tuple[Array, Array]:
+        delta, u = draw(self.seed, iteration, int(self.slots.max()) + 1)
+        return delta[self.slots], u[self.slots]
+
     def perturbation(self, iteration: int, theta: Array) -> Perturbation:
         """Return an iteration as it is asked for at `theta`; changes nothing."""
         k = self.counting.k(iteration)
-        delta, u = draw(self.seed, iteration, len(self.space))
+        delta, u = self._draw(iteration)
         plus, minus = sides(
             self.space, theta, self.method.c(k, self.memory), delta, u, self.rounding
         )
@@ -112,7 +152,8 @@ class Spsa:
     ) -> None:
         """Learn from an iteration.
 
-        plus, minus  the values played, (n,)
+        plus, minus  the values played, (n,); NaN for a parameter that the iteration
+                     did not have: it learns nothing
         result       W − L of θ⁺ against θ⁻ summed over the iteration's games (a
                      draw is 0); where each plays a third player, W − L of θ⁺ less
                      W − L of θ⁻
@@ -121,7 +162,11 @@ class Spsa:
         """
         high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
         before = self.theta
-        delta, _ = draw(self.seed, iteration, len(self.space))
+        delta, _ = self._draw(iteration)
+        absent = np.isnan(high)
+        if absent.any():
+            high, low = np.where(absent, before, high), np.where(absent, before, low)
+            delta = np.where(absent, 0.0, delta)
         self.method.take(
             self.memory,
             self.counting.k(iteration),

@@ -1,0 +1,64 @@
+"""What is told of closing matches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ringmaster.competitions.closing_match.match import Match
+from ringmaster.competitions.competition import MatchupInfo
+from ringmaster.competitions.matchup_report import matchup_data, matchup_table
+from ringmaster.competitions.series import Series
+from ringmaster.model.jobs import GameSettings
+from ringmaster.model.players import GameName
+from ringmaster.model.report import Table
+
+
+def match_id(number: int) -> str:
+    """Return the id of a match, counted from 1."""
+    return f"verify{number}"
+
+
+def match_table(match: Match, series: Series, game: GameName, told: int) -> Table:
+    """Return a match's results; told: iterations of the tune now."""
+    values = ", ".join(f"{code}={value:.6g}" for code, value in match.tuned.items())
+    details = [f"tuned: {values}", match.conditions.describe()]
+    if match.told != told:
+        details.append("the tune has gone on since")
+    if match.earlier:
+        details.append("begun by an earlier version, which did not count by colours")
+    return matchup_table(
+        match.tally,
+        game,
+        name=f"closing match after {match.told} iterations: {_name(match)}",
+        limit=series.limit,
+        details="\n".join(filter(None, details)),
+        sprt=series.report(),
+    )
+
+
+def match_info(match: Match, number: int, series: Series, settings: GameSettings) -> MatchupInfo:
+    """Return what is known of a match beside its games."""
+    return MatchupInfo(
+        match_id(number),
+        match.tally.players,
+        _name(match),
+        settings,
+        True,
+        series.limit,
+        series.report(),
+    )
+
+
+def match_data(match: Match, number: int, series: Series) -> dict[str, Any]:
+    """Return a match as `show --json` has it."""
+    report = series.report()
+    return {
+        **matchup_data(match.tally, id=match_id(number), name=_name(match), sprt=report),
+        "number_of_games": series.limit,
+        "iterations": match.told,
+        "parameters": [dict(match.values(player)) for player in (0, 1)],
+    }
+
+
+def _name(match: Match) -> str:
+    return " v ".join(match.tally.players)

@@ -144,7 +144,9 @@ class Fate:
 
     def uniform(self, *shape: int) -> Array:
         """Return numbers in [0, 1) for every replicate, (replicates, *shape)."""
-        return self._many(lambda g: g.random((1, GROUP, *shape)))[0]
+        (found,) = self._many(lambda g: g.random((1, GROUP, *shape)))
+        numbers: Array = found
+        return numbers
 
     def lots(self, iterations: int) -> Lots:
         """Return the lots of the next iterations."""

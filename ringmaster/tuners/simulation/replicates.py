@@ -154,7 +154,12 @@ def simulate(
             first_k = asked + 1
             c = method.c(tune.counting.k(first_k), memory)
             delta = lots.delta[block]
-            plus, minus = sides(space, theta, c, delta, lots.u[block], tune.rounding)
+            middle, shift = theta, method.shift(memory)
+            if shift is not None:
+                # the δ of the iteration before are as good as signs of their own
+                signs = lots.delta[np.arange(block.start - 1, block.stop - 1)]
+                middle = space.clip(theta + shift * signs)
+            plus, minus = sides(space, middle, c, delta, lots.u[block], tune.rounding)
             won, lost = lots.won[block], lots.lost[block]
             if apart:
                 half = games // 2

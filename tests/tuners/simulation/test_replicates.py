@@ -55,7 +55,16 @@ def test_each_replicate_is_the_tune_that_its_lots_make(
     """Restated for one replicate, an iteration at a time."""
     of = space(integer)
     course = simulate(Tune(method(of), N, Counting(), in_flight=in_flight), players(), 4, seed=5)
-    lots = Fate(5, 0, 4, parameters=2, games=2, draws=FixedDraws(0.3), rounded=integer).lots(N)
+    lots = Fate(
+        5,
+        0,
+        4,
+        parameters=2,
+        games=2,
+        draws=FixedDraws(0.3),
+        rounded=integer,
+        shifted=method is Adaptive,
+    ).lots(N)
     elo, one = players().elo, method(of)
     memory = one.start()
     averages = Averages(of.start)
@@ -63,6 +72,9 @@ def test_each_replicate_is_the_tune_that_its_lots_make(
     for k in range(1, N + 1):
         at = (k - 1, 3)
         theta, c = one.centre(memory), one.c(k, memory)
+        shift = one.shift(memory)
+        if shift is not None:
+            theta = of.clip(theta + shift * lots.signs[at])
         plus, minus = sides(of, theta, c, lots.delta[at], lots.u[at], "stochastic")
         result = _score(elo.loss(minus) - elo.loss(plus), lots.won[at], lots.lost[at])
         playing.append((k, plus, minus, lots.delta[at], result))

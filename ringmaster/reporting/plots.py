@@ -418,8 +418,8 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     most = max(map(abs, values), default=0.0)
     if not math.isfinite(most) or most == 0:
         return [f"{value:g}" for value in values]
-    if most >= 1e9 or most < 1e-4:
-        return [f"{value:.3g}" for value in values]
+    if most >= 1e9 or most < 1e-3:
+        return [_exponential(value) for value in values]
     unit, letter = (1e6, "M") if most >= 1e6 else (1e3, "k") if most >= 1e4 else (1.0, "")
     step = min((abs(b - a) for a, b in pairwise(values) if b != a), default=most)
     digits = _digits(values, unit, step)
@@ -434,6 +434,13 @@ def tick_texts(values: Sequence[float]) -> list[str]:
         return "0" if number in ("0", "-0") else f"{number}{letter}".replace("-", "\N{MINUS SIGN}")
 
     return [text(value) for value in values]
+
+
+def _exponential(value: float) -> str:
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".")
+    text = "0" if not value else f"{mantissa}e{int(exponent)}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _digits(values: Sequence[float], unit: float, step: float) -> int:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Inches: the width of a sheet, its margin, what is between charts.
-WIDE, MARGIN, GAP = 11.0, 0.35, 0.2
-#: Inches: the height of a page of a PDF (letter and A4 have room for it).
-HIGH = 7.8
+WIDE, MARGIN, GAP = 11.0, 0.35, 0.12
+#: Inches: the height of a page of a PDF (letter; nearly A4).
+HIGH = 8.5
 #: Dots an inch of a PNG; fewer where it would be higher than MOST_DOTS.
 DOTS, MOST_DOTS = 120, 30_000
 #: Rows of a comparison on one page, at most.

@@ -322,4 +322,5 @@ def _said(parameter: TunedParameter, fit: Fit) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.6g}"
+    text = f"{value:.4g}" if abs(value) < 1000 else f"{value:.6g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from ringmaster.competitions.competition import Played
 from ringmaster.model.charts import Chart, ChartGroup, Level, Piece, Series, Whiskers
 from ringmaster.model.results import GameResult
-from ringmaster.stats.elo import Z95
+from ringmaster.stats.proportion import wilson
 
 #: Games that are shown, at most; windows that means are taken of.
 MOST_POINTS, WINDOWS = 1000, 24
@@ -68,7 +68,9 @@ class CandidateCharts:
         whiskers = []
         start = 0
         for window in self._windows:
-            whiskers.append((start + window.games / 2, 100 * window.mean, 100 * window.error))
+            low, high = wilson(window.points, window.games)
+            mean = 100 * window.points / window.games
+            whiskers.append((start + window.games / 2, mean, 100 * low, 100 * high))
             start += window.games
         pieces: tuple[Piece, ...] = (Level("even", 50.0), Whiskers("points", tuple(whiskers)))
         total = sum(window.points for window in self._windows)
@@ -102,13 +104,11 @@ class _Window:
     def __init__(self) -> None:
         self.games = 0
         self.points = 0.0
-        self._squares = 0.0
         self.values: dict[str, tuple[float, int]] = {}
 
     def take(self, points: float, values: dict[str, float]) -> None:
         self.games += 1
         self.points += points
-        self._squares += points * points
         for code, value in values.items():
             total, count = self.values.get(code, (0.0, 0))
             self.values[code] = total + value, count + 1
@@ -118,23 +118,7 @@ class _Window:
         both = _Window()
         both.games = self.games + other.games
         both.points = self.points + other.points
-        both._squares = self._squares + other._squares
         for code in self.values | other.values:
             first, second = (w.values.get(code, (0.0, 0)) for w in (self, other))
             both.values[code] = first[0] + second[0], first[1] + second[1]
         return both
-
-    @property
-    def mean(self) -> float:
-        """Points a game."""
-        return self.points / self.games
-
-    @property
-    def error(self) -> float:
-        """Half the 95 % interval of that; results that are all alike say nothing of
-        their spread, which is taken for the one that two more, won and lost, would give."""
-        variance = self._squares / self.games - self.mean**2
-        if variance <= 1e-12:
-            mean = (self.points + 1) / (self.games + 2)
-            variance = mean * (1 - mean)
-        return Z95 * math.sqrt(variance / self.games)

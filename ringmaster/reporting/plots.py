@@ -237,19 +237,18 @@ def _draw(
 ) -> None:
     match piece:
         case Series(points=points, joined=joined):
-            x, y = _coordinates(points)
+            x, y = _coordinates(points, 2)
             if joined:
                 axes.plot(x, y, color=colour, linewidth=1.2, zorder=order)
             else:
                 axes.plot(x, y, "o", color=colour, markersize=2, alpha=0.6, zorder=order)
         case Band(points=points):
-            x, low, high = _coordinates(points)
+            x, low, high = _coordinates(points, 3)
             axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=order)
         case Whiskers(points=points):
-            x, y, error = _coordinates(points)
-            axes.errorbar(
-                x, y, error, fmt="o", color=colour, markersize=3, elinewidth=0.9, zorder=order
-            )
+            x, y, low, high = _coordinates(points, 4)
+            axes.vlines(x, low, high, color=colour, linewidth=0.9, zorder=order)
+            axes.plot(x, y, "o", color=colour, markersize=3, zorder=order)
         case Level():
             ends = (
                 right[0] if piece.first is None else piece.first,
@@ -299,8 +298,7 @@ def _draw_interval(
         )
 
 
-def _coordinates(points: Sequence[tuple[float, ...]]) -> list[list[float]]:
-    count = len(points[0]) if points else 3
+def _coordinates(points: Sequence[tuple[float, ...]], count: int) -> list[list[float]]:
     return [[point[i] for point in points] for i in range(count)]
 
 
@@ -312,7 +310,7 @@ def _heights(piece: Piece) -> list[float]:
         case Band(points=points):
             return [end for _, low, high in points for end in (low, high)]
         case Whiskers(points=points):
-            return [y for _, y, _ in points]
+            return [y for _, y, _, _ in points]
         case Level(value=value):
             return [value]
         case Interval(along="y", value=value):
@@ -330,7 +328,7 @@ def y_limits(chart: Chart) -> tuple[float, float]:
         if isinstance(piece, Interval) and piece.along == "y":
             ends += [end for end in (piece.low, piece.high) if end is not None]
         elif isinstance(piece, Whiskers):
-            ends += [end for _, y, e in piece.points for end in (y - e, y + e)]
+            ends += [end for _, _, *both in piece.points for end in both]
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         room = max(abs(low), abs(high), 1.0) * 0.05 if chart.bounds is None else 0.0
         if chart.bounds is not None:
@@ -402,7 +400,7 @@ def _draw_comparison(axes: Axes, chart: Comparison) -> None:
 
 def row_limits(chart: Comparison) -> tuple[float, float]:
     """Return the range of x of a comparison."""
-    values = [row.value for row in chart.rows]
+    values = [row.value for row in chart.rows if math.isfinite(row.value)]
     values += [] if chart.mark is None else [chart.mark]
     ends = [end for row in chart.rows for end in (row.low, row.high) if math.isfinite(end)]
     low, high = min(values + ends, default=0.0), max(values + ends, default=1.0)

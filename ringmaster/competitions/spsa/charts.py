@@ -241,7 +241,8 @@ class TuneCharts:
         points = []
         for dd, ddm, ds in _merged(self._sums[:, i]):
             error = scale * Z95 * math.sqrt(variance / dd)
-            points.append((ddm / dd, scale * ds / dd, error))
+            gain = scale * ds / dd
+            points.append((ddm / dd, gain, gain - error, gain + error))
         if not points:
             return None
         pieces: list[Piece] = [Level("no gain", 0.0)]

@@ -158,7 +158,7 @@ def frame(
         after = 0.2 + 0.068 * texts
         above, below = 0.3 if chart.title or chart.note else 0.08, BELOW - 0.05
     else:
-        before, after, below = (0.62 if chart.y_label else 0.48), 0.1, 0.42
+        before, after, below = (0.66 if chart.y_label else 0.53), 0.1, 0.42
         above = 0.42 if chart.note else 0.26
     across, down = figure.get_size_inches()
     axes = figure.add_axes(

@@ -218,11 +218,11 @@ class TuneCharts:
         pieces.append(Level("mean of the last half", mean, "average", last / 2, last))
         pieces.append(Interval("estimate", estimate, fit.low, fit.high))
         note = (
-            f"{_number(start)} → {_number(parameter.engine_value(estimate))}   "
-            f"in {_number(parameter.minimum)} … {_number(parameter.maximum)}"
+            f"{_number(start)} → {_number(parameter.engine_value(estimate))}, "
+            f"range {_number(parameter.minimum)} … {_number(parameter.maximum)}"
         )
         if not fit.signal:
-            note += "   no signal yet"
+            note += ", no signal yet"
         bounds = (parameter.minimum, parameter.maximum)
         return Chart(parameter.code, tuple(pieces), "games", "", note, bounds)
 

@@ -367,13 +367,20 @@ def x_limits(chart: Chart) -> tuple[float, float]:
 def _draw_comparison(axes: Axes, chart: Comparison) -> None:
     main, muted = PALETTE["main"], PALETTE["muted"]
     limits = row_limits(chart)
+    heights = range(len(chart.rows))
+    lows = [max(row.low, limits[0]) for row in chart.rows]
+    highs = [min(row.high, limits[1]) for row in chart.rows]
+    axes.hlines(heights, lows, highs, color=main, linewidth=1.4, zorder=3)
+    ends: dict[Any, list[tuple[float, int]]] = {}
+    for y, (row, low, high) in enumerate(zip(chart.rows, lows, highs, strict=True)):
+        # an arrow where it goes on beyond the picture
+        ends.setdefault("|" if low == row.low else "<", []).append((low, y))
+        ends.setdefault("|" if high == row.high else ">", []).append((high, y))
+    for marker, places in ends.items():
+        x, at = zip(*places, strict=True)
+        axes.plot(x, at, marker, color=main, markersize=4.5, clip_on=False, zorder=3)
+    axes.plot([row.value for row in chart.rows], heights, "o", color=main, markersize=5, zorder=4)
     for y, row in enumerate(chart.rows):
-        low, high = max(row.low, limits[0]), min(row.high, limits[1])
-        axes.plot([low, high], [y, y], color=main, linewidth=1.4, zorder=3)
-        for end, whole, outwards in ((low, row.low, "<"), (high, row.high, ">")):
-            marker: Any = outwards if end != whole else "|"
-            axes.plot([end], [y], marker, color=main, markersize=4.5, clip_on=False, zorder=3)
-        axes.plot([row.value], [y], "o", color=main, markersize=5, zorder=4)
         axes.annotate(
             shortened(row.text, TEXT_COLUMNS),
             (1, y),

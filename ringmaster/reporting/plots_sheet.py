@@ -66,11 +66,14 @@ def write_sheets(
         else:
             rows = [row for group in groups for row in _rows(group)]
             figure = _sheet(rows, title, None)
-            high = figure.get_size_inches()[1]
-            figure.savefig(
-                stream, format=format, dpi=min(DOTS, MOST_DOTS / high), metadata=_BARE[format]
-            )
+            dots = dots_an_inch(figure.get_size_inches()[1])
+            figure.savefig(stream, format=format, dpi=dots, metadata=_BARE[format])
     return said
+
+
+def dots_an_inch(high: float) -> float:
+    """Return how fine a PNG is that is so many inches high."""
+    return min(DOTS, MOST_DOTS / high)
 
 
 def _write_pages(groups: Sequence[ChartGroup], title: str, stream: BinaryIO) -> None:

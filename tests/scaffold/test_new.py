@@ -71,7 +71,7 @@ def test_every_setting_is_there_with_its_help(game: str, type_name: str) -> None
         assert next(s.help for s in found.table if s.name == name) in prose
 
 
-@pytest.mark.parametrize(("game", "type_name"), [e for e in EVERY if e[0] != "shogi"])
+@pytest.mark.parametrize(("game", "type_name"), EVERY)
 def test_control_file_with_the_demo_engines_plays(
     game: str, type_name: str, tmp_path: Path
 ) -> None:

@@ -31,11 +31,13 @@ from ringmaster.model.charts import (
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import NELO as C
-from tests.recorded import CHESS, TUNE, won, write
+from tests import recorded
+from tests.recorded import CHESS, won, write
 
 History = list[tuple[Ticket, GameResult]]
 Winner = Callable[[GameJob], int | None]
 
+TUNE = recorded.TUNE.replace("number_of_games", 'method = "classic"\nnumber_of_games')
 TINY = TUNE.replace("100_000", "4")
 
 
@@ -72,6 +74,10 @@ def tune(folder: Path, source: str = TUNE) -> SpsaCompetition:
     competition = Event(write(folder, source)).competition
     assert isinstance(competition, SpsaCompetition)
     return competition
+
+
+def twice(told: int) -> int:
+    return 2 * told
 
 
 def chart(groups: list[ChartGroup], title: str, name: str) -> Chart:
@@ -243,7 +249,7 @@ def against_reference(
 def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     play(competition, 2, lambda job: None)  # θ stays at the start
-    charts = TuneCharts(competition.parameters, competition.tuner, "e", 100, 2)
+    charts = TuneCharts(competition.parameters, competition.tuner, "e", 100, twice)
     for played, result in against_reference(competition, 100):
         charts.take(played, result)
     groups = charts.charts()
@@ -259,7 +265,7 @@ def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) ->
 def test_parameter_that_came_in_later_is_drawn_from_then_on(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     history = play(competition, 20, higher("x"))
-    charts = TuneCharts(competition.parameters, competition.tuner, "e", 20, 2)
+    charts = TuneCharts(competition.parameters, competition.tuner, "e", 20, twice)
     for i, (ticket, result) in enumerate(history):
         played = competition.describe(ticket)
         if i < 10:
@@ -380,3 +386,29 @@ def assert_ordered(part: Piece) -> None:
         assert x == sorted(x)
     elif isinstance(part, Level) and part.first is not None and part.last is not None:
         assert part.first <= part.last
+
+
+def test_method_that_knows_its_own_interval_is_believed(tmp_path: Path) -> None:
+    competition = tune(tmp_path, recorded.TUNE.replace("1e6", "100").replace("10**6", "100"))
+    groups = competition.charts(play(competition, 400, higher("x")))
+    intervals = competition.tuner.intervals()
+    assert intervals is not None
+    shown = [piece(chart(groups, "Parameters", code), "estimate") for code in ("x", "n")]
+    assert [(s.low, s.high) for s in shown] == [(i.low, i.high) for i in intervals]
+    assert [s.value for s in shown] == competition.tuner.estimate().tolist()
+
+
+def test_several_games_an_iteration_and_a_reference_are_counted_as_played(tmp_path: Path) -> None:
+    source = TUNE.replace(
+        "number_of_games",
+        'pairing = "reference"\nopponent = "old"\ngames_per_iteration = 4\nnumber_of_games',
+    ).replace("players = {", 'players = {"old": Player("engine", nodes=1), ')
+    competition = tune(tmp_path, source)
+
+    def tuned_wins(job: GameJob) -> int:
+        return 1 if job.players[0].code == "old" else 0
+
+    groups = competition.charts(play(competition, 200, tuned_wins))
+    assert piece(chart(groups, "Parameters", "x"), "θ").points[-1][0] == 200
+    balance = chart(groups, "Balance", "W − L against old")
+    assert piece(balance, "W − L").points[-1] == (200.0, 200.0)

@@ -47,14 +47,17 @@ class MatchupCourses:
         if course.wants(tally.completed):
             course.take(tally.completed, tally.estimate())
 
-    def charts(self, title: str) -> list[ChartGroup]:
-        """Return the Elo of all matchups, and its course in each if they are few."""
+    def charts(self, title: str, most: int | None = None) -> list[ChartGroup]:
+        """Return the Elo of all matchups of which something is known, nothing where
+        these are more than `most`; and its course in each if they are few."""
         played = [id for id, tally in self._tallies.items() if tally.known]
         rows = []
         for id in played:
             estimate = self._tallies[id].estimate()
-            if math.isfinite(estimate.elo):
+            if math.isfinite(estimate.low) or math.isfinite(estimate.high):
                 rows.append(_compared(self._name(id), estimate))
+        if most is not None and len(rows) > most:
+            return []
         groups = []
         if rows:
             label = "Elo of the first player over the second"

@@ -525,7 +525,9 @@ class Tournament(Competition):
         courses = MatchupCourses(self.matchup_infos())
         for ticket, result in history:
             courses.take(self.describe(ticket), result)
-        return [*rating_charts(self._standings()), *courses.charts("Matchups")]
+        ratings = rating_charts(self._standings())
+        # ratings say the same more shortly
+        return [*ratings, *courses.charts("Matchups", 40 if ratings else None)]
 
     def summary(self) -> dict[str, Any]:
         return {

@@ -35,10 +35,10 @@ class Band:
 
 @dataclass(frozen=True)
 class Whiskers:
-    """Measurements (x, y, error): y ± error is a 95 % interval."""
+    """Measurements (x, y, low, high) with their 95 % intervals."""
 
     name: str
-    points: tuple[tuple[float, float, float], ...]
+    points: tuple[tuple[float, float, float, float], ...]
     role: Role = "main"
 
 

@@ -158,7 +158,7 @@ def frame(
         after = 0.2 + 0.068 * texts
         above, below = 0.3 if chart.title or chart.note else 0.08, BELOW - 0.05
     else:
-        before, after, below = (0.62 if chart.y_label else 0.48), 0.1, 0.42
+        before, after, below = (0.66 if chart.y_label else 0.53), 0.1, 0.42
         above = 0.42 if chart.note else 0.26
     across, down = figure.get_size_inches()
     axes = figure.add_axes(
@@ -237,19 +237,18 @@ def _draw(
 ) -> None:
     match piece:
         case Series(points=points, joined=joined):
-            x, y = _coordinates(points)
+            x, y = _coordinates(points, 2)
             if joined:
                 axes.plot(x, y, color=colour, linewidth=1.2, zorder=order)
             else:
                 axes.plot(x, y, "o", color=colour, markersize=2, alpha=0.6, zorder=order)
         case Band(points=points):
-            x, low, high = _coordinates(points)
+            x, low, high = _coordinates(points, 3)
             axes.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0, zorder=order)
         case Whiskers(points=points):
-            x, y, error = _coordinates(points)
-            axes.errorbar(
-                x, y, error, fmt="o", color=colour, markersize=3, elinewidth=0.9, zorder=order
-            )
+            x, y, low, high = _coordinates(points, 4)
+            axes.vlines(x, low, high, color=colour, linewidth=0.9, zorder=order)
+            axes.plot(x, y, "o", color=colour, markersize=3, zorder=order)
         case Level():
             ends = (
                 right[0] if piece.first is None else piece.first,
@@ -299,8 +298,7 @@ def _draw_interval(
         )
 
 
-def _coordinates(points: Sequence[tuple[float, ...]]) -> list[list[float]]:
-    count = len(points[0]) if points else 3
+def _coordinates(points: Sequence[tuple[float, ...]], count: int) -> list[list[float]]:
     return [[point[i] for point in points] for i in range(count)]
 
 
@@ -312,7 +310,7 @@ def _heights(piece: Piece) -> list[float]:
         case Band(points=points):
             return [end for _, low, high in points for end in (low, high)]
         case Whiskers(points=points):
-            return [y for _, y, _ in points]
+            return [y for _, y, _, _ in points]
         case Level(value=value):
             return [value]
         case Interval(along="y", value=value):
@@ -330,7 +328,7 @@ def y_limits(chart: Chart) -> tuple[float, float]:
         if isinstance(piece, Interval) and piece.along == "y":
             ends += [end for end in (piece.low, piece.high) if end is not None]
         elif isinstance(piece, Whiskers):
-            ends += [end for _, y, e in piece.points for end in (y - e, y + e)]
+            ends += [end for _, _, *both in piece.points for end in both]
     if high - low <= 1e-12 * max(abs(low), abs(high)):
         room = max(abs(low), abs(high), 1.0) * 0.05 if chart.bounds is None else 0.0
         if chart.bounds is not None:
@@ -369,13 +367,20 @@ def x_limits(chart: Chart) -> tuple[float, float]:
 def _draw_comparison(axes: Axes, chart: Comparison) -> None:
     main, muted = PALETTE["main"], PALETTE["muted"]
     limits = row_limits(chart)
+    heights = range(len(chart.rows))
+    lows = [max(row.low, limits[0]) for row in chart.rows]
+    highs = [min(row.high, limits[1]) for row in chart.rows]
+    axes.hlines(heights, lows, highs, color=main, linewidth=1.4, zorder=3)
+    ends: dict[Any, list[tuple[float, int]]] = {}
+    for y, (row, low, high) in enumerate(zip(chart.rows, lows, highs, strict=True)):
+        # an arrow where it goes on beyond the picture
+        ends.setdefault("|" if low == row.low else "<", []).append((low, y))
+        ends.setdefault("|" if high == row.high else ">", []).append((high, y))
+    for marker, places in ends.items():
+        x, at = zip(*places, strict=True)
+        axes.plot(x, at, marker, color=main, markersize=4.5, clip_on=False, zorder=3)
+    axes.plot([row.value for row in chart.rows], heights, "o", color=main, markersize=5, zorder=4)
     for y, row in enumerate(chart.rows):
-        low, high = max(row.low, limits[0]), min(row.high, limits[1])
-        axes.plot([low, high], [y, y], color=main, linewidth=1.4, zorder=3)
-        for end, whole, outwards in ((low, row.low, "<"), (high, row.high, ">")):
-            marker: Any = outwards if end != whole else "|"
-            axes.plot([end], [y], marker, color=main, markersize=4.5, clip_on=False, zorder=3)
-        axes.plot([row.value], [y], "o", color=main, markersize=5, zorder=4)
         axes.annotate(
             shortened(row.text, TEXT_COLUMNS),
             (1, y),
@@ -402,7 +407,7 @@ def _draw_comparison(axes: Axes, chart: Comparison) -> None:
 
 def row_limits(chart: Comparison) -> tuple[float, float]:
     """Return the range of x of a comparison."""
-    values = [row.value for row in chart.rows]
+    values = [row.value for row in chart.rows if math.isfinite(row.value)]
     values += [] if chart.mark is None else [chart.mark]
     ends = [end for row in chart.rows for end in (row.low, row.high) if math.isfinite(end)]
     low, high = min(values + ends, default=0.0), max(values + ends, default=1.0)
@@ -418,8 +423,8 @@ def tick_texts(values: Sequence[float]) -> list[str]:
     most = max(map(abs, values), default=0.0)
     if not math.isfinite(most) or most == 0:
         return [f"{value:g}" for value in values]
-    if most >= 1e9 or most < 1e-4:
-        return [f"{value:.3g}" for value in values]
+    if most >= 1e9 or most < 1e-3:
+        return [_exponential(value) for value in values]
     unit, letter = (1e6, "M") if most >= 1e6 else (1e3, "k") if most >= 1e4 else (1.0, "")
     step = min((abs(b - a) for a, b in pairwise(values) if b != a), default=most)
     digits = _digits(values, unit, step)
@@ -434,6 +439,13 @@ def tick_texts(values: Sequence[float]) -> list[str]:
         return "0" if number in ("0", "-0") else f"{number}{letter}".replace("-", "\N{MINUS SIGN}")
 
     return [text(value) for value in values]
+
+
+def _exponential(value: float) -> str:
+    mantissa, _, exponent = f"{value:.2e}".partition("e")
+    mantissa = mantissa.rstrip("0").rstrip(".")
+    text = "0" if not value else f"{mantissa}e{int(exponent)}"
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _digits(values: Sequence[float], unit: float, step: float) -> int:

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 #: Inches: the width of a sheet, its margin, what is between charts.
-WIDE, MARGIN, GAP = 11.0, 0.35, 0.2
-#: Inches: the height of a page of a PDF (letter and A4 have room for it).
-HIGH = 7.8
+WIDE, MARGIN, GAP = 11.0, 0.35, 0.12
+#: Inches: the height of a page of a PDF (letter; nearly A4).
+HIGH = 8.5
 #: Dots an inch of a PNG; fewer where it would be higher than MOST_DOTS.
 DOTS, MOST_DOTS = 120, 30_000
 #: Rows of a comparison on one page, at most.
@@ -66,11 +66,14 @@ def write_sheets(
         else:
             rows = [row for group in groups for row in _rows(group)]
             figure = _sheet(rows, title, None)
-            high = figure.get_size_inches()[1]
-            figure.savefig(
-                stream, format=format, dpi=min(DOTS, MOST_DOTS / high), metadata=_BARE[format]
-            )
+            dots = dots_an_inch(figure.get_size_inches()[1])
+            figure.savefig(stream, format=format, dpi=dots, metadata=_BARE[format])
     return said
+
+
+def dots_an_inch(high: float) -> float:
+    """Return how fine a PNG is that is so many inches high."""
+    return min(DOTS, MOST_DOTS / high)
 
 
 def _write_pages(groups: Sequence[ChartGroup], title: str, stream: BinaryIO) -> None:

@@ -9,7 +9,7 @@ method was: nothing is computed from schedules that may have been changed since.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -31,6 +31,7 @@ from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import NELO as C
 from ringmaster.stats.elo import Z95
 from ringmaster.tuners.spsa import Array, Spsa
+from ringmaster.tuners.spsa import Interval as Known
 from ringmaster.tuners.spsa.regression import Fit
 
 T = TypeVar("T")
@@ -50,7 +51,7 @@ class TuneCharts:
     parameters  those that are tuned, in the order of the tuner's arrays
     player      code of the player that is tuned; its two sides bear "+" and "-"
     games       how many games are to come, more or less
-    games_per_iteration  games from one δ
+    games_after  how many games so many iterations were
     """
 
     def __init__(
@@ -59,19 +60,15 @@ class TuneCharts:
         tuner: Spsa,
         player: str,
         games: int,
-        games_per_iteration: int,
+        games_after: Callable[[int], int],
     ) -> None:
         self._parameters = tuple(parameters)
         self._codes = [p.code for p in self._parameters]
         self._tuner = tuner
         self._player = player
-        self._per_iteration = games_per_iteration
         #: θ after so many games.
         self._course = thinned(
-            [
-                (float(told * games_per_iteration), theta)
-                for told, theta in tuner.trajectory.points()
-            ]
+            [(float(games_after(told)), theta) for told, theta in tuner.trajectory.points()]
         )
         self._window = max(1, math.ceil(games / MOST_POINTS))
         self._rows: list[tuple[list[float], list[float], float]] = []
@@ -165,19 +162,20 @@ class TuneCharts:
             self._close(self.games)
         if not self._course:
             return []
-        fits = self._tuner.regression.fits()
+        fits = self._tuner.fits()
+        known: Sequence[Fit | Known] = self._tuner.intervals() or fits
         estimate = self._tuner.estimate().tolist()
         mean = self._tuner.averages.mean().tolist()
         courses = [
-            self._parameter(i, p, fit, estimate[i], mean[i])
-            for i, (p, fit) in enumerate(zip(self._parameters, fits, strict=True))
+            self._parameter(i, p, said, estimate[i], mean[i])
+            for i, (p, said) in enumerate(zip(self._parameters, known, strict=True))
         ]
         groups = [
             ChartGroup(
                 "Parameters",
                 tuple(courses),
                 "What was played lies in the band about θ; at the right the estimate, with "
-                "the 95 % interval of the fitted optimum where the results show one.",
+                "the 95 % interval of the optimum where the results show one.",
             )
         ]
         regressions = [
@@ -199,7 +197,7 @@ class TuneCharts:
         return groups
 
     def _parameter(
-        self, i: int, parameter: TunedParameter, fit: Fit, estimate: float, mean: float
+        self, i: int, parameter: TunedParameter, said: Fit | Known, estimate: float, mean: float
     ) -> Chart:
         start = parameter.start
         line = [(0.0, start), *((games, theta[i]) for games, theta in self._course)]
@@ -216,13 +214,13 @@ class TuneCharts:
         pieces.append(Level("start", start))
         pieces.append(Series("θ", tuple(line)))
         pieces.append(Level("mean of the last half", mean, "average", last / 2, last))
-        pieces.append(Interval("estimate", estimate, fit.low, fit.high))
+        pieces.append(Interval("estimate", estimate, said.low, said.high))
         note = (
-            f"{_number(start)} → {_number(parameter.engine_value(estimate))}   "
-            f"in {_number(parameter.minimum)} … {_number(parameter.maximum)}"
+            f"{_number(start)} → {_number(parameter.engine_value(estimate))}, "
+            f"range {_number(parameter.minimum)} … {_number(parameter.maximum)}"
         )
-        if not fit.signal:
-            note += "   no signal yet"
+        if not said.signal:
+            note += ", no signal yet"
         bounds = (parameter.minimum, parameter.maximum)
         return Chart(parameter.code, tuple(pieces), "games", "", note, bounds)
 
@@ -241,7 +239,8 @@ class TuneCharts:
         points = []
         for dd, ddm, ds in _merged(self._sums[:, i]):
             error = scale * Z95 * math.sqrt(variance / dd)
-            points.append((ddm / dd, scale * ds / dd, error))
+            gain = scale * ds / dd
+            points.append((ddm / dd, gain, gain - error, gain + error))
         if not points:
             return None
         pieces: list[Piece] = [Level("no gain", 0.0)]
@@ -322,4 +321,5 @@ def _said(parameter: TunedParameter, fit: Fit) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.6g}"
+    text = f"{value:.4g}" if abs(value) < 1000 else f"{value:.6g}"
+    return f"{value:.0f}" if "e+" in text and abs(value) < 1e15 else text

@@ -507,8 +507,8 @@ class SpsaCompetition(Competition):
             self.tuned,
             self.tuner,
             self.values["player"],
-            sum(self._state.results),
-            self.games_per_iteration,
+            self._state.completed,
+            lambda told: told * self.games_per_iteration,
         )
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:

@@ -48,8 +48,9 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, export-parameters, check, diff, reset, "
-        "stop.  Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
+        epilog="actions: run (default), show, report, export, export-parameters, check, diff, "
+        "reset, stop.  "
+        "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json, a command line of "
         "fastchess or cutechess-cli, or another tuner's parameter file (a file of that name: "
         "./new, ./import).",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import ringmaster
 from ringmaster.errors import ControlFileError, RingmasterError, StoreUnwritable, UsageError
+from ringmaster.forecast import arguments as forecast
 
 if TYPE_CHECKING:
     from ringmaster.control.changes import Comparison
@@ -48,8 +49,8 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), show, report, export, export-parameters, check, diff, "
-        "reset, stop.  "
+        epilog="actions: run (default), show, report, export, export-parameters, plot, check, "
+        "diff, plan, simulate, verify, reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json, a command line of "
         "fastchess or cutechess-cli, or another tuner's parameter file (a file of that name: "
@@ -83,7 +84,9 @@ def _parser() -> _Parser:
         metavar="CPUS",
         help="give each game CPUs of its own, of these (0-3,8; by default of all)",
     )
-    parser.add_argument("--json", action="store_true", help="print data (show, check, diff)")
+    parser.add_argument(
+        "--json", action="store_true", help="print data (show, check, diff, plan, simulate)"
+    )
     checks = parser.add_argument_group("check")
     checks.add_argument(
         "--quick", action="store_true", help="only start each engine and set it up, as run does"
@@ -100,9 +103,14 @@ def _parser() -> _Parser:
         "export-parameters: table (default), setoption, fishtest, …",
     )
     exports.add_argument(
-        "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to a file, by default to standard output; of plot: .html (default: beside "
+        "the control file), .svg, .png or .pdf",
     )
     exports.add_argument("--void", action="store_true", help="export void games, too")
+    forecast.add_options(parser)
     parser.add_argument(
         "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
     )
@@ -118,19 +126,7 @@ def run(argv: Sequence[str]) -> int:
             arguments = _parser().parse_intermixed_args(argv)
         except SystemExit:  # --help, --version
             return DONE
-        if arguments.affinity is not None and arguments.action not in ("run", "check"):
-            raise UsageError("--affinity goes with run and check")
-        if arguments.json and arguments.action not in ("show", "check", "diff"):
-            raise UsageError("--json goes with show, check and diff")
-        if arguments.action != "check":
-            for name in ("quick", "verbose"):
-                if getattr(arguments, name):
-                    raise UsageError(f"--{name} goes with check")
-        if arguments.action != "export":
-            taken = ("format", "output") if arguments.action == "export-parameters" else ()
-            for name in ("format", "output", "void"):
-                if getattr(arguments, name) and name not in taken:
-                    raise UsageError(f"--{name} goes with export")
+        _refuse_elsewhere(arguments)
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
         return action(arguments)
     except UsageError as error:
@@ -158,6 +154,16 @@ def run(argv: Sequence[str]) -> int:
             "lines above, the control file, and this version: " + ringmaster.__version__
         )
         return INTERNAL
+
+
+def _refuse_elsewhere(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for an option that does not go with the action."""
+    for name, actions in {**_GOES_WITH, **forecast.GOES_WITH}.items():
+        given = getattr(arguments, name) not in (None, False)
+        if given and arguments.action not in actions:
+            *others, last = actions
+            which = f"{', '.join(others)} and {last}" if others else last
+            raise UsageError(f"--{name.replace('_', '-')} goes with {which}")
 
 
 def _complain(message: str) -> None:
@@ -352,6 +358,23 @@ def _export(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _plot(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.plots import check_plot, write_plots
+
+    with _compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        target = check_plot(event, Path(arguments.output) if arguments.output else None)
+        _summary(event, store)
+        lines = write_plots(event, store, target)
+    for line in lines:
+        _complain(line)
+    if not arguments.quiet:
+        _say(f"{target}\n")
+    return DONE
+
+
 def _export_parameters(arguments: argparse.Namespace) -> int:
     from ringmaster.export.parameters import export_parameters
 
@@ -427,6 +450,31 @@ def _check_players(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     return DONE if ok else REPORTED, answer
 
 
+def _plan(arguments: argparse.Namespace) -> int:
+    from ringmaster.forecast.plan import run as plan
+
+    text, data = plan(arguments, _load(arguments))
+    _say_data(data) if arguments.json else _say(text())
+    return DONE
+
+
+def _simulate(arguments: argparse.Namespace) -> int:
+    from ringmaster.forecast.progress import Meter
+    from ringmaster.forecast.simulate import run as simulate
+
+    meter = Meter(sys.stderr)
+    try:
+        text, data = simulate(
+            arguments,
+            _load(arguments),
+            progress=(lambda share: None) if arguments.quiet else meter,
+        )
+    finally:
+        meter.close()
+    _say_data(data) if arguments.json else _say(text())
+    return DONE
+
+
 def _reset(arguments: argparse.Namespace) -> int:
     from ringmaster.storage.lock import CompetitionLock
     from ringmaster.storage.paths import OutputPaths
@@ -457,14 +505,29 @@ def _stop(arguments: argparse.Namespace) -> int:
 #: What stands in the place of a control file, and makes one.
 _VERBS = ("new", "import")
 
+#: The actions that print data with --json.
+#: Options that only some actions take.
+_GOES_WITH: dict[str, tuple[str, ...]] = {
+    "affinity": ("run", "check"),
+    "json": ("show", "check", "diff", "plan", "simulate"),
+    "quick": ("check",),
+    "verbose": ("check",),
+    "format": ("export", "export-parameters"),
+    "output": ("export", "export-parameters", "plot"),
+    "void": ("export",),
+}
+
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
     "show": _show,
     "report": _report,
     "export": _export,
+    "plot": _plot,
     "export-parameters": _export_parameters,
     "check": _check,
     "diff": _diff,
+    "plan": _plan,
+    "simulate": _simulate,
     "reset": _reset,
     "stop": _stop,
 }

@@ -258,6 +258,9 @@ class Ringmaster:
         for text in self._changes.texts():
             for line in text.splitlines():
                 self._journal.log(f"changed since the last run: {line}")
+        for text in self._competition.notices():
+            self._display.message(text)
+            self._journal.log(text)
         self._play_began = time.monotonic()
         reason = "error"
         try:

@@ -19,7 +19,7 @@ LAYERS = [
     {"control", "storage", "execution", "reporting"},
     {"event"},
     {"results"},
-    {"ringmaster", "export", "scaffold"},
+    {"ringmaster", "export", "scaffold", "forecast"},
     {"cli"},
     {"__main__"},
 ]

@@ -478,7 +478,7 @@ def test_results_of_a_tune_that_was_really_played(tmp_path: Path) -> None:
     (match,) = results.matchups.values()
     assert (match.id, match.players) == ("verify1", ("duel:tuned", "duel:start"))
     assert (match.total, match.number_of_games, match.alternated) == (20, 20, True)
-    assert f"wins {match['duel:tuned'].wins}, draws {match.draws}, losses" in (
+    assert f"duel:tuned: {match['duel:tuned'].wins} wins, {match.draws} draws" in (
         run_ringmaster(control, "show").stdout
     )
     assert str(match.elo) in run_ringmaster(control, "show").stdout

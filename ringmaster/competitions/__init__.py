@@ -22,6 +22,7 @@ _TYPES = {
 #: shared between files may mention what only another type understands.
 KINDS = (
     "Anchor",
+    "Annealing",
     "Competitor",
     "DrawAdjudication",
     "EXPLICIT",

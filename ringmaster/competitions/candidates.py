@@ -210,7 +210,7 @@ class CandidateTuner(Competition):
     def _engine_value(self, index: int, value: float) -> Any:
         parameter: CandidateParameter = self.parameters[index]
         try:
-            return _plain(parameter.function(value))
+            return plain(parameter.function(value))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit too: the file has no say in that
@@ -361,7 +361,7 @@ def made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> 
         ) from None
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a number of numpy's as Python's own."""
     is_number = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
     return value.item() if is_number else value

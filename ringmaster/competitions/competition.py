@@ -8,11 +8,13 @@ run can be stopped at any instant and gone on with exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ringmaster.competitions.sequential import SprtReport
+from ringmaster.errors import UsageError
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
@@ -143,6 +145,10 @@ class Competition(ABC):
         """Return what is allowed but probably not meant, one line each."""
         return []
 
+    def notices(self) -> list[str]:
+        """Return what is worth saying at the start of a run, one line each."""
+        return []
+
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""
@@ -150,6 +156,20 @@ class Competition(ABC):
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""
         return ("players", code)
+
+    def verify(self, games: int | None = None) -> None:
+        """Play from now on only a closing match of what has been tuned so far; called
+        before `restore`, for one run.
+
+        games  the most of it, None: as the settings say
+        Raises UsageError where there is no such match.
+        """
+        raise UsageError(f"only an spsa event has a closing match so far, not {self.type_name}")
+
+    @property
+    def goal(self) -> str:
+        """What is complete when all of this run has been played."""
+        return "competition"
 
     @abstractmethod
     def next_job(self) -> GameJob | None:
@@ -214,3 +234,11 @@ class Competition(ABC):
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json` that this type has: "matchups",
         "parameters", …"""
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        """Return what there is to draw.
+
+        history  all recorded results with their tickets, in the order of recording; it
+                 may be long, and is gone through once at most
+        """
+        return []

@@ -126,6 +126,28 @@ def _spread(tally: Tally) -> str:
     return ", ".join(parts)
 
 
+def matchup_data(
+    tally: Tally, *, id: str, name: str, even: bool = True, sprt: SprtReport | None = None
+) -> dict[str, Any]:
+    """Return a matchup as `show --json` has it; arguments as in `matchup_table`."""
+    return {
+        "id": id,
+        "name": name,
+        "players": list(tally.players),
+        "games": tally.completed,
+        "wins": [tally.total(0), tally.total(1)],
+        "draws": tally.total(2),
+        "unknown": tally.total(3),
+        "unknown_by_kind": dict(tally.unknown_kinds),
+        "forfeits": list(tally.forfeits),
+        "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
+        "void": tally.void,
+        "endings": dict(tally.endings),
+        **statistics(tally, even=even),
+        "sprt": None if sprt is None else sprt.summary(),
+    }
+
+
 def statistics(tally: Tally, *, even: bool = True) -> dict[str, Any]:
     """Return the keys of `show --json` that say how strong the first player is; what
     is infinite there is None, and so is all that results do not tell."""

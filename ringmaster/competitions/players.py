@@ -80,16 +80,21 @@ class PlayerDefinition:
                 f"{game} is not played over {player.protocol}",
                 repr(PROTOCOL_OF_GAME[game]),
             )
+        check_player(player)
         if player.protocol == "gtp":
-            _check_gtp(player)
             return player
-        (_check_uci if player.protocol == "uci" else _check_usi)(player)
         limits = ("time_control", "nodes", "depth", "move_time")
         if all(values[name] is None for name in limits):
             raise SettingError(
                 (), f"nothing limits the moves of player {code!r}", "one of " + ", ".join(limits)
             )
         return player
+
+
+def check_player(player: Player) -> None:
+    """Raise SettingError, with the path of an argument of Player(…), for what a
+    player's protocol does not have."""
+    {"gtp": _check_gtp, "uci": _check_uci, "usi": _check_usi}[player.protocol](player)
 
 
 def _check_gtp(player: Player) -> None:

@@ -52,19 +52,6 @@ class Round(msgspec.Struct):
     settled: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class _Pairing(Matchup):
-    """A matchup of one round.
-
-    closed  whether no more games of it are wanted: the round is over, or one of
-            the two has withdrawn
-    """
-
-    closed = False
-
-    def wants(self, number: int) -> bool:
-        return not self.closed and super().wants(number)
-
-
 class Swiss(Tournament):
     """Rounds of matchups that are made as the tournament goes.  The id of one
     has the round and the letters of the competitors: 2AvC."""
@@ -168,7 +155,7 @@ class Swiss(Tournament):
         over = number < len(self._rounds) or number > self.values["rounds"]
         for id, codes in round.pairs.items():
             first, second = (self._player(code, ("competitors",)) for code in codes)
-            pairing = _Pairing(
+            pairing = Matchup(
                 id,
                 None,
                 (first, second),

@@ -5,7 +5,7 @@ Which matchups there are is the business of each type."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -13,18 +13,17 @@ import msgspec
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.competitors import only_appended
-from ringmaster.competitions.matchup_report import describe_settings, matchup_table, statistics
+from ringmaster.competitions.matchup_charts import MatchupCourses, rating_charts
+from ringmaster.competitions.matchup_report import describe_settings, matchup_data, matchup_table
 from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
-from ringmaster.competitions.sequential import (
-    SprtReport,
-    Trial,
-    fault_warning,
-    sequential_warnings,
-)
+from ringmaster.competitions.sequential import SprtReport, sequential_warnings
+from ringmaster.competitions.series import Series
+from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
@@ -44,7 +43,11 @@ class Matchup:
     alternating      whether it takes it in those only
     number_of_games  None for no limit
     sprt             a test that ends it, whether the first player is the stronger
+    closed           whether no more games of it are wanted, whatever its number: the
+                     round is over, or one of the two has withdrawn
     """
+
+    closed = False
 
     def __init__(
         self,
@@ -67,12 +70,6 @@ class Matchup:
         self.number_of_games = number_of_games
         self.sprt = sprt
 
-    def trial(self) -> Trial | None:
-        """Return its test before any result."""
-        if self.sprt is None:
-            return None
-        return Trial(self.sprt, self.codes[0], self.sprt.pentanomial and self.alternating)
-
     @property
     def codes(self) -> tuple[str, str]:
         """Codes of the first and the second player."""
@@ -80,7 +77,8 @@ class Matchup:
 
     def wants(self, number: int) -> bool:
         """Whether the game with this number is to be played."""
-        return self.number_of_games is None or number < self.number_of_games
+        limit = self.number_of_games
+        return not self.closed and (limit is None or number < limit)
 
     def game_id(self, number: int) -> str:
         """Return the id of a new game, as wide as the largest number of the
@@ -189,7 +187,8 @@ class Tournament(Competition):
             sprt=sprt,
         )
         self.matchups[id] = matchup
-        self.tallies[id] = Tally(matchup.codes, trial=matchup.trial())
+        self.tallies[id] = Tally(matchup.codes)
+        self.tallies[id].trial = self._series(matchup).fresh_trial()
 
     # the contract of a competition
 
@@ -213,7 +212,7 @@ class Tournament(Competition):
         which the same is to be said."""
         said: dict[str, list[str]] = {}
         for id, matchup in self.matchups.items():
-            trial = self._trial(matchup)
+            trial = self._series(matchup).trial()
             if trial is None or matchup.number_of_games == 0:
                 continue
             for line in sequential_warnings(matchup.number_of_games, matchup.alternating, trial):
@@ -248,7 +247,7 @@ class Tournament(Competition):
         for matchup in self.matchups.values():
             # here and not when a state is restored: the results that come after it
             # were judged by an earlier test, or have not been judged at all
-            self.tallies[matchup.id].trial = self._trial(matchup)
+            self.tallies[matchup.id].trial = self._series(matchup).trial()
         open_matchups = [m for m in self.matchups.values() if self._wants_more(m)]
         if not open_matchups:
             return None
@@ -295,25 +294,21 @@ class Tournament(Competition):
         games: int = self.tallies[id].next - (id == ticket["m"])
         return games if matchup is not None and not matchup.alternating else (games + 1) // 2
 
-    def _trial(self, matchup: Matchup) -> Trial | None:
-        """Return the test of a matchup as the control file has it now: as it was
-        left, or, when that was another one, judged anew by the results so far."""
-        tally = self.tallies[matchup.id]
-        trial = matchup.trial()
-        if trial is None or trial.same(tally.trial):
-            return None if trial is None else tally.trial
-        trial.judge(tally.counts_for(trial))
-        return trial
+    def _series(self, matchup: Matchup) -> Series:
+        """Return a matchup's games as the control file wants them now."""
+        return Series(
+            self.tallies[matchup.id],
+            matchup.codes,
+            matchup.number_of_games,
+            matchup.alternating,
+            matchup.sprt,
+            self._open[matchup.id],
+            matchup.closed,
+        )
 
     def _wants_more(self, matchup: Matchup) -> bool:
-        """Whether a new game of a matchup is to be given out; once its test is
-        decided, only the second of a pair."""
-        number = self.tallies[matchup.id].next
-        if not matchup.wants(number):
-            return False
-        trial = self._trial(matchup)
-        half = matchup.alternating and number % 2 == 1
-        return trial is None or trial.decision is None or half
+        """Whether a new game of a matchup is to be given out."""
+        return self._series(matchup).wants_more()
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -358,26 +353,11 @@ class Tournament(Competition):
         ]
 
     def _sprt_report(self, matchup: Matchup) -> SprtReport | None:
-        trial = self._trial(matchup)
-        if trial is None:
-            return None
-        tally = self.tallies[matchup.id]
-        counts = tally.counts_for(trial)
-        return SprtReport(
-            trial.test,
-            matchup.codes,
-            tuple(counts),
-            trial.llr(counts),
-            trial.decision,
-            self._complete(matchup),
-            fault_warning(
-                tally.completed, dict(zip(tally.players, tally.forfeits, strict=True)), tally.void
-            ),
-        )
+        return self._series(matchup).report()
 
     def _complete(self, matchup: Matchup) -> bool:
         """Whether every game of a matchup has been played."""
-        return not self._wants_more(matchup) and not any(map(matchup.wants, self._open[matchup.id]))
+        return self._series(matchup).complete()
 
     def _codes(self, ticket: Ticket) -> tuple[str, str]:
         """Return the players of a game, the one who moves first comes first."""
@@ -411,7 +391,7 @@ class Tournament(Competition):
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
-        if matchup is not None and self._trial(matchup) is tally.trial and tally.judge():
+        if matchup is not None and self._series(matchup).trial() is tally.trial and tally.judge():
             report = self._sprt_report(matchup)
             assert report is not None
             notes = tuple(f"matchup {id}: {line}" for line in report.lines())
@@ -470,19 +450,12 @@ class Tournament(Competition):
     def progress(self) -> Progress:
         """Return how far the tournament is.  Games above a limit that has been
         lowered, and games of deleted matchups, count as played and as wanted."""
-        completed = {id: tally.completed for id, tally in self.tallies.items()}
         total: int | None = 0
-        for id, count in completed.items():
+        for id, tally in self.tallies.items():
             matchup = self.matchups.get(id)
-            limit = 0 if matchup is None else matchup.number_of_games
-            if matchup is not None:
-                count += sum(map(matchup.wants, self._open[id]))
-                if limit is None or limit > count:
-                    trial = self._trial(matchup)
-                    if trial is not None and trial.decision is not None:
-                        limit = count + self._wants_more(matchup)
-            total = None if total is None or limit is None else total + max(limit, count)
-        return Progress(sum(completed.values()), total)
+            count = tally.completed if matchup is None else self._series(matchup).total()
+            total = None if total is None or count is None else total + count
+        return Progress(sum(tally.completed for tally in self.tallies.values()), total)
 
     # reports
 
@@ -544,35 +517,29 @@ class Tournament(Competition):
     def report(self) -> Report:
         return Report((*self._tables(), *self._deleted_tables(), *self._engine_lines()))
 
+    def _standings(self) -> Standings | None:
+        """Return how all players stand against each other, where that says something."""
+        return None
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        courses = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            courses.take(self.describe(ticket), result)
+        return [*rating_charts(self._standings()), *courses.charts("Matchups")]
+
     def summary(self) -> dict[str, Any]:
         return {
             "matchups": [
-                {
-                    "id": id,
-                    "name": self._name(id),
-                    "players": list(tally.players),
-                    "games": tally.completed,
-                    "wins": [tally.total(0), tally.total(1)],
-                    "draws": tally.total(2),
-                    "unknown": tally.total(3),
-                    "unknown_by_kind": dict(tally.unknown_kinds),
-                    "forfeits": list(tally.forfeits),
-                    "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
-                    "void": tally.void,
-                    "endings": dict(tally.endings),
-                    **self._statistics(id, tally),
-                }
+                matchup_data(
+                    tally,
+                    id=id,
+                    name=self._name(id),
+                    even=bool(sum(tally.pairs.counts)) if matchup is None else matchup.even,
+                    sprt=None if matchup is None else self._sprt_report(matchup),
+                )
                 for id, tally in self.tallies.items()
+                for matchup in (self.matchups.get(id),)
             ]
-        }
-
-    def _statistics(self, id: str, tally: Tally) -> dict[str, Any]:
-        matchup = self.matchups.get(id)
-        even = bool(sum(tally.pairs.counts)) if matchup is None else matchup.even
-        report = None if matchup is None else self._sprt_report(matchup)
-        return {
-            **statistics(tally, even=even),
-            "sprt": None if report is None else report.summary(),
         }
 
     def _name(self, id: str) -> str:

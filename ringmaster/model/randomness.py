@@ -9,6 +9,12 @@ numpy makes of them may change between its versions, the words may not.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
 #: One stream for each purpose, so that no two purposes share their draws.
 SPSA_STREAM = 1
 OPENINGS_STREAM = 2
@@ -24,6 +30,8 @@ _W0, _W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
 #: Words from which on numpy's loop in C is worth the making of its object.
 _MANY = 64
+#: The same where an array is wanted.
+_MANY_IN_ARRAY = 8
 
 
 def words(seed: int, stream: int, number: int, count: int) -> list[int]:
@@ -34,17 +42,29 @@ def words(seed: int, stream: int, number: int, count: int) -> list[int]:
     """
     key = seed % (1 << 128)
     if count > _MANY:
-        import numpy as np
-
-        # The lowest word of the counter is the one that Philox itself advances.
-        counter = np.array([0, number, stream, 0], dtype=np.uint64)
-        generator = np.random.Philox(key=key, counter=counter)
-        return [int(word) for word in generator.random_raw(count)]
+        return _array(key, stream, number, count).tolist()  # type: ignore[no-any-return]
     found: list[int] = []
     while len(found) < count:
         # a block has four words, and blocks are counted from 1
         found += _block(key & _MASK, key >> 64, len(found) // 4 + 1, number, stream)
     return found[:count]
+
+
+def word_array(seed: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
+    """Return the same words as an array, for those who have numpy loaded."""
+    if count > _MANY_IN_ARRAY:
+        return _array(seed % (1 << 128), stream, number, count)
+    import numpy as np
+
+    return np.array(words(seed, stream, number, count), dtype=np.uint64)
+
+
+def _array(key: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
+    import numpy as np
+
+    # The lowest word of the counter is the one that Philox itself advances.
+    counter = np.array([0, number, stream, 0], dtype=np.uint64)
+    return np.random.Philox(key=key, counter=counter).random_raw(count)
 
 
 def _block(k0: int, k1: int, c0: int, c1: int, c2: int) -> tuple[int, int, int, int]:

@@ -171,47 +171,6 @@ def test_void_game_is_replayed_and_does_not_count() -> None:
     assert tune.tuner.told == 1
 
 
-def test_closing_match_is_tuned_against_start_on_fresh_openings(tmp_path: Any) -> None:
-    book = tmp_path / "book.epd"
-    lines = [
-        f"rnbqkbnr/pppppppp/8/8/8/{f}/PPPPPPPP/RNBQKB1R b KQkq -".replace("PPPPPPPP/", "PPPPPPPP/")
-        for f in ("5N2", "7N", "N7", "2N5")
-    ]
-    book.write_text("\n".join(lines) + "\n")
-    tune = spsa(
-        number_of_games=4, verify=call("Verify", games=4), openings=call("Openings", str(book))
-    )
-    tune.prepare()
-    used = set()
-    for _ in range(4):
-        job = tune.next_job()
-        used.add(job.opening.source)
-        tune.take(job.ticket, won(job, "e+"))
-    assert not tune.finished()
-    job = tune.next_job()
-    assert [p.code for p in job.players] == ["e:tuned", "e:start"]
-    assert options(job)[1]["Mobility"] == 50
-    assert options(job)[0]["Mobility"] == tune.summary()["parameters"][0]["engine_value"]
-    assert job.opening.source not in used
-    tune.take(job.ticket, won(job, "e:tuned"))
-    for _ in range(3):
-        job = tune.next_job()
-        tune.take(job.ticket, won(job, "e:tuned"))
-    assert tune.finished()
-    assert tune.next_job() is None
-    assert tune.summary()["matchups"][0]["wins"] == [4, 0]
-
-
-def test_closing_match_waits_for_the_last_iteration() -> None:
-    tune = spsa(number_of_games=2, verify=call("Verify", games=2))
-    jobs = [tune.next_job(), tune.next_job()]
-    assert tune.next_job() is None
-    tune.take(jobs[0].ticket, drawn(jobs[0]))
-    assert tune.next_job() is None
-    tune.take(jobs[1].ticket, drawn(jobs[1]))
-    assert tune.next_job().ticket == {"v": 1, "g": 0}
-
-
 def test_more_games_go_on_with_sequences_derived_anew_and_say_so() -> None:
     tune = spsa(verify=call("Verify", games=2))
     play_out(tune)
@@ -219,7 +178,7 @@ def test_more_games_go_on_with_sequences_derived_anew_and_say_so() -> None:
     assert any("derived anew, from iteration 11 on" in line for line in longer.warnings())
     assert play_out(longer) == 22
     assert longer.finished()
-    assert [m.completed for m in longer._state.matches] == [2, 2]
+    assert [m.tally.completed for m in longer.closing.matches] == [2, 2]
 
 
 def test_other_parameters_are_refused() -> None:
@@ -328,18 +287,6 @@ def test_game_whose_candidate_could_not_be_made_has_not_been_given_out() -> None
     with pytest.raises(SettingError, match="AssertionError"):
         tune.next_job()
     assert tune.state() == before
-
-
-def test_closing_match_begins_anew_when_the_tune_went_on_to_the_same_values() -> None:
-    tune = spsa(parameters=[parameter(r_end=1e-9)], verify=call("Verify", games=4))
-    play_out(tune, 22)
-    longer = again(
-        tune, spsa(parameters=[parameter(r_end=1e-9)], number_of_games=24,
-                   verify=call("Verify", games=4))
-    )  # fmt: skip
-    play_out(longer)
-    assert longer.finished()
-    assert [(m.values, m.completed) for m in longer._state.matches] == [([50], 2), ([50], 4)]
 
 
 def test_void_games_before_a_restart_count_for_the_rule() -> None:

@@ -1,41 +1,60 @@
-"""spsa: tunes one player's parameters by playing it against itself.
+"""spsa: tunes one player's parameters by simultaneous perturbations.
 
-An iteration is a pair of games from one opening: θ⁺ against θ⁻, then with the
-colours swapped.  When the tune is done, a closing match of the tuned against
-the start values may prove it.
+An iteration is a few games with one perturbation: θ⁺ against θ⁻, or both against a
+reference.  When the tune is done, a closing match of the tuned against the start
+values may prove it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
-import numpy as np
 
-from ringmaster.competitions.candidates import made_by
-from ringmaster.competitions.closing_match import Match, VerifySettings
+from ringmaster.competitions.closing_match import ClosingMatches, Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.spsa.charts import TuneCharts
+from ringmaster.competitions.spsa.checks import (
+    check_codes,
+    check_method,
+    check_numbers,
+    find_opponent,
+    without_effect,
+)
+from ringmaster.competitions.spsa.delivery import Delivery, Fineness
+from ringmaster.competitions.spsa.methods import make_schedule
+from ringmaster.competitions.spsa.pairing import Games, Side
+from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
-from ringmaster.competitions.spsa.state import Iteration, State
+from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import GameName, OptionValue, Player
-from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting, SettingPath
-from ringmaster.tuners.spsa import Array, Classic, Counting, GainMethod, Space, Spsa
+from ringmaster.tuners.spsa import Space, Spsa
 
-Values = tuple[int | float, ...]
+#: Values of all parameters by code, in their own units.
+Named = dict[str, int | float]
+#: Column of W, D, L by points.
+_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
 class SpsaCompetition(Competition):
-    """The `spsa` competition type."""
+    """The `spsa` competition type.
+
+    parameters  all of them
+    tuned       those that are not frozen; the tuner's arrays are of these, in this order
+    """
 
     type_name: ClassVar[str] = "spsa"
     table: ClassVar[tuple[Setting, ...]] = SPSA_SETTINGS
@@ -44,167 +63,191 @@ class SpsaCompetition(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.parameters: tuple[TunedParameter, ...] = values["parameters"]
+        self.tuned = tuple(p for p in self.parameters if not p.frozen)
+        self.pairing = values["pairing"]
+        self.games_per_iteration: int = values["games_per_iteration"]
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
-            self._definition: PlayerDefinition = find_player(
+            definition: PlayerDefinition = find_player(
                 values["players"], values["player"], ("player",)
             )
-        if values["number_of_games"] % 2:
-            errors.append(
-                SettingError(
-                    ("number_of_games",),
-                    f"{values['number_of_games']} is odd",
-                    "an even number: games are played in pairs",
-                )
-            )
-        codes = [p.code for p in self.parameters]
-        for i, name in enumerate(codes):
-            if name in codes[:i]:
-                errors.append(
-                    SettingError(("parameters", i, "code"), f"parameter {name!r} is declared twice")
-                )
+        self.opponent: Player | None = None
+        with noting(errors):
+            self.opponent = find_opponent(values)
+        errors += [*check_numbers(values), *check_method(values), *check_codes(self.parameters)]
         if errors:
             raise SettingErrors(errors)
-        #: Iterations that are planned.
-        self.iterations: int = values["number_of_games"] // 2
-        counting = Counting()
-        space = Space.of(self.parameters)
-        N = counting.length(self.iterations)
-        self.gains = Classic(
-            np.array([p.c_end for p in self.parameters]),
-            np.array([p.r_end for p in self.parameters]),
-            N,
-            values["alpha"],
-            values["gamma"],
-            0.1 * N if values["A"] is None else values["A"],
-            space.least_c,
+        self._delivery = Delivery(
+            self.parameters, values["player"], self._game, definition, values["make_candidate"]
         )
-        self.tuner = Spsa(GainMethod(space, self.gains), seed=values["seed"], counting=counting)
-        ends = np.array([f(k) for f in (self.gains.c, self.gains.R) for k in (1, N)])
-        for i in np.flatnonzero(~np.all((ends > 0) & (ends < 1e100), axis=0)).tolist():
-            raise SettingError(
-                ("parameters", i), "its gain sequences leave the numbers that can be handled"
-            )
-        self._verify: VerifySettings | None = values["verify"]
+        self.schedule = make_schedule(values, self.tuned, Space.of(self.tuned))
+        #: Iterations that are planned.
+        self.iterations = self.schedule.iterations
+        self._games = Games(self.pairing, self.games_per_iteration)
+        self.tuner = Spsa(
+            self.schedule.method,
+            seed=values["seed"],
+            rounding=values["rounding"],
+            counting=self.schedule.counting,
+            trust=values["estimate"],
+        )
+        self._fineness = Fineness(self.tuned, self.schedule.least_c())
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-        self._state = State(codes, self.tuner.state(), self.iterations)
+        self._state = State(
+            [[p.code for p in self.tuned]], values["method"], self.tuner.state(), self.iterations
+        )
         self._planned_before = self.iterations
-        self.start_values: Values = tuple(p.engine_value(p.start) for p in self.parameters)
         # a wrong candidate must be known before the first game
         self.candidate("", self.start_values)
+        #: Whether the closing match is all that is played now (the action `verify`).
+        self._verifying = False
+        self.closing = ClosingMatches(
+            values["verify"],
+            player=values["player"],
+            definitions=values["players"],
+            parameters=self.parameters,
+            candidate=self.candidate,
+            game=self.settings,
+            book=self.book,
+            seed=values["seed"],
+        )
+        self.closing.check()
 
-    def candidate(self, suffix: str, values: Values) -> Player:
-        """Return the player with the given parameter values (engine units).
+    # values and players
 
+    def candidate(self, suffix: str, values: Mapping[str, int | float]) -> Player:
+        """Return the player with the given values of all parameters.
+
+        suffix  what its code ends with
         Raises SettingError when the values do not make a player.
         """
-        player_code = self.values["player"]
-        code = f"{player_code}{suffix}"
-        named: dict[str, OptionValue] = {
-            p.code: v for p, v in zip(self.parameters, values, strict=True)
+        return self._delivery.player(suffix, values)
+
+    @property
+    def start_values(self) -> Named:
+        """The values that the tune begins with, of all parameters."""
+        return {p.code: p.engine_value(p.start) for p in self.parameters}
+
+    def named(self, values: Sequence[float], codes: Sequence[str] | None = None) -> Named:
+        """Return values of tuned parameters (as they are played) with those of the rest.
+
+        codes  of the values, None for the parameters that are tuned now
+        """
+        given = dict(zip(codes or self._state.codes, values, strict=True))
+        fixed = self._state.fixed
+        return {
+            p.code: given[p.code] if p.code in given else p.engine_value(fixed.get(p.code, p.start))
+            for p in self.parameters
         }
-        make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
-        if make is not None:
-            return made_by(lambda: make(**named), code, self._game)
-        try:
-            player = self._definition.make(code, self._game)
-        except SettingError as error:
-            raise error.under("players", player_code) from None
-        if player.protocol == "gtp":
-            raise SettingError(
-                ("parameters",),
-                "GTP has no options that parameters could be",
-                "a make_candidate function that returns a Player",
-            )
-        options = {p.option or p.code: named[p.code] for p in self.parameters}
-        return msgspec.structs.replace(player, options={**player.options, **options})
 
-    def _played(self, values: Array) -> Values:
-        """Return values of the tuner as engines are given them."""
-        return tuple(
-            int(v) if p.integer else v
-            for p, v in zip(self.parameters, values.tolist(), strict=True)
-        )
+    def estimated(self) -> Named:
+        """Return what the tune has come to, of all parameters, as engines are given it."""
+        estimate = zip(self.tuned, self.tuner.estimate().tolist(), strict=True)
+        rounded = [p.engine_value(value) for p, value in estimate]
+        return self.named(self._fineness.played(rounded))
 
-    def _values(self) -> Values:
-        """Return the present θ as engines would be given it."""
-        return tuple(
-            p.engine_value(t)
-            for p, t in zip(self.parameters, self.tuner.theta.tolist(), strict=True)
-        )
+    # the closing match
+
+    @property
+    def openings_used(self) -> int:
+        """How many openings of its book the tune uses."""
+        return self._games.openings(self.iterations)
+
+    @property
+    def all_told(self) -> bool:
+        """Whether every iteration has been told."""
+        return self._state.told >= self.iterations
+
+    def _standing(self) -> Standing:
+        """Return where the tune is, for the closing match: that is due when the tune
+        is done and the control file wants one, or when it was asked for."""
+        due = self._verifying or (self.closing.settings is not None and self.all_told)
+        return Standing(self._state.told, self.estimated(), self.openings_used, due)
+
+    def verify(self, games: int | None = None) -> None:
+        self._verifying = True
+        self.closing.ask(games)
+
+    @property
+    def goal(self) -> str:
+        return "closing match" if self._verifying else super().goal
+
+    # before the games
 
     def prepare(self) -> None:
         self.book.load()
+        self.closing.prepare()
 
     def warnings(self) -> list[str]:
-        lines = []
+        lines = self.closing.warnings(self._standing())
+        if self._verifying:
+            return lines
         if self.book.missed:
             lines.append(SAME_GAMES_OF_TUNE)
         if self._planned_before != self.iterations:
+            size = self.games_per_iteration
+            what = "the gain sequences are" if self.schedule.gains else "the length of the tune is"
             lines.append(
-                f"number_of_games {2 * self._planned_before} -> {2 * self.iterations}: the "
-                "gain sequences are derived anew, from iteration "
-                f"{self._state.next // 2 + 1} on"
+                f"number_of_games {size * self._planned_before} -> {size * self.iterations}: "
+                f"{what} derived anew, from iteration {self._state.iteration} on"
             )
-        for parameter, c in zip(self.parameters, self.gains.c(1), strict=True):
-            if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
-                lines.append(
-                    f"parameter {parameter.code!r}: c_end {parameter.c_end:g} is raised to 0.5, "
-                    "the least by which whole numbers can differ"
-                )
-            width = parameter.maximum - parameter.minimum
-            if 2 * c > width:
-                lines.append(
-                    f"parameter {parameter.code!r}: its first perturbations (±{c:.3g}) "
-                    f"reach beyond its range of {width:g}"
-                )
+        lines += without_effect(self.values["method"], self.tuned)
+        lines += self.schedule.warnings(self.tuned)
         return lines
 
+    def notices(self) -> list[str]:
+        return [] if self._verifying else list(self.schedule.derived)
+
     def check_jobs(self) -> list[CheckJob]:
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
         # The engine must take the whole range, and what lies between whole
         # numbers if need be, or games would be void later.
         asked = self.tuner.perturbation(1, self.tuner.space.start)
-        samples: dict[str, Values] = {
+        samples = {
             "start": self.start_values,
-            "minimum": tuple(p.engine_value(p.minimum) for p in self.parameters),
-            "maximum": tuple(p.engine_value(p.maximum) for p in self.parameters),
-            "first side": self._played(asked.plus),
-            "other side": self._played(asked.minus),
+            "minimum": self.named([p.engine_value(p.minimum) for p in self.tuned]),
+            "maximum": self.named([p.engine_value(p.maximum) for p in self.tuned]),
+            "first side": self.named(self._fineness.played(asked.plus.tolist())),
+            "other side": self.named(self._fineness.played(asked.minus.tolist())),
         }
         code = self.values["player"]
-        return [
+        jobs = [
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
             for name, values in samples.items()
         ]
+        if self.opponent is not None:
+            jobs.append(CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
+        return jobs + self.closing.check_jobs(None)
 
     def place_of(self, code: str) -> SettingPath:
-        made = self.values["make_candidate"] is not None
+        made = self.values["make_candidate"] is not None and code == self.values["player"]
         return ("make_candidate",) if made else ("players", code)
+
+    # giving out
 
     def next_job(self) -> GameJob | None:
         state = self._state
-        if state.next < 2 * self.iterations:
-            k, game = state.next // 2 + 1, state.next % 2
-            iteration = state.open.get(str(k))
-            if iteration is None:
-                asked = self.tuner.ask(k)
-                iteration = Iteration(
-                    list(self._played(asked.plus)), list(self._played(asked.minus))
-                )
+        if not self._verifying and state.iteration <= self.iterations:
+            k, game = state.iteration, state.game
+            iteration = state.open.get(str(k)) or self._begin(k)
             return self._give_out(
-                f"{k:0{len(str(self.iterations))}d}{'ab'[game]}",
-                {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus},
+                self._games.game_id(k, game, self.iterations), _ticket(k, game, iteration)
             )
-        if self._verify is None or state.told < self.iterations:
-            return None
-        match = self._current_match()
-        if match.next >= self._verify.games:
-            return None
-        round_number = len(state.matches)
-        ticket: Ticket = {"v": round_number, "g": match.next}
-        return self._give_out(f"verify{round_number}_{match.next:04d}", ticket)
+        standing = self._standing()
+        game_of_match = self.closing.next_game(standing) if standing.due else None
+        return None if game_of_match is None else self._give_out(*game_of_match)
+
+    def _begin(self, k: int) -> Iteration:
+        asked = self.tuner.ask(k)
+        return Iteration(
+            self._fineness.played(asked.plus.tolist()),
+            self._fineness.played(asked.minus.tolist()),
+            size=self.games_per_iteration,
+            layout=len(self._state.layouts) - 1,
+        )
 
     def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
         """Make a job, then count it: a function of the control file may fail,
@@ -213,245 +256,236 @@ class SpsaCompetition(Competition):
         self._count(ticket)
         return job
 
-    def _current_match(self) -> Match:
-        """Return the closing match of the present values, a new one if there is
-        none yet (the tune has gone on since the last one)."""
-        matches = self._state.matches
-        if not matches or not self._is_current(matches[-1]):
-            matches.append(self._new_match())
-        return matches[-1]
-
-    def _new_match(self) -> Match:
-        return Match([float(v) for v in self._values()], self._state.told)
-
-    def _is_current(self, match: Match) -> bool:
-        return self.iterations <= self._state.told == match.told
-
     def resume(self, ticket: Ticket) -> bool:
-        self._count(ticket)
         if "v" in ticket:
-            # a match of values that have been tuned further is of no more use
-            present = self._verify is not None and ticket["v"] == len(self._state.matches)
-            return present and self._is_current(self._state.matches[-1])
-        return bool(ticket["k"] <= self.iterations)
+            return self.closing.resume(ticket, self._standing())
+        self._count(ticket)
+        return not self._verifying and bool(ticket["k"] <= self.iterations)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         if "v" in ticket:
-            # fresh openings: the tune has used one for each iteration
-            opening = self.iterations + ticket["g"] // 2
-        else:
-            opening = ticket["k"] - 1
-        sides = [
-            (self.candidate(suffix, side), self._named(side))
-            for suffix, side in self._sides(ticket)
-        ]
+            first, second = self.closing.sides(ticket)
+            return self._game_job(
+                game_id,
+                attempt,
+                (first.player, second.player),
+                self.settings,
+                ticket,
+                self.closing.opening(ticket),
+                (first.values, second.values),
+            )
+        sides = self._sides(ticket)
+        named = self._named(ticket, sides[0]), self._named(ticket, sides[1])
         return self._game_job(
             game_id,
             attempt,
-            (sides[0][0], sides[1][0]),
+            (self._player(sides[0], named[0]), self._player(sides[1], named[1])),
             self.settings,
             ticket,
-            self.book.pick(opening),
-            (sides[0][1], sides[1][1]),
+            self.book.pick(self._games_of(ticket).opening(ticket["k"], ticket["g"])),
+            named,
         )
 
-    def _sides(self, ticket: Ticket) -> list[tuple[str, Values]]:
-        """Return (suffix of the code, parameter values) of both players, the one
-        who moves first first."""
-        if "v" in ticket:
-            match = self._state.matches[ticket["v"] - 1]
-            tuned = tuple(
-                p.engine_value(v) for p, v in zip(self.parameters, match.values, strict=True)
-            )
-            sides: list[tuple[str, Values]] = [(":tuned", tuned), (":start", self.start_values)]
-        else:
-            sides = [("+", tuple(ticket["p"])), ("-", tuple(ticket["m"]))]
-        return sides[::-1] if ticket["g"] % 2 else sides
+    def _games_of(self, ticket: Ticket) -> Games:
+        size = ticket.get("n", 2)
+        return self._games if size == self._games.size else Games(self.pairing, size)
 
-    def _named(self, values: Values) -> dict[str, Any]:
-        return dict(zip(self._state.codes, values, strict=True))
+    def _sides(self, ticket: Ticket) -> tuple[Side, Side]:
+        return self._games_of(ticket).sides(ticket["k"], ticket["g"])
+
+    def _named(self, ticket: Ticket, side: Side) -> Named:
+        """Return the parameter values of a side of a game, {} for the opponent."""
+        if side == "=":
+            return {}
+        values = ticket["p" if side == "+" else "m"]
+        return self.named(values, self._state.layouts[ticket.get("l", 0)])
+
+    def _player(self, side: Side, named: Named) -> Player:
+        if side == "=":
+            assert self.opponent is not None
+            return self.opponent
+        return self.candidate(side, named)
+
+    def _code(self, side: Side) -> str:
+        return str(self.values["opponent"] if side == "=" else f"{self.values['player']}{side}")
 
     def describe(self, ticket: Ticket) -> Played:
+        if "v" in ticket:
+            return self.closing.describe(ticket)
         first, second = self._sides(ticket)
-        name = self.values["player"]
         return Played(
-            players=(f"{name}{first[0]}", f"{name}{second[0]}"),
-            matchup=f"verify{ticket['v']}" if "v" in ticket else "",
-            parameters=(self._named(first[1]), self._named(second[1])),
+            players=(self._code(first), self._code(second)),
+            parameters=(self._named(ticket, first), self._named(ticket, second)),
             opening=ticket.get("o", ""),
-            pair=ticket["g"] // 2 if "v" in ticket else None,
         )
 
     def matchup_infos(self) -> list[MatchupInfo]:
-        sides = (f"{self.values['player']}:tuned", f"{self.values['player']}:start")
-        games = None if self._verify is None else self._verify.games
-        return [
-            MatchupInfo(f"verify{i}", sides, " v ".join(sides), self.settings, True, games)
-            for i in range(1, len(self._state.matches) + 1)
-        ]
+        return self.closing.infos(self._standing())
 
     def _count(self, ticket: Ticket) -> None:
         """Learn from a ticket which games have been given out; idempotent."""
         state = self._state
         if "v" in ticket:
-            while len(state.matches) < ticket["v"]:
-                state.matches.append(self._new_match())
-            match = state.matches[ticket["v"] - 1]
-            match.next = max(match.next, ticket["g"] + 1)
+            self.closing.count(ticket, self._standing())
             return
-        number = 2 * (ticket["k"] - 1) + ticket["g"]
+        k, game = ticket["k"], ticket["g"]
+        size = ticket.get("n", 2)
         # a game is issued or taken only while its iteration is under way
-        state.open.setdefault(str(ticket["k"]), Iteration(ticket["p"], ticket["m"]))
-        state.next = max(state.next, number + 1)
+        if str(k) not in state.open:
+            state.open[str(k)] = Iteration(
+                ticket["p"], ticket["m"], size=size, layout=ticket.get("l", 0)
+            )
+        if (k, game) >= (state.iteration, state.game):
+            following = (k, game + 1) if game + 1 < size else (k + 1, 0)
+            state.iteration, state.game = following
+
+    # learning
 
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
+        if "v" in ticket:
+            return self.closing.take(ticket, result, self._standing())
         state = self._state
         self._count(ticket)
-        first_seat = ticket["g"] % 2
-        name = self.values["player"]
-        sides = (f"{name}:tuned", f"{name}:start") if "v" in ticket else (f"{name}+", f"{name}-")
-        line = result_line(result, (sides[first_seat], sides[1 - first_seat]))
+        sides = self._sides(ticket)
+        line = result_line(result, (self._code(sides[0]), self._code(sides[1])))
         void = result.outcome == "void"
-        first = not any(state.results)
+        first = not state.completed
         state.void_in_a_row = state.void_in_a_row + 1 if void else 0
-        halt = void_rule(state.void_in_a_row, first=first, what="the tune")
         if void:
             state.void += 1
+            halt = void_rule(state.void_in_a_row, first=first, what="the tune")
             return Verdict(line, replay=True, halt=halt)
-        points = result.points(first_seat)
-        if "v" in ticket:
-            state.matches[ticket["v"] - 1].take(ticket["g"], points)
-            return Verdict(line)
-        state.results[{1.0: 0, 0.5: 1, 0.0: 2}[points]] += 1
+        own = "-" if "+" not in sides else "+"
+        results = state.results if own == "+" else state.results_minus
+        results[_COLUMN[result.points(sides.index(own))]] += 1
         k = ticket["k"]
         iteration = state.open[str(k)]
-        iteration.result += 2 * points - 1
+        iteration.result += self._games.gain(sides, result.points(0))
         iteration.games += 1
-        if iteration.games < 2:
+        if iteration.games < iteration.size:
             return Verdict(line)
         del state.open[str(k)]
-        self.tuner.tell(k, iteration.plus, iteration.minus, iteration.result)
-        state.told = self.tuner.told
-        theta = ", ".join(
-            f"{p.code} {t:.6g}" for p, t in zip(self.parameters, self.tuner.theta, strict=True)
-        )
-        return Verdict(line, notes=(f"iteration {k}: W-L {iteration.result:+g}; {theta}",))
+        self._tell(k, iteration)
+        # the closing match that begins now is of these values, whatever comes
+        return Verdict(line, notes=(self._note(k, iteration.result),), save=self.all_told)
+
+    def _tell(self, k: int, iteration: Iteration) -> None:
+        plus, minus = iteration.plus, iteration.minus
+        codes = self._state.layouts[iteration.layout]
+        if codes != self._state.codes:
+            # what has been added since played without a difference
+            theta = dict(zip(self._state.codes, self.tuner.theta.tolist(), strict=True))
+            high, low = dict(zip(codes, plus, strict=True)), dict(zip(codes, minus, strict=True))
+            plus = [high.get(code, value) for code, value in theta.items()]
+            minus = [low.get(code, value) for code, value in theta.items()]
+        told = Games(self.pairing, iteration.size).told
+        self.tuner.tell(k, plus, minus, iteration.result, told)
+        self._state.told = self.tuner.told
+
+    def _note(self, k: int, result: float) -> str:
+        theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
+        values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
+        return f"iteration {k}: W-L {result:+g}; {values}"
 
     def finished(self) -> bool:
-        if self._state.told < self.iterations:
-            return False
-        if self._verify is None:
-            return True
-        return self._current_match().completed >= self._verify.games
+        standing = self._standing()
+        return self.closing.complete(standing) if standing.due else self.all_told
+
+    # state
 
     def state(self) -> dict[str, Any]:
         self._state.tuner = self.tuner.state()
         self._state.iterations = self.iterations
+        self._state.matches = self.closing.state()
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        restored = msgspec.convert(state, State)
-        if restored.codes != self._state.codes:
+        present = self._state
+        restored = read_state(state, self.values["method"], self.tuner.state())
+        if restored.codes != present.codes:
             raise StateRefused(
                 f"the tune is of {', '.join(restored.codes)}, the control file has "
-                f"{', '.join(self._state.codes)} now; put the parameters back, or use reset",
+                f"{', '.join(present.codes)} now; put the parameters back, or use reset",
                 ("parameters",),
+            )
+        if restored.method != present.method:
+            raise StateRefused(
+                f"the tune is by method {restored.method!r}; put it back, or use reset",
+                ("method",),
             )
         self._planned_before = restored.iterations
         self._state = restored
         self.tuner.restore(restored.tuner)
+        self.closing.restore(restored.matches, self.openings_used)
+
+    # what is told
+
+    def _report(self) -> TuneReport:
+        return TuneReport(
+            self.parameters,
+            self.schedule,
+            self.tuner,
+            self._state,
+            self.opponent.code if self.opponent is not None else None,
+            lambda i, value: self._delivery.value(i, self.parameters[i].engine_value(value)),
+            self.estimated(),
+        )
 
     def progress(self) -> Progress:
-        state = self._state
-        total = 2 * self.iterations
-        completed = sum(state.results)
-        phase = "tuning"
-        if self._verify is not None:
-            played = [m.completed for m in state.matches]
-            tuned = state.told >= self.iterations
-            current = self._current_match().completed if tuned else 0
-            earlier = sum(played) - current if tuned else sum(played)
-            completed += sum(played)
-            total += earlier + self._verify.games
-            phase = "closing match" if tuned else phase
-        return Progress(completed, total, phase=phase)
+        standing = self._standing()
+        played, games = self.closing.progress(standing)
+        if self._verifying:
+            return Progress(played, games, phase="closing match")
+        before = self.closing.completed - played
+        if not standing.due:
+            # what a match of the present values has come to is one of those before
+            before, played = self.closing.completed, 0
+            games = 0 if self.closing.settings is None else self.closing.settings.games
+        return Progress(
+            self._state.completed + before + played,
+            self.games_per_iteration * self.iterations + before + games,
+            phase="closing match" if standing.due else "tuning",
+        )
 
     def report(self) -> Report:
-        blocks: list[Table | Text] = [self._parameter_table()]
-        name = self.values["player"]
-        for match in self._state.matches:
-            wins, draws, losses = match.results
-            estimate = match.estimate()
-            values = ", ".join(
-                f"{p.code}={p.engine_value(v):.6g}"
-                for p, v in zip(self.parameters, match.values, strict=True)
-            )
-            limit = f"{match.completed}"
-            if self._verify is not None and self._is_current(match):
-                limit += f"/{max(match.completed, self._verify.games)}"
-            blocks.append(
-                Text(
-                    (
-                        f"closing match after {match.told} iterations ({limit} games): "
-                        f"{name}:tuned against {name}:start",
-                        f"  tuned: {values}",
-                        f"  wins {wins}, draws {draws}, losses {losses}; "
-                        f"pairs {match.pairs.counts}: {estimate}",
-                    )
-                )
-            )
+        blocks: list[Table | Text] = self._report().blocks()
+        blocks += self.closing.blocks(self._standing())
         if self._state.void:
             blocks.append(Text((f"void games (not counted): {self._state.void}",)))
         return Report(tuple(blocks))
 
-    live_report = report
-
-    def _parameter_table(self) -> Table:
-        wins, draws, losses = self._state.results
-        k = min(self._state.told + 1, self.iterations)
-        rows: list[tuple[Cell, ...]] = []
-        k = self.tuner.counting.k(k)
-        for parameter, theta, c, r in zip(
-            self.parameters, self.tuner.theta, self.gains.c(k), self.gains.R(k), strict=True
-        ):
-            rows.append(
-                (
-                    parameter.code,
-                    f"{parameter.start:.6g}",
-                    f"{theta:.6g}",
-                    f"{parameter.engine_value(theta):.6g}",
-                    f"{parameter.minimum:.6g}",
-                    f"{parameter.maximum:.6g}",
-                    f"{c:.3g}",
-                    f"{r:.3g}",
-                )
-            )
-        return Table(
-            headers=("parameter", "start", "value", "engine", "min", "max", "c", "R"),
-            rows=tuple(rows),
-            title=f"iteration {self._state.told}/{self.iterations}",
-            notes=(f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-",),
-            align=("left", *([RIGHT] * 7)),
-        )
+    def live_report(self) -> Report:
+        return Report((*self._report().short(), *self.closing.blocks(self._standing())))
 
     def summary(self) -> dict[str, Any]:
-        summary: dict[str, Any] = {
-            "parameters": [
-                {"code": p.code, "start": p.start, "value": t, "engine_value": p.engine_value(t)}
-                for p, t in zip(self.parameters, self.tuner.theta.tolist(), strict=True)
-            ]
-        }
-        if self._state.matches:
-            name = self.values["player"]
-            summary["matchups"] = [
-                {
-                    "id": f"verify{i}",
-                    "players": [f"{name}:tuned", f"{name}:start"],
-                    "wins": [match.results[0], match.results[2]],
-                    "draws": match.results[1],
-                    "unknown": 0,
-                    "forfeits": [0, 0],
-                }
-                for i, match in enumerate(self._state.matches, 1)
-            ]
+        summary = self._report().data()
+        if self.closing.matches:
+            summary["matchups"] = self.closing.summaries(self._standing())
         return summary
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        tune = TuneCharts(
+            self.tuned,
+            self.tuner,
+            self.values["player"],
+            sum(self._state.results),
+            self.games_per_iteration,
+        )
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            played = self.describe(ticket)
+            if played.matchup:
+                matches.take(played, result)
+            else:
+                tune.take(played, result)
+        return [*tune.charts(), *matches.charts("Closing match")]
+
+
+def _ticket(k: int, game: int, iteration: Iteration) -> Ticket:
+    """Return a game's ticket: what was played, and what is not as usual."""
+    ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
+    if iteration.size != 2:
+        ticket["n"] = iteration.size
+    if iteration.layout:
+        ticket["l"] = iteration.layout
+    return ticket

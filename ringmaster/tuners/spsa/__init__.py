@@ -18,6 +18,7 @@ none and a simulation as many as it has replicates.
 
 from __future__ import annotations
 
+from ringmaster.tuners.spsa.adaptive import Adaptive
 from ringmaster.tuners.spsa.gains import (
     Annealing,
     Autoselect,
@@ -29,12 +30,14 @@ from ringmaster.tuners.spsa.gains import (
     WeatherFactory,
     autoselect,
 )
-from ringmaster.tuners.spsa.method import GainMethod, Memory, Method
+from ringmaster.tuners.spsa.method import GainMethod, Interval, Memory, Method
 from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
+from ringmaster.tuners.spsa.regression import Fit
 from ringmaster.tuners.spsa.space import Array, Space
-from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa
+from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa, Trust
 
 __all__ = [
+    "Adaptive",
     "Annealing",
     "Array",
     "Autoselect",
@@ -44,14 +47,17 @@ __all__ = [
     "Constant",
     "Counting",
     "Counts",
+    "Fit",
     "GainMethod",
     "Gains",
+    "Interval",
     "Memory",
     "Method",
     "Perturbation",
     "Rounding",
     "Space",
     "Spsa",
+    "Trust",
     "WeatherFactory",
     "autoselect",
     "draw",

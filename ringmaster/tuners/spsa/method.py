@@ -16,6 +16,21 @@ from ringmaster.tuners.spsa.space import Array, Space
 Memory = dict[str, Array]
 
 
+@dataclass(frozen=True)
+class Interval:
+    """What a method knows of one parameter, in its own units.
+
+    low, high     95 % interval of the optimum, within the bounds
+    elo_at_stake  Elo expected to be gained from the start to the estimate
+    signal        whether results say anything of the optimum
+    """
+
+    low: float
+    high: float
+    elo_at_stake: float
+    signal: bool
+
+
 class Method(ABC):
     """How far to perturb, and what to learn; holds no state of its own.
 
@@ -26,8 +41,12 @@ class Method(ABC):
     space: Space
 
     @abstractmethod
-    def c(self, k: float) -> Array:
-        """Return the perturbations of iteration k, (n,)."""
+    def c(self, k: float, memory: Memory | None = None) -> Array:
+        """Return the perturbations of iteration k, (…, n).
+
+        memory  what has been learnt, None: nothing yet; methods with gain sequences
+                do not look at it
+        """
 
     @abstractmethod
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
@@ -47,18 +66,28 @@ class Method(ABC):
         """Learn from an iteration; `memory` is changed.
 
         plus, minus, delta  (…, n), as they were played
-        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…)
-        games   how many games of θ⁺ against θ⁻ that is (against a reference, half
-                of those played)
+        result  W − L of θ⁺ against θ⁻ summed over the iteration's games, (…); where
+                each plays a third player, W − L of θ⁺ less W − L of θ⁻
+        games   how many games of θ⁺ that is
         """
 
     @abstractmethod
     def centre(self, memory: Memory) -> Array:
         """Return θ, about which the next iteration plays, (…, n)."""
 
+    def steady(self, memory: Memory) -> int:
+        """Return after how many further results `centre` and `c` may change, at
+        least 1."""
+        return 1
+
     def estimate(self, memory: Memory) -> Array | None:
         """Return what the method takes for the optimum, (…, n); None when that is
         to be found from the course of θ."""
+        return None
+
+    def intervals(self, memory: Memory) -> list[Interval] | None:
+        """Return what the method knows of each parameter of one tune, None when that
+        is to be found by regression."""
         return None
 
 
@@ -66,15 +95,18 @@ class Method(ABC):
 class GainMethod(Method):
     """θ ← clip(θ + R_k·d·(W−L)).
 
-    nominal  whether d is c_k·δ as the sources have it, and not the difference that
-             was really played
+    nominal  whether d is c_k·δ, as the SPSA Tuner, fishtest, OpenBench, weather-factory
+             and YaneuraOu's tool have it, and not the difference that was really
+             played after clipping and rounding
+
+    Its memory: theta (…, n).
     """
 
     space: Space
     gains: Gains
     nominal: bool = False
 
-    def c(self, k: float) -> Array:
+    def c(self, k: float, memory: Memory | None = None) -> Array:
         return self.gains.c(k)
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from ringmaster.model.randomness import SPSA_STREAM, uniform, words
+from ringmaster.model.randomness import SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.space import Array, Space
 
 Rounding = Literal["stochastic", "nearest"]
@@ -36,11 +37,18 @@ class Perturbation:
         return (self.plus - self.minus) / 2
 
 
+@lru_cache(maxsize=1024)
 def draw(seed: int, iteration: int, count: int) -> tuple[Array, Array]:
-    """Return δ and u (uniform in [0, 1)) of an iteration, (n,) each."""
-    random = words(seed, SPSA_STREAM, iteration, 2 * count)
-    delta = np.array([1.0 if word >> 63 else -1.0 for word in random[:count]])
-    return delta, np.array([uniform(word) for word in random[count:]])
+    """Return δ and u (uniform in [0, 1)) of an iteration, (n,) each, not to be changed.
+
+    The signs are the highest bits of the first n words, u the upper 53 bits of the next.
+    """
+    random = word_array(seed, SPSA_STREAM, iteration, 2 * count)
+    delta = np.where(random[:count] >> np.uint64(63), 1.0, -1.0)
+    u = (random[count:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    delta.setflags(write=False)
+    u.setflags(write=False)
+    return delta, u
 
 
 def sides(
@@ -55,14 +63,17 @@ def sides(
     """
     high = np.minimum(theta + c, space.maximum)
     low = np.maximum(theta - c, space.minimum)
-    if space.integer.any():
+    if space.some_integer:
         offset = u if rounding == "stochastic" else np.full_like(u, 0.5)
-        high = np.where(space.integer, np.floor(high + offset), high)
-        low = np.where(space.integer, np.floor(low + offset), low)
+        # max + u may be rounded up to max + 1
+        whole_high = np.minimum(np.floor(high + offset), space.maximum)
+        whole_low = np.minimum(np.floor(low + offset), space.maximum)
         if rounding == "stochastic":
-            same = space.integer & (high == low)
-            free = high < space.maximum
-            high = np.where(same & free, high + 1, high)
-            low = np.where(same & ~free, low - 1, low)
+            same = whole_high == whole_low
+            free = whole_high < space.maximum
+            whole_high = whole_high + (same & free)
+            whole_low = whole_low - (same & ~free)
+        high = np.where(space.integer, whole_high, high)
+        low = np.where(space.integer, whole_low, low)
     up = delta > 0
     return np.where(up, high, low), np.where(up, low, high)

@@ -8,11 +8,16 @@ has the expected score
 Since δ is drawn anew for each iteration, the other parameters are noise of mean zero
 to this one; its sums Σg·d², Σg·d²m, Σg·d²m², Σd·s, Σd·m·s (g games, s = W−L) are all that
 the fit needs.  They do not depend on the order of the results.
+
+θ follows the results, so m is not independent of them: where nothing pulls, θ is a
+random walk, and fitting a − b·m to its own steps is the regression of Dickey and Fuller
+("Distribution of the estimators for autoregressive time series with a unit root", J.
+American Statistical Association 74, 1979), whose b looks larger than it is.  Their
+quantiles, not the normal ones, say here whether a curvature is visible.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -20,26 +25,35 @@ from typing import Any
 import numpy as np
 
 from ringmaster.tuners.spsa.gains import C
-from ringmaster.tuners.spsa.space import Array, Space
+from ringmaster.tuners.spsa.space import Array, Flags, Space
 
 #: Standard deviations of a 95 % interval.
 Z95 = 1.959963984540054
+#: What a slope is tested against, two-sided, and a curvature, one-sided (Fuller,
+#: "Introduction to Statistical Time Series", 1976, table 8.5.2, τ_μ, any length):
+#: 2½ % each, so that a parameter without effect shows a signal in 5 % of all tunes.
+SLOPE_TEST, CURVATURE_TEST = 2.241402727604947, 3.12
+#: Least spread of what was played about its mean, in ranges, for a fit of a curvature.
+LEAST_SPREAD = 3e-5
+#: Games of variance ½ that are taken for known: a few draws do not make all results sure.
+KNOWN_GAMES, KNOWN_VARIANCE = 4.0, 0.5
 
 
 @dataclass(frozen=True)
 class Fit:
     """What the results say of one parameter, in its own units.
 
-    slope, slope_error  gain in Elo a unit at the mean of what was played, and its
-                        standard error
-    curvature           Elo lost a unit² from the optimum, None where it is not visible (its
-                        95 % interval holds zero)
-    optimum             where the fitted slope is zero, None without a visible curvature
-    low, high           95 % interval of the optimum (Fieller's), None where it has no end
-    elo_at_stake        Elo gained from the start to the fitted optimum (or bound), None
-                        without a signal
-    signal              whether slope or curvature can be told from zero (95 %)
-    games_to_halve      further games that halve the interval, None without one
+    slope, slope_error  Elo gained a unit upwards at the mean of what was played, and
+                        its standard error
+    curvature           e: a distance x from the optimum costs e·x² Elo; None when it
+                        cannot be told from zero, and then the following are None
+    optimum             where the fitted slope is zero, bounds or not
+    low, high           95 % interval of the optimum (Fieller's), as far as it is within
+                        the bounds; both are a bound if all of it lies beyond
+    elo_at_stake        Elo gained from the start to the fitted optimum, or to the bound
+                        before it
+    games_to_halve      further games at the optimum that halve the interval
+    signal              whether slope or curvature can be told from zero (95 % both)
     """
 
     slope: float
@@ -53,8 +67,76 @@ class Fit:
     games_to_halve: int | None
 
 
+@dataclass(frozen=True, eq=False)
+class Lines:
+    """The fits of many parameters as arrays, (…, n); m is counted from `start + mean`.
+
+    a, a_error, b, b_error  of a − b·m, and their standard errors; b is zero, its error
+                            infinite where there is no spread to fit it to
+    mean                    mean of the midpoints, weighted with d², from `start`
+    weight, spread          Σg·d² and Σg·d²(m − mean)²
+    """
+
+    a: Array
+    a_error: Array
+    b: Array
+    b_error: Array
+    mean: Array
+    weight: Array
+    spread: Array
+
+    @property
+    def visible(self) -> Flags:
+        """Whether there is a curvature."""
+        return self.b > CURVATURE_TEST * self.b_error
+
+    @property
+    def signal(self) -> Flags:
+        """Whether there is a slope or a curvature."""
+        return (np.abs(self.a) > SLOPE_TEST * self.a_error) | self.visible
+
+    def interval(self) -> tuple[Array, Array, Array]:
+        """Return the zero of the line and its 95 % interval (E. C. Fieller, "Some
+        problems in interval estimation", J. Royal Statistical Society B 16, 1954), from
+        `start`; of use where `visible`."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            zero = self.a / self.b
+            g = np.square(Z95 * self.b_error / self.b)
+            square = np.square(self.a_error) * (1 - g) + np.square(zero * self.b_error)
+            half = Z95 / (self.b * (1 - g)) * np.sqrt(square)
+            centre = self.mean + zero / (1 - g)
+        return self.mean + zero, centre - half, centre + half
+
+
+def lines(space: Space, sums: Array, games: float, squares: Array) -> Lines:
+    """Fit a line to each parameter's sums, (…, 5, n); squares is Σs², (…)."""
+    s0, s1, s2, t0, t1 = (sums[..., i, :] for i in range(5))
+    # per game: an iteration's score has a variance of `games` times this
+    known = KNOWN_GAMES * KNOWN_VARIANCE
+    variance = ((np.asarray(squares) + known) / (games + KNOWN_GAMES))[..., np.newaxis]
+    some = s0 > 0
+    weight = np.where(some, s0, 1.0)
+    mean = s1 / weight
+    spread = np.maximum(s2 - s1 * mean, 0.0)
+    wide = some & (spread > LEAST_SPREAD**2 * s0 * np.square(space.width))
+    span = np.where(wide, spread, 1.0)
+    return Lines(
+        a=t0 / weight,
+        a_error=np.where(some, np.sqrt(variance / weight), np.inf),
+        b=np.where(wide, (mean * t0 - t1) / span, 0.0),
+        b_error=np.where(wide, np.sqrt(variance / span), np.inf),
+        mean=mean,
+        weight=s0,
+        spread=spread,
+    )
+
+
 class Regression:
-    """The sums of all results, (n,) each; midpoints are counted from `start`."""
+    """The sums of all results, (5, n); midpoints are counted from `start`.
+
+    games    of all iterations
+    squares  Σs²
+    """
 
     def __init__(self, space: Space) -> None:
         self._space = space
@@ -65,58 +147,60 @@ class Regression:
     def take(self, plus: Array, minus: Array, result: float, games: float) -> None:
         """Add an iteration: values played (n,), W − L, and its games."""
         d = (plus - minus) / 2
-        m = (plus + minus) / 2 - self._space.start
+        m = (plus - self._space.start) - d
         weight = games * d * d
         score = d * result
-        self._sums += np.array([weight, weight * m, weight * m * m, score, score * m])
+        sums = self._sums
+        sums[0] += weight
+        sums[3] += score
+        sums[4] += score * m
+        weight *= m
+        sums[1] += weight
+        weight *= m
+        sums[2] += weight
         self.games += games
         self.squares += result * result
 
-    def fits(self) -> list[Fit]:
-        """Return one fit for each parameter."""
-        return [self._fit(i) for i in range(len(self._space))]
+    def lines(self) -> Lines:
+        """Return the fits as arrays, (n,)."""
+        return lines(self._space, self._sums, self.games, np.asarray(self.squares))
 
-    def _fit(self, i: int) -> Fit:
-        s0, s1, s2, t0, t1 = (float(x) for x in self._sums[:, i])
-        if not self.games or not s0:
-            return Fit(0.0, math.inf, None, None, None, None, None, False, None)
-        # per game: an iteration's score has a variance of `games` times this
-        variance = max(self.squares / self.games, 1e-12)
-        mean = s1 / s0
-        spread = max(s2 - s1 * mean, 0.0)
-        a = t0 / s0
-        slope_error = math.sqrt(variance / s0)
+    def fits(self, c: Array | None = None) -> list[Fit]:
+        """Return one fit for each parameter.
+
+        c  perturbations of the games to come, (n,), for `games_to_halve`; None: they
+           are as in the mean so far
+        """
+        fitted = self.lines()
+        zero, low, high = fitted.interval()
+        rate = fitted.weight / max(self.games, 1.0) if c is None else np.square(c)
+        return [
+            self._fit(fitted, i, float(zero[i]), float(low[i]), float(high[i]), float(rate[i]))
+            for i in range(len(self._space))
+        ]
+
+    def _fit(self, fitted: Lines, i: int, zero: float, low: float, high: float, rate: float) -> Fit:
+        slope, error = C / 2 * float(fitted.a[i]), C / 2 * float(fitted.a_error[i])
+        signal = bool(fitted.signal[i])
+        if not fitted.visible[i]:
+            return Fit(slope, error, None, None, None, None, None, signal, None)
         start = float(self._space.start[i])
-        slope, error = C * a / 2, C * slope_error / 2
-        signal = abs(a) > Z95 * slope_error
-        if spread < 1e-9 * s0 * float(self._space.width[i]) ** 2:
-            return Fit(slope, error, None, None, None, None, None, signal, None)
-        b = -(t1 - mean * t0) / spread
-        b_error = math.sqrt(variance / spread)
-        visible = b > Z95 * b_error
-        signal = signal or visible
-        if not visible:
-            return Fit(slope, error, None, None, None, None, None, signal, None)
-        # the zero of a − b·x, x from the mean of the midpoints; a and b independent
-        zero = a / b
-        g = (Z95 * b_error / b) ** 2
-        half = Z95 / (b * (1 - g)) * math.sqrt(slope_error**2 * (1 - g) + (zero * b_error) ** 2)
-        centre = start + mean + zero / (1 - g)
-        optimum = start + mean + zero
-        low, high = float(self._space.minimum[i]), float(self._space.maximum[i])
-        e = b * C / 4
-        inside = min(max(optimum, low), high)
-        stake = e * ((start - optimum) ** 2 - (inside - optimum) ** 2)
+        bottom, top = float(self._space.minimum[i]), float(self._space.maximum[i])
+        e = C / 4 * float(fitted.b[i])
+        optimum = start + zero
+        inside = min(max(optimum, bottom), top)
+        weight, spread = float(fitted.weight[i]), float(fitted.spread[i])
+        needed = weight_to_halve(weight, spread, zero - float(fitted.mean[i]))
         return Fit(
             slope,
             error,
             e,
             optimum,
-            max(centre - half, low),
-            min(centre + half, high),
-            stake,
+            min(max(start + low, bottom), top),
+            min(max(start + high, bottom), top),
+            e * (zero**2 - (inside - optimum) ** 2),
             signal,
-            3 * round(self.games),
+            round(needed / rate) if rate > 0 else None,
         )
 
     def state(self) -> dict[str, Any]:
@@ -127,3 +211,25 @@ class Regression:
         """Take over a state."""
         self._sums = np.array(state["sums"], dtype=np.float64)
         self.games, self.squares = state["games"], state["squares"]
+
+
+def weight_to_halve(weight: float, spread: float, distance: float) -> float:
+    """Return the Σg·d² at the optimum that halves its standard error.
+
+    The variance of a line's zero at a distance z from the mean is proportional to
+    1/W + z²/S, W being the weight Σg·d² and S the spread.  A further weight X at the zero
+    moves the mean towards it, z → z·W/(W+X), and adds z²·W·X/(W+X) to S.  Three times W are
+    always enough, and fewer are when z is large.
+    """
+
+    def variance(more: float) -> float:
+        total = weight + more
+        moved = distance * weight / total
+        return 1 / total + moved**2 / (spread + distance**2 * weight * more / total)
+
+    target = variance(0.0) / 4
+    few, enough = 0.0, 3 * weight
+    for _ in range(50):
+        middle = (few + enough) / 2
+        few, enough = (few, middle) if variance(middle) <= target else (middle, enough)
+    return enough

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,12 +40,17 @@ class Space:
     def __len__(self) -> int:
         return len(self.start)
 
-    @property
+    @cached_property
     def width(self) -> Array:
         """Maximum − minimum."""
         return self.maximum - self.minimum
 
-    @property
+    @cached_property
+    def some_integer(self) -> bool:
+        """Whether any parameter is an integer."""
+        return bool(self.integer.any())
+
+    @cached_property
     def least_c(self) -> Array:
         """The smallest perturbation that rounding leaves its meaning."""
         return np.where(self.integer, SMALLEST_INTEGER_C, 0.0)

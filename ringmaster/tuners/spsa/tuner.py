@@ -9,13 +9,15 @@ from typing import Any, Literal
 import numpy as np
 
 from ringmaster.tuners.spsa.averages import Averages
-from ringmaster.tuners.spsa.method import Memory, Method
+from ringmaster.tuners.spsa.method import Interval, Memory, Method
 from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
-from ringmaster.tuners.spsa.regression import Regression
+from ringmaster.tuners.spsa.regression import Fit, Regression
 from ringmaster.tuners.spsa.space import Array, Space
 from ringmaster.tuners.spsa.trajectory import Trajectory
 
 Counts = Literal["iterations", "pairs", "games"]
+#: What is taken for the estimate.
+Trust = Literal["auto", "last", "mean"]
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,12 @@ class Counting:
 
     "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)
     "pairs"       pairs begun before the iteration, and 1 (fishtest)
-    "games"       games, those of the iteration included (weather-factory)
+    "games"       games, those of the iteration included (weather-factory, YaneuraOu)
+
+    fishtest counts the pairs that have come back when it hands out and when it takes in
+    an iteration; here they are counted in the order in which they are begun, so that k
+    does not depend on which comes back first.  With one iteration under way at a time
+    the two are the same.
     """
 
     counts: Counts = "iterations"
@@ -46,7 +53,10 @@ class Counting:
 class Spsa:
     """One tune: what it has learnt, and how far it has come.
 
-    told  iterations told
+    told     iterations told
+    seed     key of δ and of the rounding
+    trust    what the estimate is: the method's own or by the drift test, the last θ,
+             its mean over the last half
     """
 
     def __init__(
@@ -56,14 +66,16 @@ class Spsa:
         seed: int = 0,
         rounding: Rounding = "stochastic",
         counting: Counting | None = None,
+        trust: Trust = "auto",
     ) -> None:
         self.method = method
+        self.trust = trust
         self.seed = seed
         self.rounding: Rounding = rounding
         self.counting = counting or Counting()
         self.memory: Memory = method.start()
         self.regression = Regression(method.space)
-        self.averages = Averages(len(method.space))
+        self.averages = Averages(method.space.start)
         self.trajectory = Trajectory()
         self.told = 0
 
@@ -81,7 +93,9 @@ class Spsa:
         """Return an iteration as it is asked for at `theta`; changes nothing."""
         k = self.counting.k(iteration)
         delta, u = draw(self.seed, iteration, len(self.space))
-        plus, minus = sides(self.space, theta, self.method.c(k), delta, u, self.rounding)
+        plus, minus = sides(
+            self.space, theta, self.method.c(k, self.memory), delta, u, self.rounding
+        )
         return Perturbation(iteration, k, theta, delta, plus, minus)
 
     def ask(self, iteration: int) -> Perturbation:
@@ -100,8 +114,10 @@ class Spsa:
 
         plus, minus  the values played, (n,)
         result       W − L of θ⁺ against θ⁻ summed over the iteration's games (a
-                     draw is 0)
-        games        how many games of θ⁺ against θ⁻ that is
+                     draw is 0); where each plays a third player, W − L of θ⁺ less
+                     W − L of θ⁻
+        games        how many games of θ⁺ that is: against a third player, half of those
+                     played.  So E[W−L] = games·Δ/C in either case.
         """
         high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
         before = self.theta
@@ -121,13 +137,25 @@ class Spsa:
         self.averages.take(theta, theta - before)
         self.trajectory.take(self.told, theta)
 
+    def fits(self) -> list[Fit]:
+        """Return the regression's fit for each parameter; the games to come are as the
+        next ones."""
+        next_k = self.counting.k(self.told + 1)
+        return self.regression.fits(self.method.c(next_k, self.memory))
+
+    def intervals(self) -> list[Interval] | None:
+        """Return what the method itself knows of each parameter, if it does."""
+        return self.method.intervals(self.memory)
+
     def estimate(self) -> Array:
-        """Return what to make of the tune so far, (n,): the method's own estimate, or
-        by the drift test the last θ or its mean over the last half."""
-        own = self.method.estimate(self.memory)
+        """Return what to make of the tune so far, (n,), by `trust`."""
+        own = self.method.estimate(self.memory) if self.trust == "auto" else None
         if own is not None:
             return own
-        return self.averages.mean() if self.averages.drift().settled else self.theta
+        mean = self.trust == "mean"
+        if self.trust == "auto":
+            mean = bool(self.averages.drift().settled)
+        return self.averages.mean() if mean and self.told else self.theta
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""

@@ -1,0 +1,241 @@
+"""SPSA on players of quadratic strength: how far below the optimum each method ends.
+
+    python benchmarks/spsa_benchmark_a.py [--replicates 120] [--games 30000 120000 377000]
+        [--only TEXT] [--seed 1] [-j 1]
+
+A player loses Σ eᵢ·((xᵢ − 100)/100)² Elo, the range is [0, 200], every parameter starts
+at 100 + 100·√(Elo at the start/Σe).  A game is drawn with probability 0.61, and won with
+1/(1 + 10^(−Δ/400)) − 0.305.  Printed are the Elo lost by the last θ, by the mean of its
+last half and by the estimate, means over the replicates and their standard errors;
+where there are published figures, of 120 replicates too, "z" is the difference in its
+standard errors.  The rows of the default method are compared with the best published
+figure of their problem.  "moved" rows have the optimum elsewhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ringmaster.tuners.simulation import FixedDraws, Players, Shaped, Tune, simulate
+from ringmaster.tuners.spsa import Classic, Constant, Counting, GainMethod, Method, Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
+
+DRAWS = 0.61
+GAMES = (30_000, 120_000, 377_000)
+#: How the n=12 problem is spaced; see `--spacings`.
+SPACINGS = {
+    "linear": np.linspace(0.25, 8, 12),
+    "geometric": np.geomspace(0.25, 8, 12),
+    "octaves twice": np.repeat(0.25 * 2.0 ** np.arange(6), 2),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """e, and Elo lost at the start or where it is and where the optimum is."""
+
+    e: np.ndarray
+    lost: float = 0.0
+    start: float | None = None
+    optimum: float = 100.0
+
+    def space(self) -> Space:
+        n = len(self.e)
+        start = self.start
+        if start is None:
+            start = 100 + 100 * math.sqrt(self.lost / float(self.e.sum()))
+        full = partial(np.full, n)
+        return Space(full(start), full(0.0), full(200.0), np.zeros(n, dtype=bool))
+
+
+PROBLEMS = {
+    "n=4 e=2": Problem(np.full(4, 2.0), 2.0),
+    "n=4 e=20": Problem(np.full(4, 20.0), 20.0),
+    "n=12": Problem(SPACINGS["linear"], 6.0),
+    "moved 60, start 110, e=2": Problem(np.full(4, 2.0), start=110.0, optimum=60.0),
+    "moved 60, start 110, e=20": Problem(np.full(4, 20.0), start=110.0, optimum=60.0),
+    "moved 150, start 100, e=2": Problem(np.full(4, 2.0), start=100.0, optimum=150.0),
+    "moved 190, start 110, e=2": Problem(np.full(4, 2.0), start=110.0, optimum=190.0),
+    "moved 190, start 110, e=20": Problem(np.full(4, 20.0), start=110.0, optimum=190.0),
+    "start at optimum 110, e=4": Problem(np.full(4, 4.0), start=110.0, optimum=110.0),
+    **{f"n=12 {name}": Problem(e, 6.0) for name, e in SPACINGS.items()},
+}
+
+
+def classic(c: float, r: float) -> Callable[[Space, Counting, int], Method]:
+    """Return what makes the classic method; A = N/10."""
+
+    def make(space: Space, counting: Counting, iterations: int) -> Method:
+        N = counting.length(iterations)
+        full = partial(np.full, len(space))
+        gains = Classic(full(c), full(r), N, 0.602, 0.101, 0.1 * N, full(0.0))
+        return GainMethod(space, gains)
+
+    return make
+
+
+def constant(r: float) -> Callable[[Space, Counting, int], Method]:
+    """Return what makes the constant method; c is a sixth of the range."""
+    return lambda space, *_: GainMethod(space, Constant(space.width / 6, np.full(len(space), r)))
+
+
+def adaptive(space: Space, counting: Counting, iterations: int) -> Method:
+    return Adaptive(space)
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A problem and a method, and what was published of it: (last, mean) by games."""
+
+    problem: str
+    name: str
+    make: Callable[[Space, Counting, int], Method]
+    published: tuple[tuple[float, float], ...] = ()
+    reference: bool = False
+
+
+CLASSIC = {
+    ("n=4 e=2", "classic c=10 r=.002"): ((10, 0.002), ((1.93, 1.94), (1.69, 1.74), (1.05, 1.16))),
+    ("n=4 e=2", "classic c=33.3 r=.002"): (
+        (33.3, 0.002),
+        ((1.28, 1.38), (0.38, 0.48), (0.131, 0.111)),
+    ),
+    ("n=4 e=2", "classic c=33.3 r=.004"): (
+        (33.3, 0.004),
+        ((0.99, 1.11), (0.32, 0.31), (0.257, 0.164)),
+    ),
+    ("n=4 e=20", "classic c=33.3 r=.002"): (
+        (33.3, 0.002),
+        ((0.27, 0.44), (0.151, 0.062), (0.132, 0.023)),
+    ),
+    ("n=12", "classic c=33.3 r=.002"): (
+        (33.3, 0.002),
+        ((2.04, 2.36), (0.67, 0.72), (0.383, 0.358)),
+    ),
+}
+#: The best published figure of each problem, by games.
+BEST = {
+    "n=4 e=2": (0.99, 0.31, 0.111),
+    "n=4 e=20": (0.27, 0.062, 0.023),
+    "n=12": (2.04, 0.67, 0.358),
+}
+ROWS = [
+    *(
+        Row(problem, name, classic(*gains), published)
+        for (problem, name), (gains, published) in CLASSIC.items()
+    ),
+    Row(
+        "n=4 e=2",
+        "constant r=.0031",
+        constant(0.0031),
+        ((1.34, 1.48), (0.45, 0.59), (0.184, 0.128)),
+    ),
+    Row(
+        "n=4 e=2", "constant r=.008", constant(0.008), ((1.03, 1.14), (0.55, 0.38), (0.505, 0.198))
+    ),
+    Row(
+        "n=4 e=2",
+        "v a reference, classic c=33.3 r=.004",
+        classic(33.3, 0.004),
+        ((1.63, 1.70), (1.02, 1.13), (0.55, 0.51)),
+        True,
+    ),
+    *(
+        Row(problem, "default", adaptive)
+        for problem in PROBLEMS
+        if problem.partition(" ")[0] != "n=12" or problem == "n=12"
+    ),
+    *(
+        Row(problem, "classic c=33.3 r=.002", classic(33.3, 0.002))
+        for problem in PROBLEMS
+        if "moved" in problem or "start at" in problem
+    ),
+    *(
+        Row(
+            f"n=12 {name}",
+            "spacing, classic c=33.3 r=.002",
+            classic(33.3, 0.002),
+            CLASSIC["n=12", "classic c=33.3 r=.002"][1],
+        )
+        for name in SPACINGS
+    ),
+]
+
+
+def play(index: int, games: int, replicates: int, seed: int) -> tuple[np.ndarray, float]:
+    """Return the Elo lost, (3 kinds, replicates), and the games a second."""
+    row = ROWS[index]
+    problem = PROBLEMS[row.problem]
+    space = problem.space()
+    n = len(space)
+    counting = Counting()
+    tune = Tune(
+        row.make(space, counting, games // 2),
+        games // 2,
+        counting,
+        pairing="reference" if row.reference else "self_play",
+    )
+    elo = Shaped(np.full(n, problem.optimum), problem.e, np.full(n, 100.0))
+    began = time.perf_counter()
+    course = simulate(tune, Players(elo, FixedDraws(DRAWS)), replicates, seed=seed)
+    spent = time.perf_counter() - began
+    lost = np.array([course.last[-1], course.mean[-1], course.estimate[-1]])
+    return lost, games * replicates / spent
+
+
+def line(row: Row, games: int, lost: np.ndarray, speed: float) -> str:
+    """Return one line of the table."""
+    mean = lost.mean(axis=1)
+    error = lost.std(axis=1, ddof=1) / math.sqrt(lost.shape[1])
+    cells = [f"{row.problem:26} {row.name:37}{games:7}"]
+    cells += [f"{m:8.4f} ±{e:.4f}" for m, e in zip(mean, error, strict=True)]
+    at = GAMES.index(games) if games in GAMES else None
+    if at is not None and row.published:
+        for kind in (0, 1):
+            known = row.published[at][kind]
+            z = (mean[kind] - known) / (error[kind] * math.sqrt(2))
+            cells.append(f"{known:6g} z {z:+5.1f}")
+    elif at is not None and row.name == "default" and row.problem in BEST:
+        best = BEST[row.problem][at]
+        cells.append(f"best {best:6g} ratio {mean[2] / best:5.2f}")
+    return "  ".join(cells) + f"  [{speed / 1e6:.2f} M games/s]"
+
+
+def main() -> None:
+    """Print a row for each problem, method and number of games."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--replicates", type=int, default=120)
+    parser.add_argument("--games", type=int, nargs="+", default=list(GAMES))
+    parser.add_argument("--only", default="", help="a part of the rows' names")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("-j", type=int, default=1, help="processes")
+    arguments = parser.parse_args()
+    jobs = [
+        (i, games)
+        for i, row in enumerate(ROWS)
+        if arguments.only in f"{row.problem} {row.name}"
+        for games in arguments.games
+    ]
+    heads = ("problem", "method", "games", "last", "mean of last half", "estimate")
+    print("{:26} {:37}{:>7}{:>10}{:>20}{:>15}".format(*heads))
+    with ProcessPoolExecutor(arguments.j) as pool:
+        results = pool.map(
+            play,
+            *zip(*jobs, strict=True),
+            [arguments.replicates] * len(jobs),
+            [arguments.seed] * len(jobs),
+        )
+        for (i, games), (lost, speed) in zip(jobs, results, strict=True):
+            print(line(ROWS[i], games, lost, speed), flush=True)
+
+
+if __name__ == "__main__":
+    main()

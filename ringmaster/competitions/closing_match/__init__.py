@@ -1,0 +1,7 @@
+"""The closing match of a tune: its settings, its state, its games."""
+
+from ringmaster.competitions.closing_match.match import Match
+from ringmaster.competitions.closing_match.matches import ClosingMatches, Standing
+from ringmaster.competitions.closing_match.settings import VERIFY, VerifySettings
+
+__all__ = ["VERIFY", "ClosingMatches", "Match", "Standing", "VerifySettings"]

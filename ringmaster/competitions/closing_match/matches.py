@@ -1,0 +1,485 @@
+"""The closing matches of a tune: which one is to be played now, its games, and what
+is told of it.
+
+A match is of the values that were the tune's estimate when it began.  It goes on
+until it is complete or the tune goes on; then it stays in the report as it stood,
+and the next values have a match of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.closing_match.match import Conditions, Match, Named, read_matches
+from ringmaster.competitions.closing_match.settings import DEFAULT, START, VerifySettings
+from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.competition import MatchupInfo, Played, Verdict
+from ringmaster.competitions.matchup_report import matchup_data, matchup_table
+from ringmaster.competitions.opening_settings import OpeningBook, check_openings
+from ringmaster.competitions.players import PlayerDefinition, check_player, find_player
+from ringmaster.competitions.series import Series
+from ringmaster.competitions.tally import Tally
+from ringmaster.errors import SettingError
+from ringmaster.model.jobs import CheckJob, GameSettings, Opening, Ticket
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import Player
+from ringmaster.model.report import Table, Text
+from ringmaster.model.results import GameResult
+
+#: How far apart two estimates may be that are the same but for rounding, as a share
+#: of a value's size.
+_SAME = 1e-9
+
+NOTHING = "the tuned values are the start values: there is nothing to verify"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the tune is.
+
+    told      iterations that have been told
+    values    the estimate, as engines would be given it
+    openings  how many openings of its book the tune uses when it is complete
+    due       whether a match of these values is what is to be played now
+    """
+
+    told: int
+    values: Named
+    openings: int
+    due: bool
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a game: the player, and the parameter values it has."""
+
+    player: Player
+    values: Named
+
+
+class ClosingMatches:
+    """The closing matches of a tune, of which the last one may be in progress.
+
+    settings  what is asked of a match now; None where nothing is
+    """
+
+    def __init__(
+        self,
+        settings: VerifySettings | None,
+        *,
+        player: str,
+        definitions: Mapping[str, PlayerDefinition],
+        parameters: Sequence[TunedParameter],
+        candidate: Callable[[str, Named], Player],
+        game: GameSettings,
+        book: OpeningBook,
+        seed: int,
+    ) -> None:
+        """Take what the games are made of.  Raises SettingError.
+
+        player     code of the player that is tuned, and of definitions
+        candidate  makes it of a suffix to its code and parameter values
+        book       the tune's openings
+        """
+        self.settings = settings
+        self.matches: list[Match] = []
+        self._code = player
+        self._definitions = definitions
+        self._parameters = parameters
+        self._candidate = candidate
+        self._game = game
+        self._tunes_book = book
+        self._seed = seed
+        #: Games of each match that have been given out and have not come back.
+        self._open: defaultdict[int, set[int]] = defaultdict(set)
+        self._book = self._own_book()
+
+    @property
+    def _start(self) -> Named:
+        return {p.code: p.engine_value(p.start) for p in self._parameters}
+
+    def _own_book(self) -> OpeningBook | None:
+        """Return the book that is the closing match's alone, None without one."""
+        openings = None if self.settings is None else self.settings.openings
+        if openings is None:
+            return None
+        try:
+            check_openings(openings, self._game.game, self._game.variant)
+        except SettingError as error:
+            raise error.under("verify") from None
+        return OpeningBook(openings, self._game.game, self._seed, self._game.variant)
+
+    def check(self) -> None:
+        """Raises SettingError where the settings make no match."""
+        if self.settings is not None:
+            self._sides(self._start, self._start)
+
+    def ask(self, games: int | None) -> None:
+        """Ask for a match whether or not the control file does; games: the most."""
+        settings = self.settings or DEFAULT
+        if games is not None:
+            settings = msgspec.structs.replace(settings, games=games)
+        self.settings = settings
+
+    def prepare(self) -> None:
+        """Load what games need before the first of them.  Raises OpeningsError."""
+        if self._book is not None:
+            self._book.load()
+        if self.settings is not None and self.settings.sprt is not None:
+            # brings in what it computes with, while no clock is running yet
+            self.settings.sprt.llr([1, 1, 1])
+
+    # players and games
+
+    def _codes(self, against: str) -> tuple[str, str]:
+        other = f"{self._code}:{START}" if against == START else against
+        return f"{self._code}:tuned", other
+
+    def _limited(self, player: Player) -> Player:
+        """Return a player with the limits of the closing match."""
+        limits = {} if self.settings is None else self.settings.limits
+        if not limits:
+            return player
+        player = msgspec.structs.replace(player, **limits)
+        try:
+            check_player(player)
+        except SettingError as error:
+            raise error.under("verify") from None
+        return player
+
+    def _opponent(self, against: str) -> Player:
+        """Return a player of the control file as opponent.  Raises SettingError."""
+        path = ("verify", "against")
+        if against == self._codes(START)[0]:
+            raise SettingError(path, f"{against!r} is what the tuned player is called here")
+        definition = find_player(self._definitions, against, path)
+        try:
+            return self._limited(definition.make(against, self._game.game))
+        except SettingError as error:
+            if error.path[:1] == ("verify",):
+                raise
+            raise error.under("players", against) from None
+
+    def _sides(self, tuned: Named, start: Named | None) -> tuple[Side, Side]:
+        """Return both sides, the tuned one first; `start` as in Match."""
+        assert self.settings is not None
+        against = self.settings.against
+        first = Side(self._limited(self._candidate(":tuned", tuned)), tuned)
+        if against != START or start is None:
+            return first, Side(self._opponent(against), {})
+        return first, Side(self._limited(self._candidate(f":{START}", start)), start)
+
+    def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
+        """Return the startup checks.
+
+        standing  where the tune is, to check both sides; None for an opponent of
+                  its own only
+        """
+        if self.settings is None:
+            return []
+        against = self.settings.against
+        jobs = []
+        if standing is not None:
+            players = {"tuned": standing.values}
+            if against == START:
+                players[START] = self._start
+            jobs = [
+                CheckJob(
+                    f"check-{self._code}-{name}",
+                    self._limited(self._candidate("", values)),
+                    self._game,
+                )
+                for name, values in players.items()
+            ]
+        if against != START:
+            jobs.append(CheckJob(f"check-{against}", self._opponent(against), self._game))
+        return jobs
+
+    def sides(self, ticket: Ticket) -> tuple[Side, Side]:
+        """Return both sides of a game, the one that moves first first."""
+        match = self._match(ticket)
+        first, second = self._sides(match.tuned, match.start)
+        return (second, first) if ticket["g"] % 2 else (first, second)
+
+    def opening(self, ticket: Ticket) -> Opening:
+        """Return the opening of a game."""
+        book = self._book or self._tunes_book
+        return book.pick(self._match(ticket).first + ticket["g"] // 2)
+
+    def describe(self, ticket: Ticket) -> Played:
+        """See `Competition.describe`."""
+        match, swapped = self._match(ticket), ticket["g"] % 2
+        order = (1, 0) if swapped else (0, 1)
+        codes = match.tally.players
+        return Played(
+            players=(codes[order[0]], codes[order[1]]),
+            matchup=f"verify{ticket['v']}",
+            parameters=(match.values(order[0]), match.values(order[1])),
+            opening=ticket.get("o", ""),
+            pair=ticket["g"] // 2,
+        )
+
+    # which match, which game
+
+    def _match(self, ticket: Ticket) -> Match:
+        found: Match = self.matches[ticket["v"] - 1]
+        return found
+
+    def nothing(self, standing: Standing) -> bool:
+        """Whether there is nothing to show: the tuned values are the start values."""
+        settings = self.settings
+        return (settings is None or settings.against == START) and standing.values == self._start
+
+    def current(self, standing: Standing) -> Match | None:
+        """Return the match of the present values under the present conditions, None
+        without one."""
+        if not self.matches:
+            return None
+        match = self.matches[-1]
+        asked = match.conditions if self.settings is None else Conditions.of(self.settings)
+        alike = match.told == standing.told and match.conditions == asked
+        if alike and not match.earlier:
+            start = match.start is None or _same(match.start, self._start)
+            alike = start and _same(match.tuned, standing.values)
+        return match if alike else None
+
+    def begin(self, standing: Standing) -> Match | None:
+        """Return the current match, a new one if there is none; None where there is
+        nothing to verify."""
+        match = self.current(standing)
+        if match is not None:
+            return match
+        return None if self.nothing(standing) else self._add(standing)
+
+    def _add(self, standing: Standing) -> Match:
+        settings = self.settings or DEFAULT
+        match = Match(
+            told=standing.told,
+            tuned=dict(standing.values),
+            start=self._start if settings.against == START else None,
+            tally=Tally(self._codes(settings.against)),
+            first=0 if settings.openings is not None else standing.openings,
+            games=settings.games,
+            conditions=Conditions.of(settings),
+        )
+        self.matches.append(match)
+        match.tally.trial = self._series(match, now=True).fresh_trial()
+        return match
+
+    def _series(self, match: Match, *, now: bool) -> Series:
+        """Return what is asked of a match.
+
+        now  whether by the present settings; otherwise as it stood
+        """
+        tally = match.tally
+        limit: int | None
+        if now and self.settings is not None:
+            limit, test = self.settings.games, self.settings.sprt
+        else:
+            limit = match.games or None
+            test = None if tally.trial is None else tally.trial.test
+        number = self.matches.index(match) + 1
+        return Series(tally, tally.players, limit, True, test, self._open[number])
+
+    def _series_now(self, match: Match, standing: Standing) -> Series:
+        return self._series(match, now=standing.due and match is self.current(standing))
+
+    def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
+        """Return id and ticket of the game to give out; None when there is none.
+        It is `count` that takes note of it."""
+        match = self.begin(standing)
+        if match is None:
+            return None
+        series = self._series(match, now=True)
+        match.tally.trial = series.trial()
+        match.games = series.limit or match.games
+        if not series.wants_more():
+            return None
+        number, game = len(self.matches), match.tally.next
+        return f"verify{number}_{game:04d}", {"v": number, "g": game}
+
+    def count(self, ticket: Ticket, standing: Standing) -> None:
+        """Learn from a ticket which games have been given out; idempotent."""
+        while len(self.matches) < ticket["v"]:
+            self._add(standing)
+        tally = self._match(ticket).tally
+        tally.next = max(tally.next, ticket["g"] + 1)
+        self._open[ticket["v"]].add(ticket["g"])
+
+    def resume(self, ticket: Ticket, standing: Standing) -> bool:
+        """See `Competition.resume`: a match of values that have been tuned further
+        is not gone on with."""
+        self.count(ticket, standing)
+        match = self._match(ticket)
+        if not standing.due or match is not self.current(standing):
+            return False
+        return self._series(match, now=True).wants(ticket["g"])
+
+    def take(self, ticket: Ticket, result: GameResult, standing: Standing) -> Verdict:
+        """See `Competition.take`."""
+        self.count(ticket, standing)
+        match = self._match(ticket)
+        tally = match.tally
+        first = not tally.completed
+        black: int = ticket["g"] % 2
+        tally.take(result, black, ticket["g"] // 2)
+        codes = tally.players[::-1] if black else tally.players
+        line = result_line(result, (codes[0], codes[1]))
+        if result.outcome == "void":
+            halt = void_rule(tally.void_in_a_row, first=first, what="the closing match")
+            return Verdict(line, replay=True, halt=halt)
+        self._open[ticket["v"]].discard(ticket["g"])
+        series = self._series_now(match, standing)
+        notes: list[str] = []
+        if series.trial() is tally.trial and tally.judge():
+            report = series.report()
+            assert report is not None
+            notes += report.lines()
+        if series.complete():
+            notes.append(str(tally.estimate()))
+        told = tuple(f"verify{ticket['v']}: {note}" for note in notes)
+        # a decision is kept, whatever the settings are later
+        return Verdict(line, notes=told, save=bool(told))
+
+    def complete(self, standing: Standing) -> bool:
+        """Whether every game of the match that is asked for has been played."""
+        match = self.current(standing)
+        if match is None:
+            return self.nothing(standing)
+        return self._series(match, now=True).complete()
+
+    # state
+
+    def state(self) -> list[dict[str, Any]]:
+        """Return the matches as JSON data."""
+        data: list[dict[str, Any]] = msgspec.to_builtins(self.matches)
+        return data
+
+    def restore(self, state: Sequence[Mapping[str, Any]], openings: int) -> None:
+        """Take over a state; openings: what the tune used of its book."""
+        self.matches = read_matches(state, self._parameters, self._codes(START), openings)
+        self._open.clear()
+
+    # what is told
+
+    def warnings(self, standing: Standing) -> list[str]:
+        """Return what may surprise."""
+        settings = self.settings
+        if settings is None:
+            return []
+        lines = []
+        book = self._book or self._tunes_book
+        if book.missed:
+            lines.append("without openings, the games of the closing match are all much the same")
+        if standing.due and self.nothing(standing):
+            lines.append(NOTHING)
+        match = self.current(standing) if standing.due else None
+        if match is not None:
+            before, trial = match.tally.trial, self._series(match, now=True).trial()
+            if trial is not None and before is not None and not before.same(trial):
+                was, now = (
+                    "undecided" if t.decision is None else f"{t.decision.accepted} accepted"
+                    for t in (before, trial)
+                )
+                lines.append(
+                    f"the SPRT of the closing match has been changed: it was {was}, by the "
+                    f"results so far it is {now}"
+                )
+        elif standing.due and self.matches and self.matches[-1].told == standing.told:
+            lines.append(
+                "the last closing match was played under other conditions; there will be a new one"
+            )
+        return lines
+
+    def progress(self, standing: Standing) -> tuple[int, int]:
+        """Return how many games have been played of the current match, and how many
+        there are; (0, all) before it has begun."""
+        match = self.current(standing)
+        if match is None:
+            games = 0 if self.settings is None or self.nothing(standing) else self.settings.games
+            return 0, games
+        series = self._series(match, now=True)
+        return match.tally.completed, series.total() or match.tally.completed
+
+    @property
+    def completed(self) -> int:
+        """Games of all matches that count."""
+        return sum(match.tally.completed for match in self.matches)
+
+    def _name(self, match: Match) -> str:
+        return " v ".join(match.tally.players)
+
+    def infos(self, standing: Standing) -> list[MatchupInfo]:
+        """See `Competition.matchup_infos`."""
+        found = []
+        for number, match in enumerate(self.matches, 1):
+            series = self._series_now(match, standing)
+            found.append(
+                MatchupInfo(
+                    f"verify{number}",
+                    match.tally.players,
+                    self._name(match),
+                    self._game,
+                    True,
+                    series.limit,
+                    series.report(),
+                )
+            )
+        return found
+
+    def blocks(self, standing: Standing) -> list[Table | Text]:
+        """Return what a report says of the matches."""
+        blocks: list[Table | Text] = []
+        for match in self.matches:
+            series = self._series_now(match, standing)
+            blocks.append(
+                matchup_table(
+                    match.tally,
+                    self._game.game,
+                    name=f"closing match after {match.told} iterations: {self._name(match)}",
+                    limit=series.limit,
+                    details="\n".join(self._details(match, standing)),
+                    sprt=series.report(),
+                )
+            )
+        if standing.due and self.settings is not None and self.nothing(standing):
+            blocks.append(Text((f"closing match: {NOTHING}",)))
+        return blocks
+
+    def _details(self, match: Match, standing: Standing) -> list[str]:
+        values = ", ".join(f"{code}={value:.6g}" for code, value in match.tuned.items())
+        lines = [f"tuned: {values}", match.conditions.describe()]
+        if match.told != standing.told:
+            lines.append("the tune has gone on since")
+        if match.earlier:
+            lines.append("begun by an earlier version, which did not count by colours")
+        return [line for line in lines if line]
+
+    def summaries(self, standing: Standing) -> list[dict[str, Any]]:
+        """Return the matchups of `show --json`."""
+        return [
+            {
+                **matchup_data(
+                    match.tally,
+                    id=f"verify{number}",
+                    name=self._name(match),
+                    sprt=self._series_now(match, standing).report(),
+                ),
+                "iterations": match.told,
+                "parameters": [dict(match.values(player)) for player in (0, 1)],
+            }
+            for number, match in enumerate(self.matches, 1)
+        ]
+
+
+def _same(values: Named, others: Named) -> bool:
+    """Whether values are the same but for rounding."""
+    return values.keys() == others.keys() and all(
+        math.isclose(value, others[code], rel_tol=_SAME) for code, value in values.items()
+    )

@@ -1,0 +1,262 @@
+"""The methods of a tune: which settings belong to which, what they are where nothing
+was said of them, and the tuner's method that they make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ringmaster.errors import SettingError
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.spsa import (
+    Adaptive,
+    Annealing,
+    Array,
+    Autoselect,
+    Blog,
+    Classic,
+    Counting,
+    Counts,
+    GainMethod,
+    Gains,
+    Method,
+    Space,
+    WeatherFactory,
+    autoselect,
+)
+
+#: Settings that not every method has, with their defaults; None: see where it is used.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "adaptive": {},
+    "classic": {
+        "alpha": 0.602,
+        "gamma": 0.101,
+        "A": None,
+        "A_ratio": 0.1,
+        "k_counts": "iterations",
+        "update": "realised",
+    },
+    "constant": {
+        "elo_per_parameter": 2.0,
+        "precision": 0.5,
+        "draw_ratio": 0.61,
+        "update": "realised",
+    },
+    "blog": {"epsilon": 0.0002, "annealing": None, "update": "realised"},
+    "weather_factory": {
+        "a": 1.0,
+        "c": 1.0,
+        "A": 1e5,
+        "alpha": 0.601,
+        "gamma": 0.102,
+        "k_counts": "games",
+        "update": "realised",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long a tune is and how it goes.
+
+    iterations  that are planned
+    derived     what has been found out, one line each, for the report
+    """
+
+    method: Method
+    counting: Counting
+    iterations: int
+    derived: tuple[str, ...] = ()
+
+    @property
+    def gains(self) -> Gains | None:
+        """Its gain sequences, None with a method that has none."""
+        return self.method.gains if isinstance(self.method, GainMethod) else None
+
+    def least_c(self) -> list[float]:
+        """Return the smallest perturbation of each parameter, as far as it is known."""
+        first = self.method.c(self.counting.k(1))
+        if self.gains is None:
+            # it will be smaller when something is known
+            return (first / 10).tolist()  # type: ignore[no-any-return]
+        last = self.method.c(self.counting.length(self.iterations))
+        return np.minimum(first, last).tolist()  # type: ignore[no-any-return]
+
+    def warnings(self, parameters: Sequence[TunedParameter]) -> list[str]:
+        """Return what of the perturbations is probably not meant."""
+        lines = []
+        first = self.method.c(self.counting.k(1)).tolist()
+        for parameter, c in zip(parameters, first, strict=True):
+            if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
+                lines.append(
+                    f"parameter {parameter.code!r}: c_end {parameter.c_end:g} is raised to 0.5, "
+                    "the least by which whole numbers can differ"
+                )
+            width = parameter.maximum - parameter.minimum
+            if 2 * c > width:
+                lines.append(
+                    f"parameter {parameter.code!r}: its first perturbations (±{c:.3g}) "
+                    f"reach beyond its range of {width:g}"
+                )
+        return lines
+
+
+def make_schedule(
+    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space
+) -> Schedule:
+    """Return the schedule of settings that have passed `check_method`.
+
+    parameters  those that are tuned, as in `space`
+    Raises SettingError.
+    """
+    name = values["method"]
+    size = values["games_per_iteration"]
+    counts: Counts = "games" if name == "blog" else setting_of(values, "k_counts") or "iterations"
+    counting = Counting(counts, size)
+    games, derived = values["number_of_games"], []
+    if name == "constant":
+        found = _autoselected(values, parameters, space)
+        needed = math.ceil(found.games / size) * size
+        derived += _autoselect_lines(values, found, needed)
+        games = needed if games is None else games
+        if games > 10**9:
+            raise SettingError(
+                ("number_of_games",),
+                f"the precision wanted takes {games:.3g} games",
+                "a larger precision (Elo lost), or number_of_games",
+            )
+    iterations = games // size
+    return Schedule(
+        make_method(name, space, parameters, values, iterations, counting),
+        counting,
+        iterations,
+        tuple(derived),
+    )
+
+
+def make_method(
+    name: str,
+    space: Space,
+    parameters: Sequence[TunedParameter],
+    values: Mapping[str, Any],
+    iterations: int,
+    counting: Counting,
+) -> Method:
+    """Return the tuner's method.  Raises SettingError for gains out of all bounds."""
+    if name == "adaptive":
+        return Adaptive(space, _of(parameters, "c_end", math.nan))
+    make: dict[str, Callable[[], Gains]] = {
+        "classic": lambda: _classic(values, parameters, space, counting.length(iterations)),
+        "constant": lambda: _autoselected(values, parameters, space).gains,
+        "blog": lambda: _blog(values, parameters, space),
+        "weather_factory": lambda: _weather_factory(
+            values, parameters, space, counting.length(iterations)
+        ),
+    }
+    with np.errstate(all="ignore"):
+        gains = make[name]()
+        ends = [f(k) for f in (gains.c, gains.R) for k in (1, counting.length(iterations))]
+    within = np.all([(e > 0) & (e < 1e100) for e in ends], axis=0)
+    for ok, parameter in zip(within, parameters, strict=True):
+        if not ok:
+            place = [p.code for p in values["parameters"]].index(parameter.code)
+            raise SettingError(
+                ("parameters", place), "its gain sequences leave the numbers that can be handled"
+            )
+    return GainMethod(space, gains, nominal=setting_of(values, "update") == "nominal")
+
+
+def setting_of(values: Mapping[str, Any], name: str) -> Any:
+    """Return a setting, or what it is with the method by default."""
+    return DEFAULTS[values["method"]].get(name) if values[name] is None else values[name]
+
+
+def _of(parameters: Sequence[TunedParameter], argument: str, default: float) -> Array:
+    """Return an argument of each parameter, (n,)."""
+    given = [getattr(p, argument) for p in parameters]
+    return np.array([default if value is None else value for value in given], dtype=np.float64)
+
+
+def _classic(
+    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
+) -> Gains:
+    A = values["A"]
+    return Classic(
+        _of(parameters, "c_end", math.nan),
+        _of(parameters, "r_end", 0.002),
+        N,
+        setting_of(values, "alpha"),
+        setting_of(values, "gamma"),
+        setting_of(values, "A_ratio") * N if A is None else A,
+        space.least_c,
+    )
+
+
+def _blog(values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space) -> Gains:
+    annealing = values["annealing"]
+    s, epsilon = Annealing(), Annealing()
+    if annealing is not None:
+        s = Annealing(annealing.s, annealing.games)
+        epsilon = Annealing(annealing.epsilon, annealing.games)
+    return Blog(
+        _of(parameters, "c_end", math.nan),
+        setting_of(values, "epsilon") * _of(parameters, "r_end", 1.0),
+        s,
+        epsilon,
+        space.least_c,
+    )
+
+
+def _weather_factory(
+    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space, N: float
+) -> Gains:
+    gamma, c = setting_of(values, "gamma"), setting_of(values, "c")
+    steps = [
+        p.step if p.step is not None else (p.c_end or math.nan) * math.pow(N, gamma) / c
+        for p in parameters
+    ]
+    return WeatherFactory(
+        np.array(steps),
+        setting_of(values, "a"),
+        c,
+        setting_of(values, "A"),
+        setting_of(values, "alpha"),
+        gamma,
+        space.least_c,
+    )
+
+
+def _autoselected(
+    values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space
+) -> Autoselect:
+    """Return what Autoselect derives, with c_end and r_end in its place where given."""
+    elo = setting_of(values, "elo_per_parameter")
+    found = autoselect(
+        space, elo, setting_of(values, "precision"), setting_of(values, "draw_ratio")
+    )
+    c, r = _of(parameters, "c_end", math.nan), _of(parameters, "r_end", math.nan)
+    if np.isnan(c).all() and np.isnan(r).all():
+        return found
+    c = np.maximum(np.where(np.isnan(c), found.c, c), space.least_c)
+    r = np.where(np.isnan(r), found.r, r)
+    # λ goes with 1/(r·c²)
+    lambdas = found.lambdas * (found.r / r) * np.square(found.c / c)
+    return Autoselect(c, r, lambdas, math.ceil(3 * float(lambdas.max())))
+
+
+def _autoselect_lines(values: Mapping[str, Any], found: Autoselect, needed: int) -> list[str]:
+    elo, precision = setting_of(values, "elo_per_parameter"), setting_of(values, "precision")
+    r = ", ".join(dict.fromkeys(f"{x:.3g}" for x in found.r.tolist()))
+    games = values["number_of_games"]
+    lines = [
+        f"method 'constant': from {elo:g} Elo a parameter, a precision of {precision:g} Elo and "
+        f"a draw ratio of {setting_of(values, 'draw_ratio'):g} follow r = {r} and "
+        f"{needed:,} games (three time constants of {needed / 3:,.0f})"
+    ]
+    if games is not None:
+        lines.append(f"number_of_games is {games:,} instead")
+    return lines

@@ -1,0 +1,249 @@
+"""What a tune says of itself: the table of parameters, what the results say of each of
+them, and the same as data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ringmaster.competitions.spsa.methods import Schedule
+from ringmaster.competitions.spsa.state import State
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.report import RIGHT, Cell, Table, Text
+from ringmaster.tuners.spsa import Interval, Spsa
+from ringmaster.tuners.spsa.regression import Fit
+
+#: Where the optimum would be told.
+_NO_SIGNAL = "no signal yet"
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the results say of one tuned parameter, in its own units.
+
+    low, high, elo_at_stake, signal  the method's own, or the regression's; None
+                                     where they cannot be told
+    """
+
+    estimate: float
+    mean: float
+    fit: Fit
+    low: float | None
+    high: float | None
+    elo_at_stake: float | None
+    signal: bool
+
+
+@dataclass(frozen=True)
+class TuneReport:
+    """A tune as it stands.
+
+    engine_value  what an engine is given for a value of a parameter, by its place
+                  among all
+    estimated     values of all parameters that the tune has come to, by code, as they
+                  are played
+    """
+
+    parameters: Sequence[TunedParameter]
+    schedule: Schedule
+    tuner: Spsa
+    state: State
+    opponent: str | None
+    engine_value: Callable[[int, float], Any]
+    estimated: dict[str, int | float]
+
+    def blocks(self) -> list[Table | Text]:
+        """Return the report's blocks."""
+        found = self._findings()
+        blocks: list[Table | Text] = [self._values(found)]
+        if self.state.told:
+            blocks.append(self._signals(found))
+        if self.schedule.derived:
+            blocks.append(Text(self.schedule.derived))
+        return blocks
+
+    def short(self) -> list[Table | Text]:
+        """Return the blocks of the live display."""
+        rows: list[tuple[Cell, ...]] = [
+            (p.code, _number(p.start), _number(theta), _number(estimate))
+            for p, theta, estimate in zip(
+                (p for p in self.parameters if not p.frozen),
+                self.tuner.theta.tolist(),
+                self.tuner.estimate().tolist(),
+                strict=True,
+            )
+        ]
+        return [
+            Table(
+                headers=("parameter", "start", "value", "estimate"),
+                rows=tuple(rows),
+                title=self._title(),
+                notes=tuple(self._results()),
+                align=("left", *([RIGHT] * 3)),
+            )
+        ]
+
+    def data(self) -> dict[str, Any]:
+        """Return what `show --json` has of the tune."""
+        found = iter(self._findings())
+        theta = iter(self.tuner.theta.tolist())
+        parameters = []
+        for i, parameter in enumerate(self.parameters):
+            if parameter.frozen:
+                value = self.estimated[parameter.code]
+                parameters.append(
+                    {
+                        "code": parameter.code,
+                        "start": parameter.start,
+                        "value": value,
+                        "engine_value": self.engine_value(i, value),
+                        "estimate": value,
+                        "frozen": True,
+                    }
+                )
+            else:
+                parameters.append(self._data(i, parameter, next(theta), next(found)))
+        return {
+            "method": self.state.method,
+            "iterations": {"told": self.state.told, "planned": self.schedule.iterations},
+            "estimate": self._trusted()[0],
+            "derived": list(self.schedule.derived),
+            "parameters": parameters,
+        }
+
+    def _data(
+        self, place: int, parameter: TunedParameter, theta: float, found: Findings
+    ) -> dict[str, Any]:
+        fit = found.fit
+        return {
+            "code": parameter.code,
+            "start": parameter.start,
+            "value": theta,
+            "mean": found.mean,
+            "estimate": found.estimate,
+            "engine_value": self.engine_value(place, found.estimate),
+            "low": found.low,
+            "high": found.high,
+            "elo_at_stake": found.elo_at_stake,
+            "signal": found.signal,
+            "slope": fit.slope,
+            "slope_error": fit.slope_error if math.isfinite(fit.slope_error) else None,
+            "curvature": fit.curvature,
+            "optimum": fit.optimum,
+            "games_to_halve": fit.games_to_halve,
+            "frozen": False,
+        }
+
+    def _findings(self) -> list[Findings]:
+        """Return what is known of each tuned parameter."""
+        tuner = self.tuner
+        fits = tuner.regression.fits()
+        own = tuner.method.intervals(tuner.memory) if tuner.told else None
+        intervals: Sequence[Interval | Fit] = fits if own is None else own
+        mean = tuner.averages.mean() if tuner.told else tuner.theta
+        return [
+            Findings(estimate, average, fit, said.low, said.high, said.elo_at_stake, said.signal)
+            for estimate, average, fit, said in zip(
+                tuner.estimate().tolist(), mean.tolist(), fits, intervals, strict=True
+            )
+        ]
+
+    def _title(self) -> str:
+        return f"iteration {self.state.told}/{self.schedule.iterations}, {self.state.method}"
+
+    def _results(self) -> list[str]:
+        wins, draws, losses = self.state.results
+        if self.opponent is None:
+            return [f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-"]
+        minus = self.state.results_minus
+        return [
+            f"wins {won}, draws {drawn}, losses {lost} of {side} against {self.opponent}"
+            for side, (won, drawn, lost) in (("θ+", (wins, draws, losses)), ("θ-", minus))
+        ]
+
+    def _trusted(self) -> tuple[str, str]:
+        """Return which estimate is trusted, and why."""
+        tuner = self.tuner
+        if tuner.trust != "auto":
+            return tuner.trust, f"the setting `estimate` asks for {_NAMES[tuner.trust]}"
+        if tuner.method.estimate(tuner.memory) is not None:
+            return "method", f"the one of least expected loss, by method {self.state.method!r}"
+        if tuner.told and tuner.averages.drift().settled:
+            return "mean", f"{_NAMES['mean']}: θ wanders and no longer moves in one direction"
+        why = "θ still moves in one direction" if tuner.told else "there is no result"
+        return "last", f"{_NAMES['last']}: {why}"
+
+    def _values(self, found: Sequence[Findings]) -> Table:
+        tuner = self.tuner
+        k = tuner.counting.k(min(self.state.told + 1, self.schedule.iterations))
+        c = iter(tuner.method.c(k, tuner.memory).tolist())
+        gains = self.schedule.gains
+        R = iter([] if gains is None else gains.R(k).tolist())
+        theta, known = iter(tuner.theta.tolist()), iter(found)
+        rows: list[tuple[Cell, ...]] = []
+        for i, parameter in enumerate(self.parameters):
+            if parameter.frozen:
+                value = self.estimated[parameter.code]
+                cells: list[Cell] = [_number(value), None, "frozen", self._shown(i, value), None]
+            else:
+                one = next(known)
+                cells = [
+                    _number(next(theta)),
+                    _number(one.mean),
+                    _number(one.estimate),
+                    self._shown(i, one.estimate),
+                    f"{next(c):.3g}",
+                ]
+            row = [parameter.code, _number(parameter.start), *cells]
+            if gains is not None:
+                row.append(None if parameter.frozen else f"{next(R):.3g}")
+            rows.append(tuple(row))
+        headers = ("parameter", "start", "value", "mean", "estimate", "engine", "c")
+        return Table(
+            headers=headers if gains is None else (*headers, "R"),
+            rows=tuple(rows),
+            title=self._title(),
+            notes=(*self._results(), f"estimate: {self._trusted()[1]}"),
+            align=("left", *([RIGHT] * (len(headers) - (gains is None)))),
+        )
+
+    def _shown(self, place: int, value: float) -> str:
+        given = self.engine_value(place, value)
+        return _number(given) if isinstance(given, float) else str(given)
+
+    def _signals(self, found: Sequence[Findings]) -> Table:
+        rows: list[tuple[Cell, ...]] = []
+        tuned = [p for p in self.parameters if not p.frozen]
+        for parameter, one in zip(tuned, found, strict=True):
+            fit = one.fit
+            slope: Cell = None
+            if math.isfinite(fit.slope_error):
+                slope = f"{fit.slope:+.2g} ± {fit.slope_error:.1g}"
+            seen: list[Cell] = [_NO_SIGNAL, None, None]
+            if one.signal:
+                optimum = one.estimate if fit.optimum is None else fit.optimum
+                interval = f"{_end(one.low, '…')} to {_end(one.high, '…')}"
+                stake = None if one.elo_at_stake is None else f"{one.elo_at_stake:.1f}"
+                seen = [f"{optimum:.4g}", interval, stake]
+            halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
+            rows.append((parameter.code, slope, *seen, halve))
+        return Table(
+            headers=("parameter", "Elo/unit", "optimum", "95 %", "Elo at stake", "games to halve"),
+            rows=tuple(rows),
+            title="what the results say of each parameter",
+            notes=("games to halve: further games that halve the interval",),
+            align=("left", *([RIGHT] * 5)),
+        )
+
+
+_NAMES = {"last": "the last value", "mean": "the mean of the last half"}
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _end(value: float | None, without: str) -> str:
+    return without if value is None else f"{value:.4g}"

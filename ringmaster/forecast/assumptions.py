@@ -1,0 +1,243 @@
+"""What `plan` and `simulate` assume of the games: the command line's options, and what the
+status file has measured, for the parameters of one competition."""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.errors import UsageError
+from ringmaster.event import Event
+from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.tuners.simulation import (
+    DRAW_MODELS,
+    SHAPES,
+    Clop,
+    EloModel,
+    Players,
+    Shaped,
+    Tune,
+    spsa_tuner,
+)
+from ringmaster.tuners.spsa import Array, Space
+
+DEFAULT_ELO = 2.0
+#: Draws where nothing has been measured: fishtest's figure, and none in Go and shogi.
+_DRAWS_IN_CHESS = 0.61
+#: How many of the last results are looked at.
+_LOOKED_AT = 2000
+
+
+def spsa_of(event: Event) -> SpsaCompetition:
+    """Return the competition of an spsa event.  Raises UsageError."""
+    if not isinstance(event.competition, SpsaCompetition):
+        raise UsageError(
+            f"plan and simulate are for competition_type 'spsa'; {event.code} is of type "
+            f"{event.competition.type_name!r}"
+        )
+    return event.competition
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the last games of the status file show.
+
+    games       how many were looked at; without any the others are None
+    seconds     wall time of a game
+    draw_ratio  share of draws
+    """
+
+    games: int = 0
+    seconds: float | None = None
+    draw_ratio: float | None = None
+
+
+def measured(event: Event) -> Measured:
+    """Return what has been measured so far.  Raises StoreError."""
+    if not event.paths.status.exists():
+        return Measured()
+    store = SqliteStore.open_readonly(event.paths.status)
+    try:
+        last = sum(store.counts())
+        found = [r.result for r in store.results(max(0, last - _LOOKED_AT))]
+    finally:
+        store.close()
+    played = [result for result in found if result.outcome != "void"]
+    if not played:
+        return Measured()
+    draws = sum(result.outcome == "draw" for result in played)
+    return Measured(
+        len(played),
+        sum(result.seconds for result in played) / len(played),
+        draws / len(played),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Assumptions:
+    """What is assumed.
+
+    elo         Elo lost at half a range from the optimum, (n,)
+    optimum     "random" or its place, for each parameter, (n,)
+    lines       all that is assumed, in words
+    """
+
+    space: Space
+    elo: Array
+    optimum: Array | None
+    draw_ratio: float
+    concurrency: int
+    lines: tuple[str, ...]
+
+    def lost_at_start(self) -> Array:
+        """Return the Elo lost at the start where the loss is quadratic, (n,)."""
+        from ringmaster.tuners.spsa.planning import uniform_loss
+
+        if self.optimum is None:
+            return uniform_loss(self.space, self.elo)
+        distance = (self.space.start - self.optimum) / (self.space.width / 2)
+        return self.elo * np.square(distance)
+
+
+def assume(
+    arguments: argparse.Namespace, competition: SpsaCompetition, known: Measured
+) -> Assumptions:
+    """Return what the options say, with defaults where they do not.  Raises UsageError."""
+    codes = [p.code for p in competition.tuned]
+    space = competition.tuner.space
+    elo, elo_text = _elo(arguments.elo, codes)
+    optimum, place_text = _optimum(arguments.optimum, codes, space)
+    ratio, ratio_text = _draw_ratio(arguments.draw_ratio, competition, known)
+    concurrency = arguments.concurrency or 1
+    return Assumptions(space, elo, optimum, ratio, concurrency, (elo_text, place_text, ratio_text))
+
+
+def _by_parameter(given: Mapping[str | None, Any], codes: list[str], option: str) -> list[Any]:
+    """Return an option's value for each parameter, None where it has none."""
+    for code in given:
+        if code is not None and code not in codes:
+            raise UsageError(
+                f"{option}: no parameter {code!r} is tuned; there are {', '.join(codes)}"
+            )
+    return [given.get(code, given.get(None)) for code in codes]
+
+
+def _elo(given: Mapping[str | None, float] | None, codes: list[str]) -> tuple[Array, str]:
+    values = [
+        DEFAULT_ELO if value is None else value
+        for value in _by_parameter(given or {}, codes, "--elo")
+    ]
+    if len(set(values)) == 1:
+        text = f"{values[0]:g} Elo are lost at half a range from the optimum of each parameter"
+    else:
+        each = ", ".join(f"{c} {v:g}" for c, v in zip(codes, values, strict=True))
+        text = f"Elo lost at half a range from the optimum: {each}"
+    return np.array(values, dtype=np.float64), f"{text} (--elo)"
+
+
+def _optimum(
+    given: Mapping[str | None, str | float] | None, codes: list[str], space: Space
+) -> tuple[Array | None, str]:
+    places = _by_parameter(given or {}, codes, "--optimum")
+    where = {place for place in places if place is not None} or {"random"}
+    if where == {"random"}:
+        return None, "optima may be anywhere within the bounds (--optimum)"
+    if "random" in where or None in places:
+        raise UsageError("--optimum is random for all parameters or for none; give each a place")
+    shares = {"centre": 0.5}
+    found = np.array(
+        [
+            space.start[i]
+            if place == "start"
+            else space.minimum[i] + shares.get(place, place) * space.width[i]
+            for i, place in enumerate(places)
+        ],
+        dtype=np.float64,
+    )
+    each = ", ".join(f"{c} {v:.6g}" for c, v in zip(codes, found, strict=True))
+    return found, f"optima: {each} (--optimum)"
+
+
+def _draw_ratio(
+    given: float | None, competition: SpsaCompetition, known: Measured
+) -> tuple[float, str]:
+    if given is not None:
+        return given, f"{100 * given:g} % draws (--draw-ratio)"
+    if known.draw_ratio is not None:
+        ratio = min(known.draw_ratio, 0.999)
+        return ratio, f"{100 * ratio:.1f} % draws, as in the last {known.games} games"
+    ratio = _DRAWS_IN_CHESS if competition.settings.game == "chess" else 0.0
+    return ratio, f"{100 * ratio:g} % draws (--draw-ratio)"
+
+
+def make_tune(competition: SpsaCompetition, concurrency: int) -> Tune:
+    """Return the competition's tune with so many games in flight."""
+    tuner = competition.tuner
+    games = tuner.counting.games_per_iteration
+    return Tune(
+        tuner.method,
+        competition.iterations,
+        tuner.counting,
+        tuner.rounding,
+        math.ceil(concurrency / games),
+        competition.pairing,
+        tuner.trust,
+    )
+
+
+def make_players(
+    assumed: Assumptions,
+    *,
+    elo_model: str = "quadratic",
+    draw_model: str = "fixed",
+    bias: float = 0.0,
+    correlation: float = 0.0,
+) -> Players:
+    """Return simulated players.  Raises UsageError."""
+    if draw_model not in DRAW_MODELS:
+        raise UsageError(
+            f"--draw-model: there is no {draw_model!r}; choose from {', '.join(DRAW_MODELS)}"
+        )
+    n = len(assumed.space)
+    if n > 1 and not -1 / (n - 1) <= correlation <= 1:
+        raise UsageError(
+            f"--correlation of {n} parameters is from {-1 / (n - 1):.3g} to 1, not {correlation:g}"
+        )
+    model, moves = _elo_model(elo_model, assumed, correlation if n > 1 else 0.0)
+    draws = DRAW_MODELS[draw_model](assumed.draw_ratio)
+    return Players(model, draws, bias, moves and assumed.optimum is None)
+
+
+def _elo_model(text: str, assumed: Assumptions, correlation: float) -> tuple[EloModel, bool]:
+    """Return a model, and whether its optimum may be elsewhere."""
+    name, colon, constant = text.partition(":")
+    space = assumed.space
+    if name == "spsa_tuner":
+        return spsa_tuner(assumed.elo), False
+    if name.startswith("clop-") and not colon:
+        try:
+            return Clop.of(name.removeprefix("clop-"), space), False
+        except (KeyError, ValueError) as error:
+            if isinstance(error, ValueError):
+                raise UsageError(f"--elo-model: {error}") from None
+    if name in SHAPES and not (colon and name == "quadratic"):
+        _, value = SHAPES[name]
+        try:
+            value = float(constant) if colon else value
+        except ValueError:
+            value = math.nan
+        if not 0 < value <= 100:
+            raise UsageError(f"--elo-model: {constant!r} is not a number from above 0 to 100")
+        centre = (space.minimum + space.maximum) / 2
+        optimum = centre if assumed.optimum is None else assumed.optimum
+        return Shaped(optimum, assumed.elo, space.width / 2, name, value, correlation), True
+    raise UsageError(
+        f"--elo-model: there is no {text!r}; choose from {', '.join(SHAPES)} (all but the first "
+        "with a constant, as power:1.5), spsa_tuner and clop-…"
+    )

@@ -75,7 +75,10 @@ def test_parameter_file_becomes_a_control_file(format: str, tmp_path: Path) -> N
         ),
         ("openbench", {"method": "classic", "games_per_iteration": 16, "k_counts": "iterations"}),
         ("weather_factory", {"method": "weather_factory", "a": 1.0, "c": 1.0, "A": 100_000}),
-        ("yaneuraou", {"method": "blog", "pairing": "reference", "opponent": "reference"}),
+        (
+            "yaneuraou",
+            {"method": "blog", "pairing": "reference", "rounding": "nearest", "epsilon": 1.0},
+        ),
     ],
 )
 def test_practice_of_the_source_is_written_out(format: str, settings: dict[str, object]) -> None:

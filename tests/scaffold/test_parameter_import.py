@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from ringmaster.cli import REPORTED, USAGE, run
+from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
 from ringmaster.parameter_files import FORMATS
 from ringmaster.scaffold.match import Match, Places
 from ringmaster.scaffold.parameter_import import PLACEHOLDER, import_files
 from ringmaster.scaffold.text import Code
+from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of
 
 SAMPLES = {
@@ -84,6 +86,18 @@ def test_parameter_file_becomes_a_control_file(format: str, tmp_path: Path) -> N
 def test_practice_of_the_source_is_written_out(format: str, settings: dict[str, object]) -> None:
     found = made(SAMPLES[format]).settings
     assert {name: found.get(name) for name in settings} == settings
+
+
+def test_yaneuraous_delta_times_mobility_is_the_factor_of_a_win(tmp_path: Path) -> None:
+    event = event_of(made(SAMPLES["yaneuraou"]).render("x.ctl"), tmp_path)
+    competition = event.competition
+    assert isinstance(competition, SpsaCompetition)
+    method = competition.tuner.method
+    assert isinstance(method, GainMethod)
+    # each result of its tool moves by step·delta·mobility/2, times the results of both sides
+    for k in (1, 90_000):
+        assert method.gains.c(k)[0] == 10
+        assert method.gains.R(k)[0] == pytest.approx(0.002 / 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("format", ["clop", "chess_tuning_tools", "optuna_tuner"])

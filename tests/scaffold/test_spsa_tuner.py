@@ -7,9 +7,11 @@ from pathlib import Path
 import pytest
 
 from ringmaster.cli import run
+from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import ParameterFileError, UsageError
 from ringmaster.scaffold.match import Match, Places
 from ringmaster.scaffold.spsa_tuner import import_tune, recognises
+from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of
 
 MAIN = """\
@@ -66,6 +68,22 @@ def test_configuration_becomes_a_control_file_of_the_same_tune(tmp_path: Path) -
     assert (draw.move_number, draw.move_count, draw.score) == (0, 4, 4)
     assert (win.move_count, win.score, win.two_sided) == (4, 650, True)
     assert match.parallel == 4
+
+
+@pytest.mark.parametrize("k", [1, 777, 50_000])
+def test_gains_are_those_of_the_program(k: int, tmp_path: Path) -> None:
+    event = event_of(made(MAIN + ENGINE, tmp_path).render("x.ctl"), tmp_path)
+    competition = event.competition
+    assert isinstance(competition, SpsaCompetition)
+    # as spsa.pl derives them
+    c_start = 10 * 50_000**0.101
+    a_start = 0.002 * 10**2 * (5000 + 50_000) ** 0.602
+    c, a = c_start / k**0.101, a_start / (5000 + k) ** 0.602
+    method = competition.tuner.method
+    assert isinstance(method, GainMethod)
+    assert method.nominal
+    assert method.gains.c(k)[0] == pytest.approx(c, rel=1e-12)
+    assert method.gains.R(k)[0] == pytest.approx(a / c**2, rel=1e-12)
 
 
 def test_its_practice_is_named(tmp_path: Path) -> None:

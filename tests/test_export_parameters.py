@@ -262,6 +262,11 @@ def test_parameter_on_a_logarithmic_scale_is_written_in_the_engines_units() -> N
     assert entry.c_end is None
 
 
+def test_value_beyond_what_its_bounds_become_is_no_line_of_a_file() -> None:
+    parameter = TunedParameter("a", 0, -1, 1, transform=lambda x: 4 - x * x)
+    assert Tuned(parameter, 0.0, 4.0, 4.0, 3.0, 3.0).entry() is None
+
+
 def test_value_that_is_a_text_is_no_line_of_a_file_and_no_constant(tmp_path: Path) -> None:
     event = event_of(CONTROL, tmp_path)
     style = Tuned(TunedParameter("style", 0, 0, 2), 1, "wild", "calm", "calm", "mad")

@@ -56,7 +56,9 @@ class Tuned:
         if not all(is_number(number) for number in numbers):
             return None
         low, high = sorted((float(self.low), float(self.high)))
-        start = min(max(float(self.given), low), high)
+        start = float(self.given)
+        if not low <= start <= high:
+            return None  # its transform goes up and down
         if p.transform is None:
             return Entry(
                 self.name,

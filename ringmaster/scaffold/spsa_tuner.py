@@ -44,14 +44,9 @@ Sections = dict[str, dict[str, str]]
 
 
 def recognises(data: bytes) -> bool:
-    """Whether a file has a section [Main] with an option of the SPSA Tuner."""
-    try:
-        text = data.decode("utf-8-sig", errors="replace")
-    except ValueError:  # pragma: no cover - nothing is left to fail
-        return False
-    if not re.search(r"^\s*\[\s*Main\s*\]", text, re.MULTILINE):
-        return False
-    return any(re.search(rf"^\s*{name}\s*=", text, re.MULTILINE) for name in _NEEDED["Main"])
+    """Whether a file has a section [Main], as no JSON has."""
+    text = data.decode("utf-8-sig", errors="replace")
+    return re.search(r"^\s*\[\s*Main\s*\]\s*$", text, re.MULTILINE) is not None
 
 
 def import_tune(files: Mapping[str, bytes], folder: Path, places: Places) -> Match:

@@ -137,6 +137,7 @@ def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("[Main]\n", "[Main] has no Variables"),
         (MAIN, "[Engine] has no Engine1"),
         (MAIN.replace("Alpha", "Alhpa") + ENGINE, "[Main] has no Alpha; it has 'Alhpa'"),
         (MAIN + "Iterations = 3\n" + ENGINE, "tune.conf:10: Iterations has been there already"),

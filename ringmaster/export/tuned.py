@@ -25,10 +25,10 @@ DIGITS = 6
 class Tuned:
     """One tuned parameter.
 
-    value     where the tune is, in the parameter's own units, rounded for reading
-    start     where it began
-    given     what engines are given for `value`; and for `start`
-    low, high what they are given for the bounds; None where that is no number
+    value           what the tune gives, in the parameter's own units, rounded for reading
+    given           what engines are given for it
+    given_at_start  for the start value
+    low, high       for the bounds
     """
 
     parameter: TunedParameter
@@ -56,7 +56,9 @@ class Tuned:
         if not all(is_number(number) for number in numbers):
             return None
         low, high = sorted((float(self.low), float(self.high)))
-        start = min(max(float(self.given), low), high)
+        start = float(self.given)
+        if not low <= start <= high:
+            return None  # its transform goes up and down
         if p.transform is None:
             return Entry(
                 self.name,
@@ -95,7 +97,10 @@ def tuned_parameters(path: Path) -> tuple[Event, list[Tuned]]:
     parameters = {p.code: p for p in known if isinstance(p, TunedParameter)}
     rows = event.competition.summary().get("parameters", ())
     found = [
-        _tuned(parameters[row["code"]], row["value"]) for row in rows if row["code"] in parameters
+        # what is made of the tune, where that is not simply where it is
+        _tuned(parameters[row["code"]], row.get("estimate", row.get("value")))
+        for row in rows
+        if row["code"] in parameters
     ]
     if not found:
         raise RingmasterError(
@@ -141,8 +146,9 @@ def _short(value: float) -> float:
 
 def text_of(tuned: Tuned, value: Any) -> str:
     """Return a value as engines are given it."""
-    if tuned.parameter.format is not None and is_number(value):
-        return str(tuned.parameter.format % value)
+    if tuned.parameter.format is not None:
+        # it was tried when the control file was loaded
+        return str(tuned.parameter.format % (value,))
     if isinstance(value, bool):
         return str(value).lower()
     return number_text(value) if isinstance(value, float) else str(value)

@@ -91,7 +91,7 @@ def _take(reading: Reading, line: int, words: list[str], comment: str) -> None:
 def middle(low: float, high: float, integer: bool, logarithmic: bool) -> float:
     """Return the middle of a range, the geometric one on a logarithmic scale."""
     if logarithmic and 0 < low <= high:
-        value = math.exp((math.log(low) + math.log(high)) / 2)
+        value = math.sqrt(low) * math.sqrt(high)
     else:
         value = low / 2 + high / 2
     value = float(math.floor(value + 0.5)) if integer and abs(value) < 2**53 else value

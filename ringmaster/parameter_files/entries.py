@@ -112,9 +112,9 @@ def arguments(entry: Entry) -> dict[str, Any]:
     if entry.scale == "log":
         start, low, high = map(math.log2, (entry.start, entry.minimum, entry.maximum))
         return {
-            "start": min(max(start, low), high),
-            "min": low,
-            "max": high,
+            "start": plain(min(max(start, low), high)),
+            "min": plain(low),
+            "max": plain(high),
             "transform": PowerOfTwo(entry.minimum, entry.maximum, entry.integer),
         }
     given: dict[str, Any] = {

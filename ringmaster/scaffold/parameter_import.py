@@ -202,11 +202,14 @@ def _yaneuraou(match: Match) -> None:
     match.settings |= {
         "method": "blog",
         "update": "nominal",
+        "rounding": "nearest",
         "pairing": "reference",
         "opponent": "reference",
         "epsilon": 1.0,
         "number_of_games": 100_000,
+        "move_limit": 240,
     }
+    match.comments["move_limit"] = "Then it is a draw; the tool counts the opening's moves, too."
     match.comments["method"] = (
         "c_end is the file's step, r_end its delta; no schedule.  epsilon is the mobility."
     )
@@ -214,6 +217,7 @@ def _yaneuraou(match: Match) -> None:
         "both sides play against player 'reference', as with YaneuraOu's tool; pairing = "
         '"self_play" (and no opponent) needs about a quarter of the games'
     )
+    match.different.append("both sides get the same opening and colour; there each its own")
 
 
 def _default(match: Match) -> None:

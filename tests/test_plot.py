@@ -129,7 +129,7 @@ def test_without_matplotlib_nothing_is_read_or_written(
 def test_control_file_that_does_not_go_with_the_results_is_refused(
     played: Path, capsys: Screen
 ) -> None:
-    played.write_text(played.read_text().replace('Parameter("n"', 'Parameter("m"'))
+    played.write_text(played.read_text().replace('"chess"', '"shogi"'))
     assert run([str(played), "plot"]) == 1
-    assert "parameters" in capsys.readouterr().err
+    assert "game" in capsys.readouterr().err
     assert files(played) == set()

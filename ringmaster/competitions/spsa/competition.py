@@ -508,7 +508,7 @@ class SpsaCompetition(Competition):
             self.tuner,
             self.values["player"],
             self._state.completed,
-            lambda told: told * self.games_per_iteration,
+            lambda told: self.tuner.counting.games_before(told + 1),
         )
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:

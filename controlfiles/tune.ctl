@@ -22,12 +22,12 @@ players = {
 
 player = "demo"
 
-# c_end: how far apart the two sides play; r_end: how fast the values move.
+# How far apart the two sides play, and how fast the values move, is found out.
 parameters = [
-    Parameter("KnightValue", start=500, min=100, max=900, c_end=60, r_end=0.03, integer=True),
-    Parameter("RookValue", start=250, min=100, max=1000, c_end=60, r_end=0.03, integer=True),
-    Parameter("Mobility", start=0, min=0, max=150, c_end=15, r_end=0.03, integer=True),
-    Parameter("PassedPawn", start=0, min=0, max=60, c_end=6, r_end=0.03, integer=True),
+    Parameter("KnightValue", start=500, min=100, max=900, integer=True),
+    Parameter("RookValue", start=250, min=100, max=1000, integer=True),
+    Parameter("Mobility", start=0, min=0, max=150, integer=True),
+    Parameter("PassedPawn", start=0, min=0, max=60, integer=True),
 ]
 
 openings = Openings("openings.epd", order="random")

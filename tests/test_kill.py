@@ -54,16 +54,17 @@ def state(control: Path) -> tuple[int, dict[str, Any]]:
     finally:
         connection.close()
     decoded: dict[str, Any] = json.loads(data)
-    for matchup in decoded.get("matchups", {}).values():
-        del matchup["cpu"]
+    closing = [match["tally"] for match in decoded.get("matches", ())]
+    for tally in [*decoded.get("matchups", {}).values(), *closing]:
+        del tally["cpu"]
     return seq, decoded
 
 
-def kill_at_random(control: Path, rng: random.Random, parallel: int) -> bool:
+def kill_at_random(control: Path, rng: random.Random, parallel: int, action: str = "run") -> bool:
     """Start the event and kill it with SIGKILL within its first moments of
     play; every third time its whole process group with it.  Returns whether it
     was still running."""
-    process = start(control, "-q", "-j", str(parallel))
+    process = start(control, action, "-q", "-j", str(parallel))
     try:
         # the wait is for the process, so a run that ends early ends it
         process.wait(rng.uniform(0.2, 0.7))
@@ -85,6 +86,9 @@ sprt = SPRT(0, 20, model="logistic")
 matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
 """
 )
+
+#: A closing match long enough to be killed in, and to be decided.
+CLOSING = SPSA.replace("Verify(games=20)", "Verify(games=2000, sprt=SPRT(-30, 30))")
 
 SOURCES = {
     "spsa": SPSA,
@@ -149,6 +153,33 @@ def test_killed_event_ends_as_an_uninterrupted_one(
     assert [snapshot["games"] for snapshot in snapshots(control)] == list(periods)
     if parallel == 1:
         assert snapshots(control) == snapshots(whole)
+        assert results(control) == results(whole)
+        assert state(control) == state(whole)
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_killed_closing_match_ends_as_an_uninterrupted_one(tmp_path: Path, parallel: int) -> None:
+    # in the middle of the tune, by the action `verify`, then at its end
+    whole, control = (write_event(tmp_path / name, CLOSING, 20) for name in ("whole", "killed"))
+    rng = random.Random(parallel)
+    killed = 0
+    for event in (whole, control):
+        assert ringmaster(event, "-q", "-g", "21").returncode == 0
+    for action in ("verify", "run"):
+        assert ringmaster(whole, action, "-q").returncode == 0
+        for _ in range(ROUNDS // 2):
+            killed += kill_at_random(control, rng, parallel, action)
+            assert living_engines(control) == []
+        done = ringmaster(control, action, "-q", "-j", str(parallel))
+        assert (done.returncode, done.stderr) == (0, "")
+    assert killed > 0
+    ids = [row[0] for row in results(control)]
+    summary = shown(control)
+    assert len(ids) == len(set(ids)) == summary["games"]["completed"] == summary["games"]["total"]
+    assert [matchup["id"] for matchup in summary["matchups"]] == ["verify1", "verify2"]
+    for matchup in summary["matchups"]:
+        assert sum(id.startswith(f"{matchup['id']}_") for id in ids) == matchup["games"]
+    if parallel == 1:
         assert results(control) == results(whole)
         assert state(control) == state(whole)
 

@@ -126,6 +126,9 @@ class OpeningBook:
         self._game = game
         self._variant = variant
         self._seed = seed if settings is None or settings.seed is None else settings.seed
+        #: How many openings there are; None while they have not been read, and of a
+        #: Polyglot book.
+        self.size: int | None = None
 
     @functools.cached_property
     def _find(self) -> Callable[[int], Opening]:
@@ -144,12 +147,14 @@ class OpeningBook:
             format=format,
             plies=settings.plies,
         )
+        self.size = len(openings)
         order = OpeningOrder(len(openings), settings.order, seed=self._seed, start=settings.start)
         return lambda number: openings[order.index(number)]
 
     def _chess960(self) -> Callable[[int], Opening]:
         from ringmaster.games.chess960 import start_fen
 
+        self.size = POSITIONS
         order = OpeningOrder(POSITIONS, "random", seed=self._seed)
 
         def find(number: int) -> Opening:

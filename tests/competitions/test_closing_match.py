@@ -2,41 +2,96 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from tests.competitions.settings_of import again, call, drawn, won
-from tests.competitions.test_spsa import options, play_out, spsa
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import SettingError, UsageError
+from ringmaster.model.jobs import GameJob, Ticket
+from ringmaster.model.results import GameResult
+from tests.competitions import test_spsa
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.test_spsa import options, outcome, parameter, play_out
+
+TUNED, START = "e:tuned", "e:start"
 
 
-def test_closing_match_is_tuned_against_start_on_fresh_openings(tmp_path: Any) -> None:
-    book = tmp_path / "book.epd"
-    lines = [
-        f"rnbqkbnr/pppppppp/8/8/8/{f}/PPPPPPPP/RNBQKB1R b KQkq -".replace("PPPPPPPP/", "PPPPPPPP/")
-        for f in ("5N2", "7N", "N7", "2N5")
-    ]
-    book.write_text("\n".join(lines) + "\n")
-    tune = spsa(
-        number_of_games=4, verify=call("Verify", games=4), openings=call("Openings", str(book))
-    )
-    tune.prepare()
-    used = set()
+def spsa(**settings: Any) -> Any:
+    steep = [parameter(r_end=0.5), parameter("Space", integer=False, r_end=0.5)]
+    return test_spsa.spsa(**{"method": "classic", "parameters": steep, **settings})
+
+
+def verifying(games: int | None = None, **settings: Any) -> Any:
+    """A tune of which only the closing match is to be played."""
+    tune = spsa(**settings)
+    tune.verify(games)
+    return tune
+
+
+def tuned(**settings: Any) -> Any:
+    """A tune that is done but for its closing match; θ⁺ has won all games."""
+    tune = spsa(number_of_games=4, **settings)
     for _ in range(4):
         job = tune.next_job()
-        used.add(job.opening.source)
         tune.take(job.ticket, won(job, "e+"))
+    return tune
+
+
+def play(tune: Any, most: int, result: Callable[[GameJob], GameResult]) -> list[GameJob]:
+    """Play games one at a time; returns them."""
+    played: list[GameJob] = []
+    while len(played) < most and (job := tune.next_job()) is not None:
+        tune.take(job.ticket, result(job))
+        played.append(job)
+    return played
+
+
+def tuned_wins(job: GameJob) -> GameResult:
+    return won(job, TUNED)
+
+
+def shown(tune: Any) -> str:
+    """The report as text."""
+    from ringmaster.reporting.tables import render_report
+
+    return render_report(tune.report(), heading="", description=None)
+
+
+def match_of(tune: Any, number: int = -1) -> Any:
+    return tune.summary()["matchups"][number]
+
+
+def book(path: Path, openings: int) -> str:
+    lines = [f"4k3/8/8/8/8/8/8/4K2R w K - {i} 1" for i in range(openings)]
+    path.write_text("\n".join(lines) + "\n")
+    return str(path)
+
+
+# which values, which games
+
+
+def test_closing_match_is_tuned_against_start_on_fresh_openings(tmp_path: Path) -> None:
+    openings = call("Openings", book(tmp_path / "book.epd", 4))
+    tune = tuned(verify=call("Verify", games=4), openings=openings)
+    tune.prepare()
     assert not tune.finished()
     job = tune.next_job()
-    assert [p.code for p in job.players] == ["e:tuned", "e:start"]
+    assert [p.code for p in job.players] == [TUNED, START]
     assert options(job)[1]["Mobility"] == 50
-    assert options(job)[0]["Mobility"] == tune.summary()["parameters"][0]["engine_value"]
-    assert job.opening.source not in used
-    tune.take(job.ticket, won(job, "e:tuned"))
-    for _ in range(3):
-        job = tune.next_job()
-        tune.take(job.ticket, won(job, "e:tuned"))
+    assert options(job)[0]["Mobility"] == tune.estimated()["Mobility"] != 50
+    assert job.opening.source == "book.epd:3"
+    tune.take(job.ticket, won(job, TUNED))
+    rest = play(tune, 9, tuned_wins)
+    assert [j.opening.source for j in rest] == ["book.epd:3", "book.epd:4", "book.epd:4"]
+    assert [j.players[0].code for j in rest] == [START, TUNED, START]
     assert tune.finished()
     assert tune.next_job() is None
-    assert tune.summary()["matchups"][0]["wins"] == [4, 0]
+    assert match_of(tune)["wins"] == [4, 0]
 
 
 def test_closing_match_waits_for_the_last_iteration() -> None:
@@ -49,15 +104,558 @@ def test_closing_match_waits_for_the_last_iteration() -> None:
     assert tune.next_job().ticket == {"v": 1, "g": 0}
 
 
-def test_closing_match_begins_anew_when_the_tune_has_gone_on() -> None:
-    tune = spsa(verify=call("Verify", games=4))
-    play_out(tune, 22)
-    longer = again(tune, spsa(number_of_games=24, verify=call("Verify", games=4)))
-    for _ in range(4):
-        job = longer.next_job()
-        longer.take(job.ticket, drawn(job))
-    play_out(longer)
-    assert longer.finished()
-    first, second = longer.closing.matches
-    assert (first.told, second.told) == (10, 12)
-    assert (first.tally.completed, second.tally.completed) == (2, 4)
+def test_values_are_kept_with_the_result_that_ends_the_tune() -> None:
+    tune = spsa(number_of_games=2, verify=call("Verify", games=2))
+    jobs = [tune.next_job(), tune.next_job()]
+    saved = [tune.take(job.ticket, won(job, "e+")).save for job in jobs]
+    assert saved == [False, True]
+
+
+def test_closing_match_may_have_a_book_of_its_own(tmp_path: Path) -> None:
+    verify = call("Verify", games=4, openings=call("Openings", book(tmp_path / "own.epd", 9)))
+    openings = call("Openings", book(tmp_path / "book.epd", 4))
+    tune = tuned(verify=verify, openings=openings)
+    tune.prepare()
+    sources = [job.opening.source for job in play(tune, 9, tuned_wins)]
+    assert sources == ["own.epd:1", "own.epd:1", "own.epd:2", "own.epd:2"]
+
+
+def test_both_sides_have_the_limits_of_the_closing_match_and_no_others() -> None:
+    tune = tuned(verify=call("Verify", games=2, time_control="10+0.1", depth=7))
+    job = tune.next_job()
+    for player in job.players:
+        assert (str(player.time_control), player.depth) == ("10+0.1", 7)
+        assert (player.nodes, player.move_time) == (None, None)
+    assert "limits: 10+0.1, depth 7" in shown(tune)
+
+
+def test_opponent_may_be_a_player_as_the_control_file_has_it() -> None:
+    players = {"e": uci(options={"Hash": 4}), "base": uci("other", options={"Hash": 8})}
+    tune = tuned(players=players, verify=call("Verify", games=2, against="base", nodes=50))
+    first, second = play(tune, 9, tuned_wins)
+    assert [p.code for p in first.players] == [TUNED, "base"]
+    assert [p.code for p in second.players] == ["base", TUNED]
+    assert dict(first.players[1].options) == {"Hash": 8}
+    assert first.players[1].nodes == 50
+    assert first.parameters[1] == {}
+    assert tune.describe(second.ticket).players == ("base", TUNED)
+    assert match_of(tune)["players"] == [TUNED, "base"]
+    assert "check-base" in [job.id for job in tune.check_jobs()]
+
+
+def test_test_ends_the_match_after_the_second_game_of_its_pair() -> None:
+    verify = call("Verify", games=1000, sprt=call("SPRT", 0, 100))
+    tune = tuned(verify=verify)
+    played = len(play(tune, 1000, tuned_wins))
+    assert played < 100
+    assert played % 2 == 0
+    assert tune.finished()
+    found = match_of(tune)
+    assert found["sprt"]["accepted"] == "H1"
+    assert tune.progress().completed == tune.progress().total == 4 + played
+    assert f"H1 accepted after {played} games" in shown(tune)
+    assert f"{TUNED} is stronger than {START}" in shown(tune)
+
+
+def test_games_in_flight_at_a_decision_count_and_take_nothing_back() -> None:
+    verify = call("Verify", games=1000, sprt=call("SPRT", 0, 100))
+    tune = tuned(verify=verify)
+    running = [tune.next_job() for _ in range(8)]
+    while (job := tune.next_job()) is not None:
+        running.append(job)
+        first = running.pop(0)
+        tune.take(first.ticket, won(first, TUNED))
+    assert not tune.finished()
+    for job in running:
+        tune.take(job.ticket, won(job, START))
+    assert tune.finished()
+    assert match_of(tune)["sprt"]["accepted"] == "H1"
+    assert match_of(tune)["wins"][1] == len(running)
+
+
+def test_draws_alone_end_with_the_last_game_and_no_decision() -> None:
+    tune = tuned(verify=call("Verify", games=6, sprt=call("SPRT", -3, 3)))
+    assert len(play(tune, 99, drawn)) == 6
+    assert tune.finished()
+    assert match_of(tune)["sprt"]["accepted"] is None
+    assert "undecided after the last game" in shown(tune)
+    assert match_of(tune)["draws"] == 6
+
+
+def test_forfeits_are_told_by_kind() -> None:
+    tune = tuned(verify=call("Verify", games=2))
+    for _ in range(2):
+        job = tune.next_job()
+        result = msgspec.structs.replace(won(job, TUNED), reason="time", forfeit=True)
+        tune.take(job.ticket, result)
+    assert f"{START} forfeited: 2 (2 time)" in shown(tune)
+    assert match_of(tune)["forfeits_by_kind"] == [{}, {"time": 2}]
+
+
+def test_void_games_of_a_match_are_replayed_and_two_in_a_row_end_the_run() -> None:
+    tune = tuned(verify=call("Verify", games=4))
+    first, second = tune.next_job(), tune.next_job()
+    tune.take(first.ticket, won(first, TUNED))
+    verdict = tune.take(second.ticket, void(second))
+    assert (verdict.replay, verdict.halt) == (True, "")
+    verdict = tune.take(second.ticket, void(second))
+    assert "two games in a row of the closing match were void" in verdict.halt
+    assert not tune.finished()
+    assert match_of(tune)["void"] == 2
+
+
+def test_history_says_what_a_match_came_to() -> None:
+    tune = tuned(verify=call("Verify", games=2))
+    notes: list[str] = []
+    for _ in range(2):
+        job = tune.next_job()
+        verdict = tune.take(job.ticket, tuned_wins(job))
+        notes += verdict.notes
+    (note,) = notes
+    assert note.startswith("verify1: complete, ")
+    assert verdict.save
+
+
+def test_values_that_are_still_those_of_the_start_are_not_verified() -> None:
+    tune = spsa(number_of_games=2, verify=call("Verify", games=4), parameters=[parameter()])
+    assert len(play(tune, 9, drawn)) == 2
+    assert tune.estimated() == tune.start_values
+    assert tune.finished()
+    assert tune.progress().completed == tune.progress().total == 2
+    assert "nothing to verify" in shown(tune)
+    assert any("nothing to verify" in line for line in tune.warnings())
+    assert "matchups" not in tune.summary()
+
+
+def test_start_values_can_be_verified_against_a_player() -> None:
+    players = {"e": uci(), "base": uci("other")}
+    tune = spsa(
+        number_of_games=2,
+        players=players,
+        verify=call("Verify", games=2, against="base"),
+        parameters=[parameter()],
+    )
+    assert len(play(tune, 9, drawn)) == 4
+
+
+def test_book_that_the_tune_uses_up_is_warned_of(tmp_path: Path) -> None:
+    openings = call("Openings", book(tmp_path / "book.epd", 3))
+    tune = spsa(number_of_games=4, verify=call("Verify", games=4), openings=openings)
+    tune.prepare()
+    assert any("leaves 1 of the 3 openings" in line for line in tune.warnings())
+    own = call("Verify", games=4, openings=openings)
+    enough = spsa(number_of_games=4, verify=own, openings=openings)
+    enough.prepare()
+    assert enough.warnings() == []
+
+
+# wrong settings
+
+
+@pytest.mark.parametrize(
+    ("verify", "message"),
+    [
+        ({"games": 3}, "verify.games: 3 is odd"),
+        ({"games": 4, "against": "x"}, "verify.against: there is no player 'x'"),
+        ({"games": 4, "against": "e:tuned"}, "verify.against: 'e:tuned' is what the tuned side"),
+        ({"games": 4, "nodes": 0}, "verify.nodes: 0 is out of range"),
+        ({"games": 4, "time_control": "1+5x30"}, "verify.time_control: UCI has no byo-yomi"),
+        ({"games": 4, "sprt": call("SPRT", 5, 0)}, "verify.sprt.elo1: elo1 = 0 is not above"),
+        (
+            {"games": 4, "openings": call("Openings", "x", format="sfen")},
+            "verify.openings.format: openings in the format 'sfen' are not for chess",
+        ),
+    ],
+)
+def test_wrong_setting_is_refused_where_it_stands(verify: dict[str, Any], message: str) -> None:
+    players = {"e": uci(), "e:tuned": uci()}
+    with pytest.raises(Refused) as refused:
+        spsa(players=players, verify=call("Verify", **verify))
+    assert message in str(refused.value)
+
+
+def test_limit_that_go_engines_do_not_have_is_refused() -> None:
+    with pytest.raises(Refused, match=r"verify\.nodes: nodes has no meaning over GTP"):
+        spsa(
+            game="go",
+            board_size=9,
+            komi=7.5,
+            players={"e": call("Player", "x")},
+            parameters=[parameter("p")],
+            make_candidate=lambda p: call("Player", ["x", str(p)]),
+            verify=call("Verify", games=4, nodes=10),
+        )
+
+
+def test_only_a_tune_by_spsa_has_a_closing_match() -> None:
+    tournament = make(
+        "playoff",
+        game="chess",
+        players={"a": uci(), "b": uci()},
+        matchups=[call("Matchup", "a", "b")],
+    )
+    with pytest.raises(UsageError, match="only an spsa event has a closing match so far"):
+        tournament.verify()
+
+
+def test_number_of_games_that_is_no_whole_number_of_pairs_is_refused() -> None:
+    with pytest.raises(UsageError, match="3 games are no whole number of pairs"):
+        verifying(3)
+
+
+# the action verify
+
+
+def test_verify_plays_nothing_but_a_match_of_the_present_estimate() -> None:
+    tune = spsa()
+    play_out(tune, 7)
+    asked = again(tune, verifying(4))
+    played = play(asked, 99, tuned_wins)
+    assert [job.id for job in played] == [f"verify1_{i:04d}" for i in range(4)]
+    assert played[0].parameters[0] == tune.estimated()
+    assert asked.finished()
+    assert (asked.progress().completed, asked.progress().total) == (4, 4)
+
+
+def test_verify_has_a_test_where_the_control_file_has_no_verify() -> None:
+    tune = spsa()
+    play_out(tune, 7)
+    asked = again(tune, verifying())
+    assert len(play(asked, 9999, tuned_wins)) < 1000
+    assert match_of(asked)["sprt"]["accepted"] == "H1"
+
+
+def test_games_of_the_tune_in_progress_wait_for_the_next_run() -> None:
+    tune = spsa()
+    running = [tune.next_job() for _ in range(3)]
+    first = running.pop(0)
+    tune.take(first.ticket, won(first, "e+"))
+    second = running.pop(0)
+    tune.take(second.ticket, won(second, "e+"))
+    asked = again(tune, verifying(2))
+    assert not asked.resume(running[0].ticket)
+    assert len(play(asked, 99, tuned_wins)) == 2
+    later = again(asked, spsa())
+    assert later.resume(running[0].ticket)
+    assert later.make_job(running[0].id, 0, running[0].ticket) == running[0]
+    assert later.next_job().id != running[0].id
+
+
+def test_match_that_was_stopped_goes_on_with_its_values() -> None:
+    tune = spsa()
+    play_out(tune, 8)
+    half = again(tune, verifying(6))
+    job, other = play(half, 1, tuned_wins)[0], half.next_job()
+    more = again(half, verifying(6))
+    assert more.resume(other.ticket)
+    assert more.make_job(other.id, 0, other.ticket) == other
+    more.take(other.ticket, won(other, TUNED))
+    assert len(play(more, 99, tuned_wins)) == 4
+    assert len(more.closing.matches) == 1
+    assert job.parameters[0] == more.closing.matches[0].tuned
+
+
+def test_new_match_begins_when_the_tune_has_gone_on_and_the_old_one_stays() -> None:
+    tune = spsa()
+    play_out(tune, 8)
+    half = again(tune, verifying(6))
+    play(half, 3, tuned_wins)
+    left = half.next_job()
+    tune = again(half, spsa())
+    assert not tune.resume(left.ticket)
+    play_out(tune, 2)
+    asked = again(tune, verifying(2))
+    assert not asked.resume(left.ticket)
+    assert [job.id for job in play(asked, 99, tuned_wins)] == ["verify2_0000", "verify2_0001"]
+    first, second = asked.closing.matches
+    assert (first.tally.completed, second.tally.completed) == (3, 2)
+    assert first.tuned != second.tuned
+    assert "(3/6 games)" in shown(asked)
+    assert "the tune has gone on since" in shown(asked)
+    assert [info.id for info in asked.matchup_infos()] == ["verify1", "verify2"]
+
+
+def test_tune_goes_on_as_if_nothing_had_been_verified() -> None:
+    whole, tune = spsa(), spsa()
+    play_out(whole)
+    play_out(tune, 8)
+    asked = again(tune, verifying(6))
+    play(asked, 99, tuned_wins)
+    later = again(asked, spsa())
+    play_out(later)
+    assert later.finished()
+    assert {**later.state(), "matches": []} == whole.state()
+    assert later.progress().completed == later.progress().total == 26
+
+
+def test_match_begun_by_verify_is_the_closing_match_of_a_tune_that_is_done() -> None:
+    verify = call("Verify", games=8)
+    tune = tuned(verify=verify)
+    asked = again(tune, verifying(2, number_of_games=4, verify=verify))
+    play(asked, 99, tuned_wins)
+    assert asked.finished()
+    later = again(asked, spsa(number_of_games=4, verify=verify))
+    assert not later.finished()
+    assert len(play(later, 99, tuned_wins)) == 6
+    assert len(later.closing.matches) == 1
+
+
+def test_match_stays_as_it_stood_where_the_control_file_asks_for_none() -> None:
+    tune = tuned()
+    assert tune.finished()
+    asked = again(tune, verifying(6, number_of_games=4))
+    play(asked, 2, tuned_wins)
+    later = again(asked, spsa(number_of_games=4))
+    assert later.finished()
+    assert later.next_job() is None
+    assert "(2/6 games)" in shown(later)
+    assert (later.progress().completed, later.progress().total) == (6, 6)
+
+
+# edits between runs
+
+
+def test_match_goes_on_when_its_games_are_raised_and_ends_when_they_are_cut() -> None:
+    tune = tuned(verify=call("Verify", games=6))
+    play(tune, 4, tuned_wins)
+    cut = again(tune, spsa(number_of_games=4, verify=call("Verify", games=2)))
+    assert cut.finished()
+    assert cut.next_job() is None
+    raised = again(cut, spsa(number_of_games=4, verify=call("Verify", games=8)))
+    assert len(play(raised, 99, tuned_wins)) == 4
+    assert len(raised.closing.matches) == 1
+
+
+def test_results_are_judged_by_another_test_all_together() -> None:
+    tune = tuned(verify=call("Verify", games=100, sprt=call("SPRT", -1, 1)))
+    play(tune, 40, tuned_wins)
+    assert not tune.finished()
+    easier = call("Verify", games=100, sprt=call("SPRT", 0, 100))
+    later = again(tune, spsa(number_of_games=4, verify=easier))
+    (line,) = later.warnings()[:1]
+    assert line == (
+        "the SPRT of the closing match has been changed: it was undecided, by the results so "
+        "far it is H1 accepted"
+    )
+    assert later.next_job() is None
+    assert later.finished()
+    assert len(later.closing.matches) == 1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"time_control": "10+0.1"},
+        {"depth": 3},
+        {"against": "base"},
+        {"openings": call("Openings", "/nowhere/other.epd")},
+    ],
+)
+def test_other_conditions_make_another_match(changed: dict[str, Any]) -> None:
+    players = {"e": uci(), "base": uci("other")}
+    tune = tuned(players=players, verify=call("Verify", games=6))
+    play(tune, 2, tuned_wins)
+    verify = call("Verify", games=6, **changed)
+    later = again(tune, spsa(players=players, number_of_games=4, verify=verify))
+    assert "the last closing match was played under other conditions" in later.warnings()[0]
+    assert not later.finished()
+    later.closing.begin(later._standing())
+    assert [m.tally.next for m in later.closing.matches] == [2, 0]
+
+
+def test_folder_may_be_moved_in_the_middle_of_a_match(tmp_path: Path) -> None:
+    places = [tmp_path / name for name in ("here", "there")]
+    verifies = []
+    for place in places:
+        place.mkdir()
+        openings = call("Openings", book(place / "own.epd", 9), order="random")
+        verifies.append(call("Verify", games=6, openings=openings))
+    tune = tuned(verify=verifies[0])
+    tune.prepare()
+    play(tune, 2, tuned_wins)
+    moved = again(tune, spsa(number_of_games=4, verify=verifies[1]))
+    moved.prepare()
+    assert len(play(moved, 99, tuned_wins)) == 4
+    assert len(moved.closing.matches) == 1
+
+
+def test_other_start_values_make_another_match() -> None:
+    tune = tuned(parameters=[parameter(r_end=0.5)], verify=call("Verify", games=6))
+    play(tune, 2, tuned_wins)
+    other = [parameter(start=45, r_end=0.5)]
+    later = again(tune, spsa(parameters=other, number_of_games=4, verify=call("Verify", games=6)))
+    assert later.next_job().id == "verify2_0000"
+
+
+# a state of the version before
+
+
+def test_match_of_an_earlier_version_goes_on() -> None:
+    tune = tuned(verify=call("Verify", games=8))
+    state = tune.state()
+    state["matches"] = [
+        {
+            "values": [53.6, 50.25],
+            "told": 2,
+            "next": 4,
+            "results": [2, 1, 0],
+            "pairs": {"counts": [0, 0, 0, 1, 0], "half": {"1": 1.0}},
+        }
+    ]
+    later = spsa(number_of_games=4, verify=call("Verify", games=8))
+    later.restore(state)
+    assert later.resume({"v": 1, "g": 3})
+    job = later.make_job("verify1_0003", 0, {"v": 1, "g": 3})
+    assert job.parameters[1] == {"Mobility": 54, "Space": 50.25}
+    later.take(job.ticket, won(job, TUNED))
+    assert match_of(later)["wins"] == [3, 0]
+    assert match_of(later)["pentanomial"] == [0, 0, 0, 1, 1]
+    assert "begun by an earlier version" in shown(later)
+    assert next(job.id for job in play(later, 99, tuned_wins)) == "verify1_0004"
+    assert later.finished()
+    assert again(later, spsa(number_of_games=4, verify=call("Verify", games=8))).finished()
+
+
+# interrupted = uninterrupted
+
+
+class Runs:
+    """Runs of one tune, with what a store keeps; a state is stored as rarely as may be."""
+
+    def __init__(self, **settings: Any) -> None:
+        self._settings = settings
+        self._state = b""
+        self._since: list[tuple[Ticket, GameResult]] = []
+        self._issues: dict[str, Ticket] = {}
+        self.ids: list[str] = []
+        self.tune: Any = None
+
+    def run(self, verify: bool, games: int | None, *, parallel: int = 1, kill: bool = False) -> int:
+        """Play so many games, then stop, or be killed; returns how many were played."""
+        tune = self.tune = spsa(**self._settings)
+        if verify:
+            tune.verify(10)
+        if self._state:
+            tune.restore(msgspec.json.decode(self._state))
+        for ticket, result in self._since:
+            tune.take(ticket, result)
+        backlog = [
+            tune.make_job(id, 0, ticket)
+            for id, ticket in self._issues.items()
+            if tune.resume(ticket)
+        ]
+        running: list[GameJob] = []
+
+        def issue() -> None:
+            while len(running) < parallel and (kill or games is None or started() < games):
+                job = backlog.pop(0) if backlog else tune.next_job()
+                if job is None:
+                    return
+                self._issues[job.id] = msgspec.json.decode(msgspec.json.encode(job.ticket))
+                running.append(job)
+
+        def started() -> int:
+            return played + len(running)
+
+        played = 0
+        issue()
+        self._save()
+        while running and (games is None or played < games):
+            job = running.pop(0)
+            result = outcome(job)
+            ticket = self._issues.pop(job.id)
+            self._since.append((ticket, result))
+            verdict = tune.take(ticket, result)
+            played += 1
+            issue()
+            if verdict.save:
+                self._save()
+            assert job.id not in self.ids, "a game is recorded once"
+            self.ids.append(job.id)
+        if not kill:
+            self._save()
+        return played
+
+    def _save(self) -> None:
+        self._state = msgspec.json.encode(self.tune.state())
+        self._since = []
+
+
+#: (whether only the closing match, games) for each run; None: to the end.
+PLAN = [(False, 7), (True, 5), (True, None), (False, 6), (True, 3), (False, None), (True, None)]
+SETTINGS = {"verify": call("Verify", games=20, sprt=call("SPRT", 0, 150))}
+
+
+def comparable(tune: Any) -> Any:
+    """A state without what was given out of matches that are not gone on with."""
+    state = tune.state()
+    for match in state["matches"][:-1]:
+        del match["tally"]["next"]
+    return state
+
+
+def whole(parallel: int) -> Runs:
+    runs = Runs(**SETTINGS)
+    for verify, games in PLAN:
+        runs.run(verify, games, parallel=parallel)
+    return runs
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject) -> None:
+    runs = Runs(**SETTINGS)
+    for verify, games in PLAN:
+        left = games
+        for _ in range(data.draw(st.integers(0, 4))):
+            cut = data.draw(st.integers(0, 4))
+            if left is not None:
+                cut = min(cut, left)
+                left -= cut
+            runs.run(verify, cut, kill=data.draw(st.booleans()))
+        runs.run(verify, left)
+    expected = whole(1)
+    assert runs.tune.finished()
+    assert runs.ids == expected.ids
+    assert comparable(runs.tune) == comparable(expected.tune)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_matches_of_several_games_at_a_time_lose_and_double_nothing(data: st.DataObject) -> None:
+    runs = Runs(**SETTINGS)
+    for _ in range(data.draw(st.integers(1, 12))):
+        runs.run(
+            data.draw(st.booleans()),
+            data.draw(st.integers(0, 9)),
+            parallel=data.draw(st.integers(1, 4)),
+            kill=data.draw(st.booleans()),
+        )
+    runs.run(False, None, parallel=3)
+    assert runs.tune.finished()
+    tune = runs.tune
+    assert len(runs.ids) == tune.progress().completed == tune.progress().total
+    matches = tune.closing.matches
+    for number, match in enumerate(matches, 1):
+        of_it = [id for id in runs.ids if id.startswith(f"verify{number}_")]
+        assert match.tally.completed == len(of_it)
+        assert match.tally.next >= len(of_it)
+    told = [match.told for match in matches]
+    assert told == sorted(set(told))
+    assert told[-1] == 10
+
+
+def test_candidate_that_cannot_be_made_is_an_error_of_the_control_file() -> None:
+    fail = False
+
+    def make_candidate(mob: int) -> Any:
+        assert not fail
+        return uci()
+
+    settings = {"parameters": [parameter("mob", r_end=0.5)], "make_candidate": make_candidate}
+    tune = tuned(verify=call("Verify", games=4), **settings)
+    fail = True
+    with pytest.raises(SettingError, match="AssertionError"):
+        tune.next_job()
+    fail = False
+    assert tune.next_job().id == "verify1_0000"

@@ -128,6 +128,11 @@ class ClosingMatches:
 
     # games
 
+    @property
+    def has_openings(self) -> bool:
+        """Whether a match does not begin all of its games alike."""
+        return self._book is not None or not self._tunes_book.missed
+
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.
 
@@ -280,7 +285,7 @@ class ClosingMatches:
             assert report is not None
             notes += report.lines()
         if series.complete():
-            notes.append(str(tally.estimate()))
+            notes.append(f"complete, {tally.estimate()}")
         told = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
         # a decision is kept, whatever the settings are later
         return Verdict(line, notes=told, save=bool(told))
@@ -311,10 +316,7 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        lines = []
-        book = self._book or self._tunes_book
-        if book.missed:
-            lines.append("without openings, the games of the closing match are all much the same")
+        lines = self._too_few_openings(settings.games // 2, standing.openings)
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
         match = self.current(standing) if standing.due else None
@@ -334,6 +336,17 @@ class ClosingMatches:
                 "the last closing match was played under other conditions; there will be a new one"
             )
         return lines
+
+    def _too_few_openings(self, pairs: int, used: int) -> list[str]:
+        size = self._tunes_book.size
+        if self._book is not None or size is None or size - used >= pairs:
+            return []
+        left = max(0, size - used)
+        return [
+            f"the tune leaves {left or 'none'} of the {size} openings of its book for the closing "
+            f"match, which may take {pairs}: it goes on with those of the tune "
+            "(Verify(openings=…) gives it others)"
+        ]
 
     def progress(self, standing: Standing) -> tuple[int, int]:
         """Return how many games have been played of the current match, and how many

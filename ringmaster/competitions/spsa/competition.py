@@ -25,9 +25,10 @@ from ringmaster.competitions.spsa.checks import (
     find_opponent,
     without_effect,
 )
-from ringmaster.competitions.spsa.delivery import Delivery, Fineness
+from ringmaster.competitions.spsa.delivery import Delivery
 from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
 from ringmaster.competitions.spsa.pairing import Games, Side
+from ringmaster.competitions.spsa.played import Grid, Layout, Numbers, decode
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
@@ -82,6 +83,7 @@ class SpsaCompetition(Competition):
         tune = self._make(begin(self._terms))
         self._state = State(tune.past, tune.tuner.state())
         self._follow(tune)
+        self._state.past.layouts = [self._layout()]
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         # a wrong candidate must be known before the first game
         self.candidate("", self.start_values)
@@ -89,12 +91,7 @@ class SpsaCompetition(Competition):
         self._verifying = False
         self.closing = ClosingMatches(
             values["verify"],
-            sides=Sides(
-                values["player"],
-                values["players"],
-                self.candidate,
-                self.settings,
-            ),
+            sides=Sides(values["player"], values["players"], self.candidate, self.settings),
             parameters=self.parameters,
             book=self.book,
             seed=values["seed"],
@@ -118,7 +115,13 @@ class SpsaCompetition(Competition):
         self._games = Games(self.pairing, self.games_per_iteration)
         #: Iterations that are planned.
         self.iterations = self.schedule.iterations
-        self._fineness = Fineness(self.tuned, self.schedule.least_c())
+        self._grid = Grid(self.tuned, self.schedule.least_c())
+
+    def _layout(self) -> Layout:
+        past = self._state.past
+        frozen = {p.code: past.rest(p) for p in past.terms.parameters if p.frozen}
+        fixed = {p.code: p.engine_value(frozen[p.code]) for p in self.parameters if p.frozen}
+        return msgspec.structs.replace(self._grid.layout, fixed=fixed)
 
     # values and players
 
@@ -151,7 +154,7 @@ class SpsaCompetition(Competition):
         """Return what the tune has come to, of all parameters, as engines are given it."""
         estimate = zip(self.tuned, self.tuner.estimate().tolist(), strict=True)
         rounded = [p.engine_value(value) for p, value in estimate]
-        return self.named(self._fineness.played(rounded))
+        return self.named(self._grid.played(rounded))
 
     # the closing match
 
@@ -187,10 +190,11 @@ class SpsaCompetition(Competition):
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
+        missed = not self.closing.has_openings if self._verifying else self.book.missed
+        if missed:
+            lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        if self.book.missed:
-            lines.append(SAME_GAMES_OF_TUNE)
         lines += without_effect(self.values["method"], self.tuned)
         lines += self.schedule.warnings(self.tuned)
         return lines
@@ -208,8 +212,8 @@ class SpsaCompetition(Competition):
             "start": self.start_values,
             "minimum": self.named([p.engine_value(p.minimum) for p in self.tuned]),
             "maximum": self.named([p.engine_value(p.maximum) for p in self.tuned]),
-            "first side": self.named(self._fineness.played(asked.plus.tolist())),
-            "other side": self.named(self._fineness.played(asked.minus.tolist())),
+            "first side": self.named(self._grid.played(asked.plus.tolist())),
+            "other side": self.named(self._grid.played(asked.minus.tolist())),
         }
         code = self.values["player"]
         jobs = [
@@ -232,7 +236,7 @@ class SpsaCompetition(Competition):
             k, game = state.iteration, state.game
             iteration = state.open.get(str(k)) or self._begin(k)
             game_id = Games(self.pairing, iteration.size).game_id(k, game, self.iterations)
-            return self._give_out(game_id, _ticket(k, game, iteration))
+            return self._give_out(game_id, self._ticket(k, game, iteration))
         standing = self._standing()
         game_of_match = self.closing.next_game(standing) if standing.due else None
         return None if game_of_match is None else self._give_out(*game_of_match)
@@ -240,11 +244,25 @@ class SpsaCompetition(Competition):
     def _begin(self, k: int) -> Iteration:
         asked = self.tuner.ask(k)
         return Iteration(
-            self._fineness.played(asked.plus.tolist()),
-            self._fineness.played(asked.minus.tolist()),
+            self._grid.played(asked.plus.tolist()),
+            self._grid.played(asked.minus.tolist()),
             size=self.games_per_iteration,
             layout=len(self._state.past.layouts) - 1,
         )
+
+    def _ticket(self, k: int, game: int, iteration: Iteration) -> Ticket:
+        """Return a game's ticket: what is played, and what is not as usual."""
+        ticket: Ticket = {"k": k, "g": game}
+        if iteration.layout == len(self._state.past.layouts) - 1:
+            ticket["d"] = self._grid.encode(iteration.plus, iteration.minus)
+        else:
+            # of a time when the parameters were others
+            ticket["p"], ticket["m"] = iteration.plus, iteration.minus
+        if iteration.size != 2:
+            ticket["n"] = iteration.size
+        if iteration.layout:
+            ticket["l"] = iteration.layout
+        return ticket
 
     def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
         """Make a job, then count it: a function of the control file may fail,
@@ -298,13 +316,24 @@ class SpsaCompetition(Competition):
         """Return the parameter values of a side of a game, {} for the opponent."""
         if side == "=":
             return {}
-        return self.named(_values(ticket, side), ticket.get("l", 0))
+        plus, minus = self._values(ticket)
+        return self.named(plus if side == "+" else minus, ticket.get("l", 0))
 
     def _described(self, ticket: Ticket, side: Side) -> Named:
         """Return the same as it was, whatever parameters there are by now."""
-        layout = self._state.past.layouts[ticket.get("l", 0)]
-        named = {} if side == "=" else layout.named(_values(ticket, side))
-        return {code: named[code] for code in self._state.past.slots if code in named}
+        if side == "=":
+            return {}
+        plus, minus = self._values(ticket)
+        past = self._state.past
+        named = past.layouts[ticket.get("l", 0)].named(plus if side == "+" else minus)
+        return {code: named[code] for code in past.slots if code in named}
+
+    def _values(self, ticket: Ticket) -> tuple[Numbers, Numbers]:
+        """Return what θ⁺ and θ⁻ are in a game."""
+        if "p" in ticket:
+            # as earlier versions wrote them
+            return ticket["p"], ticket["m"]
+        return decode(ticket["d"], self._state.past.layouts[ticket.get("l", 0)])
 
     def _player(self, side: Side, named: Named) -> Player:
         if side == "=":
@@ -338,9 +367,8 @@ class SpsaCompetition(Competition):
         size = ticket.get("n", 2)
         # a game is issued or taken only while its iteration is under way
         if str(k) not in state.open:
-            state.open[str(k)] = Iteration(
-                ticket["p"], ticket["m"], size=size, layout=ticket.get("l", 0)
-            )
+            plus, minus = self._values(ticket)
+            state.open[str(k)] = Iteration(plus, minus, size=size, layout=ticket.get("l", 0))
         if (k, game) >= (state.iteration, state.game):
             following = (k, game + 1) if game + 1 < size else (k + 1, 0)
             state.iteration, state.game = following
@@ -416,6 +444,10 @@ class SpsaCompetition(Competition):
                 self._count(ticket)
         tune, lines = adopt(self._tune, self._terms, self._state.begun, self._make)
         self._follow(tune)
+        layout = self._layout()
+        if tune.past.layouts[-1] != layout:
+            # a new list: the tune before the edit has the old one
+            tune.past.layouts = [*tune.past.layouts, layout]
         return lines
 
     # what is told
@@ -462,18 +494,3 @@ class SpsaCompetition(Competition):
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary
-
-
-def _values(ticket: Ticket, side: Side) -> list[float]:
-    values: list[float] = ticket["p" if side == "+" else "m"]
-    return values
-
-
-def _ticket(k: int, game: int, iteration: Iteration) -> Ticket:
-    """Return a game's ticket: what was played, and what is not as usual."""
-    ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
-    if iteration.size != 2:
-        ticket["n"] = iteration.size
-    if iteration.layout:
-        ticket["l"] = iteration.layout
-    return ticket

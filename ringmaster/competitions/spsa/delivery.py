@@ -1,10 +1,9 @@
 """How an engine is given the values of parameters: as options, GTP commands, words of
 its command line or variables of its environment, each through its format and its
-transform; and to what precision fractions are played."""
+transform."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -26,8 +25,6 @@ Values = Mapping[str, int | float]
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
-#: Fractions are played to this part of the smallest perturbation, or finer.
-_FINENESS = 1000
 _SCALAR = Scalar()
 _NOWHERE = Path()
 
@@ -53,6 +50,8 @@ class Delivery:
         self._code = code
         self._game = game
         self._make = make
+        #: The last player made, by suffix: the games of an iteration share theirs.
+        self._made: dict[str, tuple[Values, Player]] = {}
         self._base: Player | None = None
         if make is None:
             try:
@@ -67,9 +66,15 @@ class Delivery:
         """Return the player with the given values of all parameters.
 
         suffix  what its code ends with
+        values  not to be changed afterwards
         Raises SettingError when the values do not make a player.
         """
-        code = f"{self._code}{suffix}"
+        made = self._made.get(suffix)
+        if made is None or made[0] != values:
+            made = self._made[suffix] = values, self._new(f"{self._code}{suffix}", values)
+        return made[1]
+
+    def _new(self, code: str, values: Values) -> Player:
         if self._base is None:
             make = self._make
             assert make is not None
@@ -240,39 +245,3 @@ def _filled(template: str, value: OptionValue) -> str:
     if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
         template += " %s"
     return template % (value,)
-
-
-class Fineness:
-    """To what precision the values of parameters are played.
-
-    A value is played as the parameter's format shows it, where that is a number;
-    other fractions have as few digits as make a thousandth of the smallest
-    perturbation, since what has been played is stored with every game.
-
-    least_c  the smallest perturbation of each parameter
-    """
-
-    def __init__(self, parameters: Sequence[TunedParameter], least_c: Sequence[float]) -> None:
-        self._parameters = parameters
-        self._places = [
-            min(max(math.ceil(math.log10(_FINENESS / c)), 0), 300) if c > 0 else 300
-            for c in least_c
-        ]
-
-    def played(self, values: Sequence[float]) -> list[int | float]:
-        """Return values as engines are to play with them."""
-        return [
-            int(value) if parameter.integer else self._rounded(parameter, value, places)
-            for parameter, value, places in zip(self._parameters, values, self._places, strict=True)
-        ]
-
-    def _rounded(self, parameter: TunedParameter, value: float, places: int) -> float:
-        if value in (parameter.minimum, parameter.start, parameter.maximum):
-            return value
-        rounded = round(value, places)
-        if parameter.format is not None and parameter.transform is None:
-            try:
-                rounded = float(parameter.format % (value,))
-            except ValueError:
-                pass  # a format for the eye
-        return rounded if parameter.minimum <= rounded <= parameter.maximum else value

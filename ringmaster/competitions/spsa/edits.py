@@ -16,6 +16,7 @@ import msgspec
 import numpy as np
 
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
+from ringmaster.competitions.spsa.played import Layout
 from ringmaster.competitions.spsa.terms import LEARNING, Known, Terms, by_code
 from ringmaster.tuners.spsa import GainMethod, Space, Spsa, Trust
 from ringmaster.tuners.spsa.carrying import Former, carry_on, former
@@ -24,28 +25,14 @@ from ringmaster.tuners.spsa.carrying import Former, carry_on, former
 MOST_TOLD = 20
 
 
-class Layout(msgspec.Struct, frozen=True, array_like=True):
-    """What values the games of an iteration are played with.
-
-    codes  of the parameters whose values its tickets have, in this order
-    fixed  values of the others, as engines were given them
-    """
-
-    codes: list[str]
-    fixed: dict[str, int | float] = {}
-
-    def named(self, values: Sequence[float]) -> dict[str, int | float]:
-        """Return all values of a side, by code."""
-        return {**self.fixed, **dict(zip(self.codes, values, strict=True))}
-
-
 class Past(msgspec.Struct, omit_defaults=True):
     """What a tune must know of the settings that it was played under.
 
     terms    those of the present state
     slots    all parameters that there have ever been, in the order in which they came;
              the place is that of a parameter's random words in each iteration
-    layouts  what tickets mean, which have the place of theirs; the last is the present one
+    layouts  what the values in tickets are of; the last one holds, another one is added
+             when parameters or their precision have been changed
     starts   where parameters began, if the control file has another start by now
     former   parameters that were tuned, and are not now
     earlier  see `Counting`
@@ -128,16 +115,7 @@ def make_tune(past: Past, trust: Trust) -> Tune:
 
 def begin(terms: Terms) -> Past:
     """Return the past of a tune that has none."""
-    past = Past(terms, [p.code for p in terms.parameters], [])
-    past.layouts = [_layout(past)]
-    return past
-
-
-def _layout(past: Past) -> Layout:
-    return Layout(
-        [p.code for p in past.terms.tuned],
-        {p.code: p.tuned().engine_value(past.rest(p)) for p in past.terms.parameters if p.frozen},
-    )
+    return Past(terms, [p.code for p in terms.parameters], [])
 
 
 def adopt(now: Tune, terms: Terms, begun: int, make: MakeTune) -> tuple[Tune, list[str]]:
@@ -219,9 +197,6 @@ def _past(base: Past, issued: Past, earlier: Spsa, terms: Terms, begun: int) -> 
     sizes = {x.settings["games_per_iteration"] for x in (issued.terms, terms)}
     if len(sizes) > 1:
         new.earlier = _closed(issued, begun)
-    layout = _layout(new)
-    if layout != base.layouts[-1]:
-        new.layouts = [*base.layouts, layout]
     return new
 
 

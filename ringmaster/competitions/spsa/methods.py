@@ -82,7 +82,7 @@ class Schedule:
         first = self.method.c(self.counting.k(1))
         if self.gains is None:
             # it will be smaller when something is known
-            return (first / 10).tolist()  # type: ignore[no-any-return]
+            return (first / 4).tolist()  # type: ignore[no-any-return]
         last = self.method.c(self.counting.length(self.iterations))
         return np.minimum(first, last).tolist()  # type: ignore[no-any-return]
 

@@ -39,7 +39,7 @@ def _build_parameter(values: dict[str, Any], context: Context) -> TunedParameter
         raise SettingError(("min",), f"parameter {code!r}: min {low:g} is more than max {high:g}")
     if low == high:
         raise SettingError(("min",), f"parameter {code!r}: min and max are both {low:g}")
-    if not 1e-60 < high - low < 1e60:
+    if not max(1e-60, 1e-9 * max(-low, high)) < high - low < 1e60:
         raise SettingError(
             ("min",), f"parameter {code!r}: a range of {high - low:g} cannot be calculated with"
         )

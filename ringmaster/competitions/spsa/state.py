@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.spsa.edits import Past, begin
+from ringmaster.competitions.spsa.played import Layout
 from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.errors import StateRefused
 
@@ -103,7 +104,10 @@ def read_state(data: Mapping[str, Any], terms: Terms, fresh: Mapping[str, Any]) 
     upgraded = {
         name: value for name, value in data.items() if name not in ("codes", "next", "iterations")
     }
-    upgraded["past"] = msgspec.to_builtins(begin(msgspec.structs.replace(terms, settings=settings)))
+    past = begin(msgspec.structs.replace(terms, settings=settings))
+    # its tickets have the values themselves
+    past.layouts = [Layout(data["codes"], [0] * len(data["codes"]))]
+    upgraded["past"] = msgspec.to_builtins(past)
     if "theta" in data:
         upgraded["tuner"] = {
             **fresh,

@@ -1,0 +1,143 @@
+"""The values that engines play with: to what precision, and how a ticket holds them.
+
+They are kept with every game, so fractions are played to a hundredth of the smallest
+perturbation (what was really played is what the tuner is told), and a ticket has
+them as one short text: whole numbers of the last decimal place, each zigzagged and in
+groups of 7 bits (LEB128), all θ⁺ first, then θ⁺ − θ⁻; the bytes as base64.
+"""
+
+from __future__ import annotations
+
+import base64
+import functools
+import math
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from ringmaster.model.parameters import TunedParameter
+
+#: Fractions are played to this part of the smallest perturbation, or finer.
+FINENESS = 100
+#: Decimal digits of a double that can be relied on.
+_DIGITS = 15
+#: Decimal places at most.
+_MOST_PLACES = 70
+#: A format that shows a fixed number of decimal places.
+_FIXED = re.compile(r"[^%]*%[-+ #0]*\d*\.(\d+)f[^%]*\Z")
+
+Numbers = list[int | float]
+
+
+class Layout(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Which parameters the values of a ticket are of, in their order.
+
+    places  decimal places, −1 for a parameter of whole numbers
+    fixed   values of parameters that are frozen, by code
+    """
+
+    codes: list[str]
+    places: list[int]
+    fixed: dict[str, int | float] = {}
+
+    def named(self, values: Sequence[float]) -> dict[str, int | float]:
+        """Return all values of a side, by code."""
+        return {**self.fixed, **dict(zip(self.codes, values, strict=True))}
+
+
+class Grid:
+    """The values that parameters may be played with.
+
+    least_c  the smallest perturbation of each
+    """
+
+    def __init__(self, parameters: Sequence[TunedParameter], least_c: Sequence[float]) -> None:
+        places = [_places(p, c) for p, c in zip(parameters, least_c, strict=True)]
+        self.layout = Layout([p.code for p in parameters], places)
+        self._steps = [
+            (10 ** max(place, 0), *_bounds(p, 10 ** max(place, 0)))
+            for p, place in zip(parameters, places, strict=True)
+        ]
+
+    def played(self, values: Sequence[float]) -> Numbers:
+        """Return the nearest values that are played, within the bounds."""
+        steps = [
+            min(max(math.floor(value * scale + 0.5), low), high)
+            for value, (scale, low, high) in zip(values, self._steps, strict=True)
+        ]
+        return _numbers(self.layout, steps)
+
+    def encode(self, plus: Sequence[float], minus: Sequence[float]) -> str:
+        """Return the text of values that `played` has returned."""
+        first = [
+            math.floor(value * scale + 0.5)
+            for value, (scale, _, _) in zip(plus, self._steps, strict=True)
+        ]
+        second = [
+            step - math.floor(value * scale + 0.5)
+            for step, value, (scale, _, _) in zip(first, minus, self._steps, strict=True)
+        ]
+        return _encode(first + second)
+
+
+def decode(text: str, layout: Layout) -> tuple[Numbers, Numbers]:
+    """Return θ⁺ and θ⁻ as they were played."""
+    steps = _decode(text)
+    first, second = steps[: len(layout.codes)], steps[len(layout.codes) :]
+    other = [a - b for a, b in zip(first, second, strict=True)]
+    return _numbers(layout, first), _numbers(layout, other)
+
+
+def _numbers(layout: Layout, steps: Sequence[int]) -> Numbers:
+    return [
+        step if places < 0 else step / 10**places
+        for step, places in zip(steps, layout.places, strict=True)
+    ]
+
+
+def _places(parameter: TunedParameter, c: float) -> int:
+    """Return how many decimal places a parameter is played with."""
+    if parameter.integer:
+        return -1
+    if parameter.format is not None and parameter.transform is None:
+        fixed = _FIXED.match(parameter.format)
+        if fixed is not None:
+            return min(int(fixed[1]), _MOST_PLACES)
+    largest = max(abs(parameter.minimum), abs(parameter.maximum))
+    # a double has 15 decimal places in all
+    sensible = min(_MOST_PLACES, _DIGITS - math.ceil(math.log10(largest)))
+    return max(min(math.ceil(math.log10(FINENESS / c)), sensible), 0)
+
+
+def _bounds(parameter: TunedParameter, scale: int) -> tuple[int, int]:
+    """Return the first and the last step within the bounds."""
+    low, high = round(parameter.minimum * scale), round(parameter.maximum * scale)
+    low += low / scale < parameter.minimum
+    high -= high / scale > parameter.maximum
+    return low, max(low, high)
+
+
+def _encode(numbers: Sequence[int]) -> str:
+    data = bytearray()
+    for number in numbers:
+        # zigzag: 0, −1, 1, −2, … are 0, 1, 2, 3, …
+        rest = 2 * number if number >= 0 else -2 * number - 1
+        while rest > 0x7F:
+            data.append(rest & 0x7F | 0x80)
+            rest >>= 7
+        data.append(rest)
+    return base64.b64encode(data).decode("ascii").rstrip("=")
+
+
+@functools.lru_cache(maxsize=256)
+def _decode(text: str) -> tuple[int, ...]:
+    numbers = []
+    number = shift = 0
+    for byte in base64.b64decode(text + "=" * (-len(text) % 4)):
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            numbers.append(number // 2 if number % 2 == 0 else -(number // 2) - 1)
+            number = shift = 0
+    return tuple(numbers)

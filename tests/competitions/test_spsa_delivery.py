@@ -1,0 +1,197 @@
+"""How engines are given the values of a tune's parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ringmaster.errors import SettingError
+from ringmaster.model.players import Player
+from ringmaster.play.engine_pool import _launch_key
+from tests.competitions.settings_of import Refused, call, uci
+from tests.competitions.test_spsa import parameter, spsa
+
+GO: dict[str, Any] = {
+    "game": "go",
+    "board_size": 9,
+    "komi": 7.5,
+    "players": {"e": call("Player", "x --seed 1", startup_gtp_commands=["hello"])},
+}
+
+
+def players(tune: Any) -> list[tuple[Player, dict[str, Any]]]:
+    job = tune.next_job()
+    return list(zip(job.players, job.parameters, strict=True))
+
+
+def tuned(*parameters: Any, **settings: Any) -> Any:
+    return spsa(parameters=list(parameters), **settings)
+
+
+def test_gtp_commands_follow_the_players_own() -> None:
+    tune = tuned(parameter("mob", gtp="set mob %s now"), parameter("sp", gtp="set_space"), **GO)
+    for player, values in players(tune):
+        assert player.startup_gtp_commands == (
+            ("hello",),
+            ("set", "mob", str(values["mob"]), "now"),
+            ("set_space", str(values["sp"])),
+        )
+
+
+def test_words_are_added_to_the_command_line() -> None:
+    given = parameter("mob", argument="--mob=%s"), parameter("sp", argument="--space %d 100%%")
+    for player, values in players(tuned(*given, **GO)):
+        assert player.command == (
+            *("x", "--seed", "1", f"--mob={values['mob']}"),
+            *("--space", str(values["sp"]), "100%"),
+        )
+
+
+def test_words_without_a_conversion_have_the_value_behind_them() -> None:
+    for player, values in players(tuned(parameter("mob", argument="--mob"))):
+        assert player.command == ("engine", "--mob", str(values["mob"]))
+
+
+def test_environment_variable_is_set() -> None:
+    given = parameter("x", environ="ENGINE_X", integer=False, format="%.1f")
+    own = {"e": uci(environ={"A": "b"})}
+    for player, values in players(tuned(given, players=own)):
+        assert player.environ == {"A": "b", "ENGINE_X": f"{values['x']:.1f}"}
+
+
+def test_frozen_parameter_is_given_at_its_start() -> None:
+    given = parameter("mob", start=30, frozen=True), parameter("sp")
+    for player, values in players(tuned(*given)):
+        assert player.options["mob"] == values["mob"] == 30
+        assert player.options["sp"] == values["sp"] != 50
+
+
+def test_transform_makes_what_the_engine_gets_and_records_keep_the_value() -> None:
+    given = parameter("mob", transform=lambda v: 2**v, max=20, min=0, start=10)
+    for player, values in players(tuned(given)):
+        assert player.options["mob"] == 2 ** values["mob"]
+
+
+def test_format_shows_what_the_transform_makes() -> None:
+    given = parameter("mob", integer=False, transform=lambda v: v / 100, format="%.2f cp")
+    for player, values in players(tuned(given)):
+        assert player.options["mob"] == f"{values['mob'] / 100:.2f} cp"
+
+
+def test_number_of_numpy_that_a_transform_returns_becomes_a_plain_one() -> None:
+    for player, _ in players(tuned(parameter("mob", transform=np.sqrt))):
+        assert type(player.options["mob"]) is float
+
+
+def test_make_candidate_gets_what_transforms_make() -> None:
+    def make_candidate(mob: int, sp: int) -> Any:
+        return call("Player", "engine", nodes=1, options={"mob": mob, "half": sp, "other": 2 * sp})
+
+    tune = tuned(
+        parameter("mob", transform=lambda v: -v), parameter("sp"), make_candidate=make_candidate
+    )
+    for player, values in players(tune):
+        assert player.options == {
+            "mob": -values["mob"],
+            "half": values["sp"],
+            "other": 2 * values["sp"],
+        }
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            [parameter("a", gtp="set a")],
+            "parameters.0.gtp: there are no GTP commands over UCI",
+        ),
+        (
+            [parameter("a", option="X"), parameter("b", option="x")],
+            "parameters.1.option: parameters 'a' and 'b' are the same option 'x'",
+        ),
+        (
+            [parameter("a"), parameter("b", option="A")],
+            "parameters.1.option: parameters 'a' and 'b' are the same option 'A'",
+        ),
+        (
+            [parameter("a", environ="X"), parameter("b", environ="X")],
+            "parameters.1.environ: parameters 'a' and 'b' are the same variable 'X'",
+        ),
+        ([parameter("a", environ="X=")], "parameters.0.environ: 'X=' is not the name of a"),
+        ([parameter("a", environ=" ")], "parameters.0.environ: ' ' cannot be sent"),
+        ([parameter("a", option="b\nquit")], "parameters.0.option: 'b\\nquit' cannot be sent"),
+        ([parameter("a", argument="%s %s")], "parameters.0.argument: '%s %s' cannot take 50"),
+        ([parameter("a", format="cp")], "parameters.0.format: 'cp' cannot show 50"),
+        ([parameter("a", format="%q")], "parameters.0.format: '%q' cannot show 50"),
+        (
+            [parameter("a", format="%d", integer=False)],
+            "parameters.0.format: %d in '%d' cuts fractions off",
+        ),
+        (
+            [parameter("a", argument="--a=%d", integer=False)],
+            "parameters.0.argument: %d in '--a=%d' cuts fractions off",
+        ),
+        (
+            [parameter("a", format="%s cp", argument="--a=%d")],
+            "parameters.0.argument: '--a=%d' cannot take '50 cp'",
+        ),
+        (
+            [parameter("a", transform=lambda v: 1 / v)],
+            "parameters.0.transform: called with (0), it raised ZeroDivisionError",
+        ),
+        (
+            [parameter("a", transform=lambda v: [v])],
+            "parameters.0.transform: called with (50), it returned a wrong value: [50] cannot",
+        ),
+        (
+            [parameter("a", transform=lambda v: float("nan"))],
+            "parameters.0.transform: called with (50), it returned a wrong value: nan is not",
+        ),
+        ([parameter("a", transform=3)], "parameters.0.transform: 3 is not a function"),
+        ([parameter("")], "parameters.0.code: a parameter must have a name"),
+    ],
+)
+def test_way_of_delivery_that_cannot_be_is_refused_where_it_stands(
+    given: list[Any], message: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        tuned(*given)
+    assert message in str(refused.value)
+
+
+def test_option_over_gtp_is_refused_with_what_would_be_right() -> None:
+    with pytest.raises(Refused, match="GTP has no options that parameters could be") as refused:
+        tuned(parameter("a"), parameter("b", gtp="b"), **GO)
+    assert "gtp, argument or environ" in str(refused.value)
+    assert str(refused.value).startswith("parameters.0:")
+
+
+def test_way_of_delivery_has_no_meaning_beside_make_candidate() -> None:
+    with pytest.raises(Refused, match="parameters.0.option: option has no meaning beside"):
+        tuned(parameter("a", option="A"), make_candidate=lambda a: uci())
+
+
+def test_transform_that_fails_in_mid_tune_gives_nothing_out() -> None:
+    def transform(value: int) -> int:
+        assert value in (0, 50, 100)
+        return value
+
+    tune = tuned(parameter("a", c_end=10, transform=transform))
+    before = tune.state()
+    with pytest.raises(SettingError, match="it raised AssertionError") as raised:
+        tune.next_job()
+    assert raised.value.path == ("parameters", 0, "transform")
+    assert tune.state() == before
+
+
+def test_other_options_are_served_by_the_same_process_and_other_words_are_not() -> None:
+    """What the engine pool goes by when it keeps engines from game to game."""
+    for given, same in (
+        (parameter("a"), True),
+        (parameter("a", argument="--a"), False),
+        (parameter("a", environ="A"), False),
+    ):
+        (first, _), (second, _) = players(tuned(given))
+        assert (_launch_key(first) == _launch_key(second)) is same

@@ -1,0 +1,141 @@
+"""What a tune says of itself, and states of earlier versions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from ringmaster.errors import StateRefused
+from ringmaster.reporting.tables import render_report
+from tests.competitions.settings_of import call, won
+from tests.competitions.test_spsa import KINDS, parameter, play_out, spsa, tune_of
+
+
+def text(tune: Any) -> str:
+    return render_report(tune.report(), heading="x", description=None)
+
+
+def winning(tune: Any, games: int, target: float) -> None:
+    """Let the side that is nearer to `target` win every game."""
+    for _ in range(games):
+        job = tune.next_job()
+        off = [abs(next(iter(values.values())) - target) for values in job.parameters]
+        tune.take(job.ticket, won(job, job.players[0 if off[0] < off[1] else 1].code))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("games", [0, 1, 8, 100])
+def test_tune_can_be_reported_at_any_time(kind: str, games: int) -> None:
+    tune = tune_of(kind, verify=call("Verify", games=2))
+    play_out(tune, games)
+    assert "Contempt" in text(tune)
+    assert render_report(tune.live_report(), heading="x", description=None)
+    summary = json.loads(json.dumps(tune.summary(), allow_nan=False))
+    first, _, frozen = summary["parameters"]
+    assert {"code", "start", "value", "mean", "estimate", "engine_value"} <= set(first)
+    assert {"low", "high", "elo_at_stake", "signal", "slope", "games_to_halve"} <= set(first)
+    assert frozen == {
+        "code": "Contempt",
+        "start": 7,
+        "value": 7,
+        "engine_value": 7,
+        "estimate": 7,
+        "frozen": True,
+    }
+    assert summary["iterations"]["planned"] == tune.iterations
+
+
+def test_engine_value_is_what_the_engine_gets_at_the_estimate() -> None:
+    tune = spsa(parameters=[parameter(transform=lambda v: 10 * v)])
+    play_out(tune)
+    (one,) = tune.summary()["parameters"]
+    assert one["engine_value"] == 10 * tune.parameters[0].engine_value(one["estimate"])
+    assert tune.estimated() == {"Mobility": one["engine_value"] // 10}
+
+
+@pytest.mark.parametrize("asked", ["last", "mean"])
+def test_estimate_is_what_the_setting_asks_for(asked: str) -> None:
+    tune = spsa(estimate=asked, number_of_games=200)
+    winning(tune, 200, 90)
+    one = tune.summary()["parameters"][0]
+    assert one["value"] != one["mean"]
+    assert one["estimate"] == one["value" if asked == "last" else "mean"]
+    assert "the setting `estimate` asks for" in text(tune)
+
+
+def test_estimate_of_a_tune_without_results_is_its_start() -> None:
+    for asked in ("auto", "last", "mean"):
+        assert spsa(estimate=asked).estimated() == {"Mobility": 50, "Space": 50}
+
+
+def test_report_says_why_the_last_value_is_trusted_while_theta_drifts() -> None:
+    tune = spsa(parameters=[parameter(r_end=0.001)], number_of_games=400)
+    winning(tune, 400, 1000)
+    assert "the last value: θ still moves in one direction" in text(tune)
+    assert tune.summary()["estimate"] == "last"
+
+
+def test_parameter_without_a_signal_is_said_to_have_none() -> None:
+    tune = spsa(parameters=[parameter()], number_of_games=20)
+    play_out(tune, 4)
+    assert "no signal yet" in text(tune)
+
+
+def test_optimum_that_shows_is_given_with_its_interval() -> None:
+    tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
+    winning(tune, 600, 50)
+    one = tune.summary()["parameters"][0]
+    assert one["signal"]
+    assert one["low"] < one["optimum"] < one["high"]
+    assert f"{one['low']:.4g} to {one['high']:.4g}" in text(tune)
+
+
+def test_what_was_derived_is_in_the_report() -> None:
+    tune = spsa(
+        method="constant", parameters=[parameter(c_end=None, r_end=None)], number_of_games=None
+    )
+    assert tune.notices()[0].split(" (")[0] in " ".join(text(tune).split())
+
+
+#: A state as versions before 0.5 wrote it.
+EARLIER: dict[str, Any] = {
+    "codes": ["Mobility", "Space"],
+    "theta": [52.5, 47.25],
+    "iterations": 10,
+    "told": 3,
+    "next": 7,
+    "open": {"4": {"plus": [57, 43.0], "minus": [48, 51.5], "result": 0.0, "games": 0}},
+    "results": [3, 1, 2],
+    "void": 1,
+    "void_in_a_row": 0,
+    "matches": [],
+}
+
+
+def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_was() -> None:
+    tune = spsa()
+    tune.restore(EARLIER)
+    assert tune.tuner.theta.tolist() == [52.5, 47.25]
+    assert tune.tuner.told == 3
+    assert tune.progress().completed == 6
+    # one game of iteration 4 is out, the other is to be given out
+    before = {"k": 4, "g": 0, "p": [57, 43.0], "m": [48, 51.5]}
+    assert tune.resume(before)
+    assert tune.adopt([before]) == []
+    first, second = tune.make_job("04a", 0, before), tune.next_job()
+    assert second.id == "04b"
+    assert second.parameters == first.parameters[::-1]
+    tune.take(before, won(first, "e+"))
+    tune.take(second.ticket, won(second, "e+"))
+    assert tune.tuner.told == 4
+    play_out(tune)
+    assert tune.finished()
+
+
+def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method() -> None:
+    for method in ("adaptive", "constant"):
+        with pytest.raises(StateRefused, match="method = 'classic' goes on with it") as refused:
+            spsa(method=method).restore(EARLIER)
+        assert refused.value.path == ("method",)

@@ -657,7 +657,7 @@ def test_diff_of_an_event_that_was_not_run(
     status, data = told(capsys, control, "diff", "--json")
     assert (status, json.loads(data)) == (
         0,
-        {"competition": "event", "run": None, "changes": [], "notes": []},
+        {"competition": "event", "run": None, "changes": [], "notes": [], "effects": []},
     )
     assert outputs(folder) == set()
 

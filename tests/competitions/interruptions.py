@@ -62,6 +62,7 @@ class Play:
         self.competition.restore(msgspec.json.decode(self._state))
         for ticket, result in self._since:
             self.competition.take(ticket, result)
+        self.competition.adopt([job.ticket for job in self.issued.values()])
         for game_id, job in list(self.issued.items()):
             ticket = msgspec.json.decode(msgspec.json.encode(job.ticket))
             if self.competition.resume(ticket):

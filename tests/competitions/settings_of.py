@@ -89,4 +89,5 @@ def again(competition: Competition, fresh: Competition) -> Competition:
     import msgspec
 
     fresh.restore(msgspec.json.decode(msgspec.json.encode(competition.state())))
+    fresh.adopt([])
     return fresh

@@ -92,6 +92,37 @@ def test_optimum_that_shows_is_given_with_its_interval() -> None:
     assert f"{one['low']:.4g} to {one['high']:.4g}" in text(tune)
 
 
+def test_adaptive_method_tells_optimum_interval_and_stake_without_a_signal_too() -> None:
+    """The optimum is the method's own estimate, and not the regression's."""
+    tune = spsa(method="adaptive", parameters=[parameter(c_end=None, r_end=None)])
+    play_out(tune, 4)
+    one = tune.summary()["parameters"][0]
+    shown = text(tune)
+    assert not one["signal"]
+    assert "no signal yet: what the results say of this parameter alone might be" in shown
+    row = next(line for line in reversed(shown.splitlines()) if line.startswith("Mobility"))
+    assert f"{one['estimate']:.4g}" in row
+    assert f"{one['low']:.4g} to {one['high']:.4g}" in row
+    assert f"{one['elo_at_stake']:+.1f}" in row
+
+
+def test_elo_at_stake_is_that_from_the_start_to_the_estimate() -> None:
+    tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
+    winning(tune, 600, 60)
+    one = tune.summary()["parameters"][0]
+    off = [place - one["optimum"] for place in (one["start"], one["estimate"])]
+    assert one["elo_at_stake"] == pytest.approx(one["curvature"] * (off[0] ** 2 - off[1] ** 2))
+    assert f"{one['elo_at_stake']:+.1f} in all" in text(tune)
+
+
+def test_games_to_halve_are_those_of_the_perturbation_to_come() -> None:
+    tune = spsa(parameters=[parameter(c_end=5, r_end=0.3)], number_of_games=600, gamma=0.5)
+    winning(tune, 600, 50)
+    (fit,), (average,) = tune.tuner.fits(), tune.tuner.regression.fits()
+    assert tune.summary()["parameters"][0]["games_to_halve"] == fit.games_to_halve
+    assert fit.games_to_halve > average.games_to_halve
+
+
 def test_what_was_derived_is_in_the_report() -> None:
     tune = spsa(
         method="constant", parameters=[parameter(c_end=None, r_end=None)], number_of_games=None

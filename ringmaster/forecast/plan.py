@@ -26,8 +26,8 @@ from ringmaster.forecast.warnings import Wastes, wastes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
 from ringmaster.tuners.simulation import Course, simulate
-from ringmaster.tuners.spsa import GainMethod
-from ringmaster.tuners.spsa.planning import Outlook, outlook
+from ringmaster.tuners.spsa import Array, GainMethod
+from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
 
 #: Replicates of the simulation that stands in for formulas, and games of all together
 #: at most: some seconds.
@@ -40,6 +40,7 @@ class Plan:
 
     outlook  with gain sequences, else None
     course   of a short simulation, None where the formulas do, or it would be too long
+    halving  without gain sequences the games that halve what each parameter loses, (n,)
     """
 
     competition: SpsaCompetition
@@ -49,6 +50,7 @@ class Plan:
     parallel: int
     outlook: Outlook | None
     course: Course | None
+    halving: Array | None
     warnings: tuple[str, ...]
 
     @property
@@ -79,7 +81,7 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
         arguments.concurrency = arguments.parallel
     assumed = assume(arguments, competition, known)
     tuner = competition.tuner
-    found, course = None, None
+    found, course, halving = None, None, None
     if isinstance(tuner.method, GainMethod):
         found = outlook(
             tuner.space,
@@ -92,6 +94,14 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
             reference=competition.pairing == "reference",
         )
     else:
+        halving = games_to_halve_loss(
+            tuner.space,
+            tuner.method.c(1, tuner.method.start()),
+            elo=assumed.elo,
+            lost_at_start=assumed.lost_at_start(),
+            draw_ratio=assumed.draw_ratio,
+            reference=competition.pairing == "reference",
+        )
         games = competition.iterations * tuner.counting.games_per_iteration
         replicates = min(_REPLICATES, _MOST_GAMES // (games * max(1, len(tuner.space) // 8)))
         if replicates >= _FEWEST:
@@ -103,7 +113,7 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
             )
     lost = None if course is None else float(course.estimate[-1].mean())
     seconds = arguments.seconds_per_game or known.seconds
-    warnings = wastes(Wastes(competition, assumed, found, lost))
+    warnings = wastes(Wastes(competition, assumed, found, lost, halving))
     return Plan(
         competition,
         assumed,
@@ -112,6 +122,7 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
         arguments.parallel,
         found,
         course,
+        halving,
         tuple(warnings),
     )
 
@@ -130,6 +141,8 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
         }
         if found is not None:
             entry.update({name: _finite(value[i]) for name, value in vars(found).items()})
+        if plan.halving is not None:
+            entry["games_to_halve_loss"] = _finite(plan.halving[i])
         parameters.append(entry)
     total: dict[str, Any] = {"lost_at_start": float(sum(start))}
     if found is not None:
@@ -235,10 +248,11 @@ def _plain_table(plan: Plan) -> Table:
     c = plan.competition.tuner.method.c(1, memory)
     lost = plan.assumed.lost_at_start()
     for i, parameter in enumerate(plan.competition.tuned):
-        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}"))
+        games = "∞" if plan.halving is None else _count(plan.halving[i])
+        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}", games))
     return Table(
-        ("parameter", "c first", "lost at start"),
-        (*rows, ("all", None, f"{float(lost.sum()):.3f}")),
+        ("parameter", "c first", "lost at start", "games to halve it"),
+        (*rows, ("all", None, f"{float(lost.sum()):.3f}", None)),
         notes=("lost: expected Elo below the optimum",),
     )
 

@@ -217,7 +217,7 @@ class SpsaCompetition(Competition):
         }
         if not all(p.integer for p in self.tuned):
             # a part of the range that is no round number
-            between = [p.minimum + 0.382 * (p.maximum - p.minimum) + 0.1 for p in self.tuned]
+            between = [p.minimum + 0.38197 * (p.maximum - p.minimum) for p in self.tuned]
             samples["between"] = self.named(self._grid.played(between))
         code = self.values["player"]
         jobs = [

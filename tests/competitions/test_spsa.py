@@ -267,9 +267,10 @@ def test_whole_range_of_each_parameter_is_checked_before_the_first_game() -> Non
 
 
 def test_fractions_are_tried_before_the_first_game_where_integer_is_forgotten() -> None:
-    jobs = spsa(parameters=[parameter(integer=False, c_end=4.5)]).check_jobs()
-    values = [job.player.options["Mobility"] for job in jobs]
-    assert any(value != int(value) for value in values)
+    for method in ("classic", "adaptive"):
+        jobs = spsa(parameters=[parameter(integer=False)], method=method).check_jobs()
+        values = [job.player.options["Mobility"] for job in jobs]
+        assert any(value != int(value) for value in values)
 
 
 @pytest.mark.parametrize(

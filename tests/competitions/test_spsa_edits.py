@@ -167,6 +167,8 @@ def test_fewer_games_than_were_played_complete_the_tune_and_lose_nothing() -> No
     assert runs.tune.finished()
     assert runs.tune.next_job() is None
     assert runs.tune.tuner.told == 30
+    progress = runs.tune.progress()
+    assert (progress.completed, progress.total) == (60, 60)
     runs.begin(spsa())
     runs.play(1000)
     assert runs.tune.tuner.told == 100
@@ -298,6 +300,7 @@ def test_parameter_that_is_removed_is_not_given_to_engines_any_more() -> None:
     assert lines == [
         f"B: removed at {estimate:.6g}, its estimate; engines are not given it any more"
     ]
+    assert runs.tune.summary()["removed"] == {"B": pytest.approx(estimate)}
     assert set(delivered(runs.issue())[0]) == {"A"}
     assert theta(runs.tune) == {"A": theta(before)["A"]}
     runs.play(40)

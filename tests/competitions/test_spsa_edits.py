@@ -475,7 +475,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, data=st.data())
 def test_edits_and_kills_at_any_time_give_what_saved_results_give(
     steps: list[tuple[int, int, int, int]], data: st.DataObject
@@ -495,7 +495,7 @@ def test_edits_and_kills_at_any_time_give_what_saved_results_give(
     assert killed.lines == exact.lines
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     games=st.integers(0, 40),
     edits=st.lists(st.integers(0, len(EDITS) - 1), min_size=2, max_size=4),

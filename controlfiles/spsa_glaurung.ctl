@@ -22,7 +22,7 @@ players = {
 player = "glaurung"
 
 def weight(name, start):
-    return Parameter(name, start=start, min=0, max=200, c_end=25, r_end=0.02, integer=True)
+    return Parameter(name, start=start, min=0, max=200, integer=True)
 
 parameters = [
     weight("Mobility (Middle Game)", 50),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import ringmaster
 from ringmaster.errors import ControlFileError, RingmasterError, StoreUnwritable, UsageError
-from ringmaster.forecast.arguments import add_options, refuse_elsewhere
+from ringmaster.forecast import arguments as forecast
 
 if TYPE_CHECKING:
     from ringmaster.control.changes import Comparison
@@ -49,11 +49,12 @@ def _parser() -> _Parser:
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
         "       ringmaster import [-o FILE.ctl] WHAT",
         description="Plays and tunes game engines from a control file.",
-        epilog="actions: run (default), verify, show, report, export, check, diff, plan, simulate, "
-        "reset, stop.  "
+        epilog="actions: run (default), verify, show, report, export, export-parameters, plot, "
+        "check, diff, plan, simulate, reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
-        "from, `ringmaster import WHAT` makes one of an engines.json or a command line of "
-        "fastchess or cutechess-cli (a file of that name: ./new, ./import).",
+        "from, `ringmaster import WHAT` makes one of an engines.json, a command line of "
+        "fastchess or cutechess-cli, or another tuner's parameter file (a file of that name: "
+        "./new, ./import).",
     )
     parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
     parser.add_argument(
@@ -105,13 +106,18 @@ def _parser() -> _Parser:
     exports.add_argument(
         "--format",
         metavar="FORMAT",
-        help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen",
+        help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen; of "
+        "export-parameters: table (default), setoption, fishtest, …",
     )
     exports.add_argument(
-        "-o", "--output", metavar="FILE", help="write to a file, by default to standard output"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="write to a file, by default to standard output; of plot: .html (default: beside "
+        "the control file), .svg, .png or .pdf",
     )
     exports.add_argument("--void", action="store_true", help="export void games, too")
-    add_options(parser)
+    forecast.add_options(parser)
     parser.add_argument(
         "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
     )
@@ -127,21 +133,7 @@ def run(argv: Sequence[str]) -> int:
             arguments = _parser().parse_intermixed_args(argv)
         except SystemExit:  # --help, --version
             return DONE
-        if arguments.affinity is not None and arguments.action not in ("run", "verify", "check"):
-            raise UsageError("--affinity goes with run, verify and check")
-        if arguments.json and arguments.action not in _WITH_DATA:
-            raise UsageError(f"--json goes with {', '.join(_WITH_DATA[:-1])} and {_WITH_DATA[-1]}")
-        if arguments.games is not None and arguments.action != "verify":
-            raise UsageError("--games goes with verify")
-        refuse_elsewhere(arguments)
-        if arguments.action != "check":
-            for name in ("quick", "verbose"):
-                if getattr(arguments, name):
-                    raise UsageError(f"--{name} goes with check")
-        if arguments.action != "export":
-            for name in ("format", "output", "void"):
-                if getattr(arguments, name):
-                    raise UsageError(f"--{name} goes with export")
+        _refuse_elsewhere(arguments)
         action: Callable[[argparse.Namespace], int] = _ACTIONS[arguments.action]
         return action(arguments)
     except UsageError as error:
@@ -169,6 +161,16 @@ def run(argv: Sequence[str]) -> int:
             "lines above, the control file, and this version: " + ringmaster.__version__
         )
         return INTERNAL
+
+
+def _refuse_elsewhere(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for an option that does not go with the action."""
+    for name, actions in {**_GOES_WITH, **forecast.GOES_WITH}.items():
+        given = getattr(arguments, name) not in (None, False)
+        if given and arguments.action not in actions:
+            *others, last = actions
+            which = f"{', '.join(others)} and {last}" if others else last
+            raise UsageError(f"--{name.replace('_', '-')} goes with {which}")
 
 
 def _complain(message: str) -> None:
@@ -376,6 +378,32 @@ def _export(arguments: argparse.Namespace) -> int:
     return DONE
 
 
+def _plot(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.plots import check_plot, write_plots
+
+    with _compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        target = check_plot(event, Path(arguments.output) if arguments.output else None)
+        _summary(event, store)
+        lines = write_plots(event, store, target)
+    for line in lines:
+        _complain(line)
+    if not arguments.quiet:
+        _say(f"{target}\n")
+    return DONE
+
+
+def _export_parameters(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.parameters import export_parameters
+
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    for line in export_parameters(arguments.control_file, arguments.format, output):
+        _complain(line)
+    return DONE
+
+
 def _check(arguments: argparse.Namespace) -> int:
     if not arguments.json:
         return _check_players(arguments)[0]
@@ -498,7 +526,17 @@ def _stop(arguments: argparse.Namespace) -> int:
 _VERBS = ("new", "import")
 
 #: The actions that print data with --json.
-_WITH_DATA = ("show", "check", "diff", "plan", "simulate")
+#: Options that only some actions take.
+_GOES_WITH: dict[str, tuple[str, ...]] = {
+    "affinity": ("run", "verify", "check"),
+    "games": ("verify",),
+    "json": ("show", "check", "diff", "plan", "simulate"),
+    "quick": ("check",),
+    "verbose": ("check",),
+    "format": ("export", "export-parameters"),
+    "output": ("export", "export-parameters", "plot"),
+    "void": ("export",),
+}
 
 _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "run": _run,
@@ -506,6 +544,8 @@ _ACTIONS: dict[str, Callable[[argparse.Namespace], int]] = {
     "show": _show,
     "report": _report,
     "export": _export,
+    "plot": _plot,
+    "export-parameters": _export_parameters,
     "check": _check,
     "diff": _diff,
     "plan": _plan,

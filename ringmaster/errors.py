@@ -6,6 +6,7 @@
     │   ├── SettingError                one setting; carries its path
     │   └── SettingErrors               several settings
     ├── OpeningsError                   an opening file: file and line
+    ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
     │   └── AlreadyRunning
@@ -87,6 +88,19 @@ class OpeningsError(RingmasterError):
         self.line = line
         where = path if line is None else f"{path}:{line}"
         super().__init__(f"{where}: {message}")
+
+
+class ParameterFileError(RingmasterError):
+    """A parameter file cannot be read.
+
+    message  the first problem, with file and line
+    details  the line that it is about, and further problems
+    """
+
+    def __init__(self, message: str, details: Iterable[str] = ()) -> None:
+        self.message = message
+        self.details = tuple(details)
+        super().__init__("\n".join([message, *self.details]))
 
 
 class StoreError(RingmasterError):

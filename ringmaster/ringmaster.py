@@ -305,7 +305,7 @@ class Ringmaster:
         if self._halt:
             return f"halted: {self._halt}"
         if self._competition.finished():
-            return f"{self._competition.goal} complete"
+            return self._competition.ending
         return self._stopping or "nothing left to issue"
 
     def _finish(self, number: int, reason: str) -> None:

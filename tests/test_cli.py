@@ -124,11 +124,15 @@ def test_show_json_has_the_keys_of_its_type(
 def test_show_json_of_a_tune_has_its_parameters(tmp_path: Path) -> None:
     control = write_event(tmp_path, SPSA, 10)
     summary = shown(control)
-    assert summary["parameters"][0] == {
+    first = summary["parameters"][0]
+    told = ("code", "start", "value", "engine_value", "estimate", "signal")
+    assert {name: first[name] for name in told} == {
         "code": "Strength",
         "start": 300.0,
         "value": 300.0,
         "engine_value": 300,
+        "estimate": 300.0,
+        "signal": False,
     }
     assert "matchups" not in summary
 

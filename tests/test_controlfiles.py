@@ -27,6 +27,7 @@ NEEDS = {
     "playoff_shogi.ctl": ["fairy-stockfish"],
     "playoff_shogi_clock.ctl": ["fairy-stockfish", "gpsusi"],
     "spsa_glaurung.ctl": ["glaurung"],
+    "spsa_shogi.ctl": [],
     "sprt_chess.ctl": ["stockfish"],
     "swiss_chess.ctl": CHESS,
     "tune.ctl": [],

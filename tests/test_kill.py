@@ -88,7 +88,10 @@ matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
 )
 
 #: A closing match long enough to be killed in, and to be decided.
-CLOSING = SPSA.replace("Verify(games=20)", "Verify(games=2000, sprt=SPRT(-30, 30))")
+CLOSING = (
+    SPSA.replace("Verify(games=20)", "Verify(games=300, sprt=SPRT(-30, 30))")
+    + 'method = "classic"\n'
+)
 
 SOURCES = {
     "spsa": SPSA,
@@ -160,7 +163,7 @@ def test_killed_event_ends_as_an_uninterrupted_one(
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_killed_closing_match_ends_as_an_uninterrupted_one(tmp_path: Path, parallel: int) -> None:
     # in the middle of the tune, by the action `verify`, then at its end
-    whole, control = (write_event(tmp_path / name, CLOSING, 20) for name in ("whole", "killed"))
+    whole, control = (write_event(tmp_path / name, CLOSING, 40) for name in ("whole", "killed"))
     rng = random.Random(parallel)
     killed = 0
     for event in (whole, control):

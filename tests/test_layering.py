@@ -12,7 +12,7 @@ PACKAGE = Path(__file__).parent.parent / "ringmaster"
 LAYERS = [
     {"errors"},
     {"model"},
-    {"engines", "games"},
+    {"engines", "games", "parameter_files"},
     {"play", "demo"},
     {"tuners", "stats"},
     {"competitions"},
@@ -30,6 +30,7 @@ NARROWED = {
     "competitions": {"errors", "model", "games", "tuners", "stats"},
     "execution": {"errors", "model"},
     "storage": {"errors", "model"},
+    "parameter_files": {"errors", "model"},
     "reporting": {"errors", "model"},
     "tuners": {"errors", "model"},
     "stats": {"errors", "model"},

@@ -5,18 +5,20 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import msgspec
 
+from ringmaster.competitions.candidate_charts import CandidateCharts
 from ringmaster.competitions.common import COMMON_SETTINGS, noting, result_reason
 from ringmaster.competitions.competition import Competition, Played
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.randomness import COLOUR_STREAM, words
@@ -303,6 +305,12 @@ class CandidateTuner(Competition):
             parameters=(named, {}) if seat == 0 else ({}, named),
             opening=ticket.get("o", ""),
         )
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        charts = CandidateCharts([p.code for p in self.parameters], self.opponent.code)
+        for ticket, result in history:
+            charts.take(self.describe(ticket), result)
+        return charts.charts()
 
     def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
         """Return startup checks of the opponent and of candidates."""

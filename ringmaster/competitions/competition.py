@@ -8,12 +8,13 @@ run can be stopped at any instant and gone on with exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.errors import UsageError
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
@@ -166,9 +167,9 @@ class Competition(ABC):
         raise UsageError(f"only an spsa event has a closing match so far, not {self.type_name}")
 
     @property
-    def goal(self) -> str:
-        """What is complete when all of this run has been played."""
-        return "competition"
+    def ending(self) -> str:
+        """What is to be said when all of this run has been played."""
+        return "competition complete"
 
     @abstractmethod
     def next_job(self) -> GameJob | None:
@@ -244,3 +245,11 @@ class Competition(ABC):
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json` that this type has: "matchups",
         "parameters", …"""
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        """Return what there is to draw.
+
+        history  all recorded results with their tickets, in the order of recording; it
+                 may be long, and is gone through once at most
+        """
+        return []

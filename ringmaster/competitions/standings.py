@@ -39,7 +39,7 @@ class Standings:
         self, codes: Sequence[str], tallies: Iterable[Tally], anchor: Anchor | None = None
     ) -> None:
         self.codes = tuple(codes)
-        self._anchor = None if anchor is None or anchor.code not in self.codes else anchor
+        self.anchor = None if anchor is None or anchor.code not in self.codes else anchor
         place = {code: i for i, code in enumerate(self.codes)}
         #: Wins, draws and losses of the player with the lower number.
         self._scores: dict[tuple[int, int], tuple[int, int, int]] = {}
@@ -98,7 +98,7 @@ class Standings:
 
     @functools.cached_property
     def _ratings(self) -> Ratings | None:
-        anchor = self._anchor
+        anchor = self.anchor
         return bradley_terry(
             len(self.codes),
             self._scores,
@@ -147,7 +147,7 @@ class Standings:
                 ),
             )
         order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
-        anchor = self._anchor
+        anchor = self.anchor
         elo = "{:+.1f}" if anchor is None else "{:.1f}"
         above = "above the average of all" if anchor is None else f"where {anchor.code} has"
         above += "" if anchor is None else f" {anchor.elo:g}"
@@ -197,5 +197,5 @@ class Standings:
             "los": None
             if ratings is None or ratings.covariance is None
             else [[None if i == j else ratings.los(i, j) for j in count] for i in count],
-            "anchor": None if self._anchor is None else msgspec.structs.asdict(self._anchor),
+            "anchor": None if self.anchor is None else msgspec.structs.asdict(self.anchor),
         }

@@ -5,7 +5,7 @@ Which matchups there are is the business of each type."""
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -13,14 +13,17 @@ import msgspec
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.competitors import only_appended
+from ringmaster.competitions.matchup_charts import MatchupCourses, rating_charts
 from ringmaster.competitions.matchup_report import describe_settings, matchup_data, matchup_table
 from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
 from ringmaster.competitions.sequential import SprtReport, sequential_warnings
 from ringmaster.competitions.series import Series
+from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tally import Tally
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
@@ -513,6 +516,18 @@ class Tournament(Competition):
 
     def report(self) -> Report:
         return Report((*self._tables(), *self._deleted_tables(), *self._engine_lines()))
+
+    def _standings(self) -> Standings | None:
+        """Return how all players stand against each other, where that says something."""
+        return None
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        courses = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            courses.take(self.describe(ticket), result)
+        ratings = rating_charts(self._standings())
+        # ratings say the same more shortly
+        return [*ratings, *courses.charts("Matchups", 40 if ratings else None)]
 
     def summary(self) -> dict[str, Any]:
         return {

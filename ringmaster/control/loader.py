@@ -22,12 +22,14 @@ from ringmaster.control import python2
 from ringmaster.control.beside import modules_beside
 from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
 from ringmaster.control.names import node_span, unused_names
+from ringmaster.control.parameters import NAME as READ_PARAMETERS
+from ringmaster.control.parameters import ParameterReader
 from ringmaster.control.paths import path_text
 from ringmaster.control.python2_syntax import syntax_remedy
 from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
-from ringmaster.errors import ControlFileError, SettingError
+from ringmaster.errors import ControlFileError, ParameterFileError, SettingError, UsageError
 from ringmaster.model.settings import (
     CallOf,
     Context,
@@ -175,7 +177,7 @@ def load(
             "competition_type",
         )
     with modules_beside(tree, source.file.parent):
-        namespace = _run(program, source, calls_in(table), kinds)
+        namespace = _run(program, source, calls_in(table), kinds, caught)
     names = [setting.name for setting in table]
     loaded = Loaded(
         path=source.path,
@@ -307,12 +309,28 @@ def _given_type(statement: ast.stmt) -> ast.expr | None:
 
 
 def _run(
-    program: types.CodeType, source: Source, calls: Mapping[str, CallOf], kinds: Iterable[str]
+    program: types.CodeType,
+    source: Source,
+    calls: Mapping[str, CallOf],
+    kinds: Iterable[str],
+    caught: list[Diagnostic],
 ) -> dict[str, Any]:
-    """Run the file and return its global names."""
+    """Run the file and return its global names; what it assumes of other files is
+    added to the warnings `caught`."""
+
+    def note(position: tuple[int, int] | None, text: str) -> None:
+        line, column = position or (1, 1)
+        end = column + len(READ_PARAMETERS) if position else column
+        caught.append(source.diagnostic(Span(line, column, line, end), text, severity="warning"))
+
     source.register()
     namespace: dict[str, Any] = {kind: Recorder(kind, source) for kind in kinds}
     namespace |= {kind: Recorder(kind, source, c.positional) for kind, c in calls.items()}
+    if "Parameter" in namespace:
+        parameter = calls.get("Parameter")
+        known = () if parameter is None else [setting.name for setting in parameter.settings]
+        positional = () if parameter is None else parameter.positional
+        namespace[READ_PARAMETERS] = ParameterReader(source, known, positional, note)
     namespace["__name__"] = "control_file"
     namespace["__file__"] = source.filename
     try:
@@ -322,7 +340,9 @@ def _run(
     except BaseException as error:  # SystemExit too: the file has no say in that
         span = raised_at(error, source) or Span(1, 1, 1, 2)
         expected = " or ".join(filter(None, [python2.remedy(error), _meant(error, namespace)]))
-        raise _refused(source, span, _described(error), expected) from error
+        details = error.details if isinstance(error, ParameterFileError) else ()
+        problem = source.diagnostic(span, _described(error), expected, details=details)
+        raise ControlFileProblems([problem]) from error
     return namespace
 
 
@@ -353,6 +373,10 @@ def _meant(error: BaseException, namespace: Mapping[str, Any]) -> str:
 def _described(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "the control file ends the program (SystemExit)"
+    if isinstance(error, ParameterFileError):
+        return error.message
+    if isinstance(error, UsageError):
+        return str(error)
     try:
         text = str(error)
     except Exception:  # an exception class of the control file's own

@@ -37,6 +37,10 @@ _BLOCKS = frozenset(
 )
 
 
+#: What makes calls of another name where it stands.
+_MAKERS = ("read_parameters",)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a setting path leads.
@@ -114,7 +118,7 @@ class Positions:
         if call.position is None:
             return node, place
         for written in self._calls.get(call.position, ()):
-            if _function(written) == call.kind:
+            if _function(written) in (call.kind, *_MAKERS):
                 return _Node(written), Place(_span(written))
         if not self._complete:
             line, column = call.position

@@ -24,7 +24,8 @@ class Recorder:
         self._positional = positional
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
-        return Call(self._kind, args, kwargs, self._position(), self._positional)
+        position = calling_position(self._source, 2)
+        return Call(self._kind, args, kwargs, position, self._positional)
 
     def __repr__(self) -> str:
         return self._kind
@@ -33,13 +34,19 @@ class Recorder:
         """Return the name that it is known by, for the comparison of two runs."""
         return {"$": "name", "text": self._kind}
 
-    def _position(self) -> tuple[int, int] | None:
-        # The caller may be a helper module that the control file imports; then
-        # the place in the control file that called the helper is the one to show.
-        frame = sys._getframe(2)
-        while frame.f_code.co_filename != self._source.filename:
-            if frame.f_back is None:
-                return None
-            frame = frame.f_back
-        span = self._source.instruction(frame.f_code, frame.f_lasti)
-        return None if span is None else (span.line, span.column)
+
+def calling_position(source: Source, depth: int) -> tuple[int, int] | None:
+    """Return (line, column) of the call in the control file that is being carried
+    out, None when the file has no part in it.
+
+    depth  calls between the control file and this function
+    """
+    # The caller may be a helper module that the control file imports; then
+    # the place in the control file that called the helper is the one to show.
+    frame = sys._getframe(depth)
+    while frame.f_code.co_filename != source.filename:
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    span = source.instruction(frame.f_code, frame.f_lasti)
+    return None if span is None else (span.line, span.column)

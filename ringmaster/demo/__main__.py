@@ -1,4 +1,4 @@
-"""`python -m ringmaster.demo chess` speaks UCI, `… go` speaks GTP."""
+"""`python -m ringmaster.demo chess` speaks UCI, `… shogi` USI, `… go` GTP."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import sys
 from ringmaster.demo.console import Console, ProcessConsole
 
 USAGE = """\
-usage: python -m ringmaster.demo [chess | go] [--seed N]
+usage: python -m ringmaster.demo [chess | shogi | go] [--seed N]
 
-The engines that ship with ringmaster: chess over UCI, Go over GTP.  Without a
-name the first line of input decides: "uci" for chess, anything else for Go.
+The engines that ship with ringmaster: chess over UCI, shogi over USI, Go over GTP.
+Without a name the first line of input decides: "uci" for chess, "usi" for shogi,
+anything else for Go.
 """
 
 
@@ -24,6 +25,12 @@ def _serve(game: str, seed: str, console: Console) -> None:
         chess = ChessEngine(console)
         chess.options.set("Seed", seed)
         chess.run()
+    elif game == "shogi":
+        from ringmaster.demo.usi import ShogiEngine
+
+        shogi = ShogiEngine(console)
+        shogi.options.set("Seed", seed)
+        shogi.run()
     else:
         from ringmaster.demo.gtp import GoEngine
 
@@ -41,7 +48,7 @@ def main(arguments: list[str]) -> int:
         if word in ("-h", "--help"):
             print(USAGE, end="")
             return 0
-        if word in ("chess", "go") and not game:
+        if word in ("chess", "shogi", "go") and not game:
             game = word
         elif word == "--seed" and rest and re.fullmatch("[0-9]{1,9}", rest[0]):
             seed = rest.pop(0)
@@ -64,7 +71,7 @@ def main(arguments: list[str]) -> int:
             if first is None:
                 return 0
             console.unread([first])
-            game = "chess" if first.split() == ["uci"] else "go"
+            game = {"uci": "chess", "usi": "shogi"}.get(first.strip(), "go")
         _serve(game, seed, console)
     except (KeyboardInterrupt, BrokenPipeError):
         pass

@@ -8,19 +8,13 @@ stop the search at any node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any
 
 from ringmaster.demo.chess_evaluation import Evaluation
 from ringmaster.demo.chess_rules import Bitboards, MoveTable, bitboard_reader, legal_moves
-
-MATE = 30_000
-#: Scores beyond this are mates in MATE - |score| plies.
-MATE_BOUND = 29_000
-MAX_DEPTH = 32
-#: How many nodes pass between two looks at the clock and the input.
-CHECK_EVERY = 256
+from ringmaster.demo.universal import MATE, Deepening
 
 _MAX_PLY = 96
 # Depths of the quiescence search.  Measured in self-play of depth 1: any capture
@@ -46,82 +40,39 @@ _WHITE_PAWN_ATTACKERS = tuple(_pawn_attackers(square, 1) for square in range(64)
 _BLACK_PAWN_ATTACKERS = tuple(_pawn_attackers(square, -1) for square in range(64))
 
 
-class Stopped(Exception):
-    """The search was told to stop; what it has so far is kept."""
-
-
-class Report(NamedTuple):
-    """The result of one finished iteration; `score` in centipawns for the
-    mover, `line` the expected moves."""
-
-    depth: int
-    score: int
-    nodes: int
-    line: list[int]
-
-
-class Search:
+class Search(Deepening):
     """One search of one position.
 
     moves     the move objects of the rules that made the board
     history   hashes of earlier positions of the game that may occur again
-    limit     nodes to search at most, None for no limit
-    on_check  called every CHECK_EVERY nodes; raises Stopped to end the search
     """
 
     def __init__(
         self,
+        board: Any,
         moves: MoveTable,
         evaluation: Evaluation,
         history: set[int],
         limit: int | None = None,
         on_check: Callable[[], None] | None = None,
     ) -> None:
-        self.nodes = 0
+        super().__init__(limit, on_check)
+        self._board = board
         self._white = moves.rules.Color.White
         self._read = bitboard_reader(moves.rules)
         self._moves = moves
         self._evaluation = evaluation
-        self._seen = set(history)
-        self._limit = limit
-        self._on_check = on_check
-        self._next_check = CHECK_EVERY if limit is None else min(CHECK_EVERY, limit)
-        self._checked = 0
+        self._seen = {*history, board.hash_without_ep()}
         self._history: dict[int, int] = {}
         self._bounds: dict[int, int] = {}
-        self._line: list[int] = []
-        #: The best move so far; None until there is one.
-        self.best: int | None = None
 
-    def run(self, board: Any, max_depth: int = MAX_DEPTH) -> Iterator[Report]:
-        """Yield a report for every finished iteration, up to `max_depth`.
-
-        Ends early when the search is stopped, at the node limit, and when a
-        forced mate makes further iterations pointless.
-        """
-        self._seen.add(board.hash_without_ep())
-        moves = self._root_moves(board)
-        if not moves:
-            return
-        self.best = moves[0]
-        for depth in range(1, max_depth + 1):
-            try:
-                score = self._root(board, moves, depth)
-            except Stopped:
-                return
-            yield Report(depth, score, self.nodes, self._line)
-            if abs(score) > MATE_BOUND and MATE - abs(score) <= depth:
-                return
-            # Best first, the others as they were.
-            moves.remove(self._line[0])
-            moves.insert(0, self._line[0])
-
-    def _root_moves(self, board: Any) -> list[int]:
+    def _root_moves(self) -> list[int]:
         """Return the legal moves, best first by the evaluation after each.
 
         What a quiet position is worth to the opponent before he moves is kept in
         `_bounds`: a move that leaves him too much needs no search of depth 1.
         """
+        board = self._board
         found = []
         for move in legal_moves(board):
             child = board.__copy__()
@@ -144,7 +95,8 @@ class Search:
         white_to_move = board.side_to_move() == self._white
         return self._evaluation(bitboards, white_to_move, mobility, board.halfmove_clock)
 
-    def _root(self, board: Any, moves: list[int], depth: int) -> int:
+    def _root(self, moves: list[int], depth: int) -> int:
+        board = self._board
         best = -_INFINITY
         bounds = self._bounds if depth == 1 else {}
         for move in moves:
@@ -324,14 +276,3 @@ class Search:
                 found.append((order.get(move) or history.get(move, 0), move))
         found.sort(reverse=True)
         return found
-
-    def _count(self) -> None:
-        self.nodes += 1
-        if self.nodes >= self._next_check:
-            if self._limit is not None and self.nodes >= self._limit:
-                raise Stopped
-            if self._on_check is not None:
-                self._on_check()
-            self._next_check = self.nodes + CHECK_EVERY
-            if self._limit is not None:
-                self._next_check = min(self._next_check, self._limit)

@@ -62,13 +62,7 @@ def export_results(
             raise UsageError("parquet is not for a terminal or a pipe; give --output FILE")
         target = to_standard_output(sys.stdout)
     else:
-        if OutputPaths(results.path).owns(output):
-            raise UsageError(f"{output} belongs to the competition itself; give another --output")
-        suffix = output.suffix.lower()
-        if output.name.lower().endswith(_TREE_LOG):
-            suffix = _TREE_LOG
-        if suffix in (".ctl", _TREE_LOG, *OUTPUT_EXTENSIONS):
-            raise UsageError(f"{output} would be taken for a {suffix} file; rename --output")
+        check_output(output, results.path)
         target = to_file(output)
     with target as stream:
         if format in _POSITIONS:
@@ -77,3 +71,18 @@ def export_results(
             return write_records(results, format, stream, void)
         _TABLES[format](results, stream, void)
         return []
+
+
+def check_output(output: Path, control: Path) -> None:
+    """Raises UsageError for a file that is the competition's own, or would be taken
+    for another competition's.
+
+    control  the control file
+    """
+    if OutputPaths(control).owns(output):
+        raise UsageError(f"{output} belongs to the competition itself; give another --output")
+    suffix = output.suffix.lower()
+    if output.name.lower().endswith(_TREE_LOG):
+        suffix = _TREE_LOG
+    if suffix in (".ctl", _TREE_LOG, *OUTPUT_EXTENSIONS):
+        raise UsageError(f"{output} would be taken for a {suffix} file; rename --output")

@@ -8,18 +8,14 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ringmaster.errors import UsageError
-
-#: Both actions take these; `simulate` alone takes the others.
-SHARED = ("elo", "optimum", "draw_ratio", "concurrency", "seed")
-ONLY_PLAN = ("seconds_per_game",)
-ONLY_SIMULATE = (
-    "replicates",
-    "elo_model",
-    "draw_model",
-    "bias",
-    "correlation",
-)
+#: Which actions take which option.
+GOES_WITH: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("elo", "optimum", "draw_ratio", "concurrency", "seed"), ("plan", "simulate")),
+    "seconds_per_game": ("plan",),
+    **dict.fromkeys(
+        ("replicates", "elo_model", "draw_model", "bias", "correlation"), ("simulate",)
+    ),
+}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -79,19 +75,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="R",
         help="how much the errors of two parameters make each other worse (default 0)",
     )
-
-
-def refuse_elsewhere(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for an option that does not go with the action."""
-    action = arguments.action
-    for names, actions in (
-        (SHARED, ("plan", "simulate")),
-        (ONLY_PLAN, ("plan",)),
-        (ONLY_SIMULATE, ("simulate",)),
-    ):
-        for name in names:
-            if getattr(arguments, name) is not None and action not in actions:
-                raise UsageError(f"--{name.replace('_', '-')} goes with {' and '.join(actions)}")
 
 
 def _number(text: str, low: float, high: float, what: str) -> float:

@@ -219,8 +219,8 @@ def _gains_table(plan: Plan, found: Outlook) -> Table:
         notes=(
             "λ: time constant with the last c and R; lost: expected Elo below the optimum, at the "
             "end of the last θ",
-            "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent twice that); the mean of the "
-            "last half has less of it",
+            "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent "
+            "twice that); the mean of the last half has less of it",
         ),
     )
 

@@ -36,7 +36,7 @@ def simulate_in_processes(
     """Return how the replicates go.  Raises RingmasterError when a process dies."""
     shares = divide(replicates, processes)
     if len(shares) == 1:
-        return simulate(
+        course = simulate(
             tune,
             players,
             replicates,
@@ -44,6 +44,8 @@ def simulate_in_processes(
             points=points,
             progress=lambda told: progress(told / tune.iterations),
         )
+        progress(1.0)
+        return course
     # a new interpreter: a fork would take threads of the linear algebra's with it
     context = multiprocessing.get_context("spawn")
     ends: list[Connection] = []
@@ -79,7 +81,7 @@ def _collect(ends: Sequence[Connection], iterations: int, progress: Progress) ->
             except EOFError:
                 raise RingmasterError("a process of the simulation has died") from None
             if isinstance(message, Course):
-                courses[at] = message
+                courses[at], told[at] = message, iterations
             else:
                 told[at] = message
         progress(sum(told.values()) / (len(ends) * iterations))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.forecast.assumptions import Assumptions
 from ringmaster.model.parameters import TunedParameter
@@ -141,7 +143,7 @@ def _gains(on: Wastes, found: Outlook) -> Iterator[str]:
         )
     jumpy = [
         p
-        for p, r in zip(tuned, found.r_first.tolist(), strict=True)
+        for p, r in zip(tuned, np.maximum(found.r_first, found.r_last).tolist(), strict=True)
         if r * competition.tuner.counting.games_per_iteration > 1
     ]
     if jumpy:

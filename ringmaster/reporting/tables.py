@@ -68,7 +68,7 @@ def _grid(table: Table, count: int) -> list[str]:
     stand_ins = _StandIns()
 
     def row(cells: tuple[Cell, ...]) -> list[str]:
-        texts = [stand_ins.put(_cell(cell)) for cell in cells]
+        texts = [stand_ins.put(cell_text(cell)) for cell in cells]
         return texts + [""] * (count - len(texts))
 
     default = ("left", *["right"] * (count - 1))
@@ -84,7 +84,8 @@ def _grid(table: Table, count: int) -> list[str]:
     return lines if table.rows or any(lines) else []
 
 
-def _cell(cell: Cell) -> str:
+def cell_text(cell: Cell) -> str:
+    """Return what a cell says, fit to print."""
     if cell is None:
         return ""
     if isinstance(cell, float):

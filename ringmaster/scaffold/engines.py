@@ -135,12 +135,12 @@ _FALLBACK: dict[GameName, Engine] = {
         note=_DEMO,
     ),
     "shogi": Engine(
-        "my-engine",
-        ("./my-engine",),
-        {"USI_Hash": 64},
-        _BYOYOMI,
-        (Weight("MyOption", 50, 0, 100),),
-        "No shogi engine was found: put the command of yours in the place of ./my-engine.",
+        "demo",
+        (_PYTHON, "-m", "ringmaster.demo", "shogi"),
+        {},
+        ({"depth": 2}, {"depth": 1}),
+        (Weight("GoldValue", 520, 10, 1400), Weight("KingDanger", 20, -60, 200)),
+        _DEMO,
     ),
 }
 

@@ -3,6 +3,8 @@ that recognises the material makes a match of it."""
 
 from __future__ import annotations
 
+import dataclasses
+import os
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,7 +12,7 @@ from pathlib import Path
 
 from ringmaster.errors import UsageError
 from ringmaster.model.wording import shown
-from ringmaster.scaffold import engine_list, match_runners
+from ringmaster.scaffold import engine_list, match_runners, parameter_import, spsa_tuner
 from ringmaster.scaffold.match import Match, Places
 from ringmaster.scaffold.text import plain
 
@@ -22,12 +24,22 @@ LARGEST = 50_000_000
 class Material:
     """What is to be imported: the words of a command line, or a file.
 
-    name  what messages and the control file call it
+    name    what messages and the control file call it
+    folder  where it is, and others that go with it are
+    others  further files that were named with it
     """
 
     name: str
     words: tuple[str, ...] = ()
     data: bytes | None = None
+    folder: Path = Path()
+    others: tuple[Material, ...] = ()
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        """All its files by name."""
+        named = (self, *self.others)
+        return {file.name: file.data for file in named if file.data is not None}
 
 
 @dataclass(frozen=True)
@@ -56,20 +68,37 @@ IMPORTERS: tuple[Importer, ...] = (
         lambda material, places: match_runners.import_command_line(material.words, places),
     ),
     Importer(
+        "an SPSA Tuner .conf (with its .var)",
+        lambda material: any(map(spsa_tuner.recognises, material.files.values())),
+        lambda material, places: spsa_tuner.import_tune(material.files, material.folder, places),
+    ),
+    Importer(
         "an engines.json of Cute Chess",
-        lambda material: material.data is not None and engine_list.recognises(material.data),
+        lambda material: (
+            not material.others and any(map(engine_list.recognises, material.files.values()))
+        ),
         _take_list,
+    ),
+    Importer(
+        "a parameter file of another tuner",
+        lambda material: any(map(parameter_import.recognises, material.files.items())),
+        lambda material, places: parameter_import.import_files(
+            material.files, material.folder, places
+        ),
     ),
 )
 
 
 def material_of(words: Sequence[str]) -> Material:
     """Return what the arguments of `import` mean: a command line, as words or as
-    one quoted text, or the name of a file.  Raises UsageError."""
+    one quoted text, or the names of files.  Raises UsageError."""
     if not words:
         raise UsageError("import: nothing to import; expected a file or a command line")
     if not plain(words):
         raise UsageError("import: there is a NUL, or something that is not UTF-8, in it")
+    if len(words) > 1 and all(map(os.path.isfile, words)):
+        first, *others = map(_file, dict.fromkeys(words))
+        return dataclasses.replace(first, others=tuple(others))
     if len(words) > 1 or match_runners.recognises(words):
         return Material("the command line", words=tuple(words))
     text = words[0]
@@ -82,6 +111,10 @@ def material_of(words: Sequence[str]) -> Material:
             raise UsageError(f"import: the command line cannot be split: {error}") from None
     if match_runners.recognises(inner):
         return Material("the command line", words=inner)
+    return _file(text)
+
+
+def _file(text: str) -> Material:
     path = Path(text)
     try:
         with path.open("rb") as file:
@@ -93,7 +126,8 @@ def material_of(words: Sequence[str]) -> Material:
         ) from None
     if len(data) > LARGEST:
         raise UsageError(f"import: {shown(text)} is too large")
-    return Material(path.name if path.name.isprintable() else "the file", data=data)
+    name = path.name if path.name.isprintable() else "the file"
+    return Material(name, data=data, folder=path.absolute().parent)
 
 
 def import_material(material: Material, places: Places) -> Match:

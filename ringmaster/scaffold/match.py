@@ -74,17 +74,20 @@ class Match:
     settings  by name, in the order of the file; `comments` stand before them
     notes     what was not taken over
     different what is done otherwise here, though nothing was asked for
+    assumed   what the source does not say
     parallel  games at a time, None if it was not said
     """
 
     origin: str
     type_name: str = "playoff"
+    game: str = "chess"
     description: str = ""
     entrants: list[Entrant] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     comments: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
     parallel: int | None = None
 
     def note(self, text: str) -> None:
@@ -95,7 +98,8 @@ class Match:
     def told(self) -> list[str]:
         """Return what has to be said of the import, one line each."""
         lines = [f"not taken over: {text}" for text in self.notes]
-        return lines + [f"different here: {text}" for text in self.different]
+        lines += [f"different here: {text}" for text in self.different]
+        return lines + [f"assumed: {text}" for text in self.assumed]
 
     def enter(self, name: str, command: list[str], arguments: dict[str, Any]) -> None:
         """Add a player; its code is made from its name or its executable."""
@@ -126,7 +130,7 @@ class Match:
         parts.append(assignment("competition_type", self.type_name))
         if self.description:
             parts.append(assignment("description", self.description))
-        parts.append(assignment("game", "chess"))
+        parts.append(assignment("game", self.game))
         parts.append("\n".join(self._players()))
         for setting, value in self.settings.items():
             lines = [comment(self.comments[setting])] if setting in self.comments else []

@@ -215,8 +215,6 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
                 "start": weight.start,
                 "min": weight.low,
                 "max": weight.high,
-                "c_end": max(0.5, (weight.high - weight.low) // 20),
-                "r_end": 0.02,
                 "integer": True,
             },
         )
@@ -230,10 +228,13 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
         "player": code,
         "parameters": parameters,
         "number_of_games": 10000,
+        "verify": Call("Verify", (), {"games": 1000}),
     }
     skeleton.comments["parameters"] = (
-        "What is tuned.  c_end: how far apart the two sides play; r_end: how fast the values move."
+        "What is tuned.  How far apart the two sides play, and how fast the values move, is "
+        "found out."
     )
+    skeleton.comments["verify"] = "When the tune is done: the tuned against the start values."
     return skeleton
 
 

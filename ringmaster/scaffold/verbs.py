@@ -50,6 +50,7 @@ def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
     """Carry out `import [-o FILE] WHAT`.  Raises UsageError."""
     usage = (
         "ringmaster import [-o FILE.ctl] engines.json\n"
+        "       ringmaster import [-o FILE.ctl] TUNE.conf | PARAMETER-FILE…\n"
         "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …"
     )
     if _wants_help(arguments[:1]):

@@ -56,6 +56,11 @@ class OutputPaths:
         return self._beside(".report")
 
     @property
+    def page(self) -> Path:
+        """The report with pictures."""
+        return self._beside(".html")
+
+    @property
     def tree_log(self) -> Path:
         """The tree log: a snapshot a line."""
         return self._beside(".tree.jsonl")
@@ -89,7 +94,7 @@ class OutputPaths:
         # the rest; its log, which is locked meanwhile, last
         sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
         collected = map(self.collected, RECORD_SUFFIXES)
-        texts = [self.hist, self.tree_log, self.report, self.cmd, self.log]
+        texts = [self.hist, self.tree_log, self.report, self.page, self.cmd, self.log]
         return [self.status, *sqlite, *collected, *texts]
 
     def _folders(self) -> list[Path]:

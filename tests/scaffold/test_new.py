@@ -71,7 +71,7 @@ def test_every_setting_is_there_with_its_help(game: str, type_name: str) -> None
         assert next(s.help for s in found.table if s.name == name) in prose
 
 
-@pytest.mark.parametrize(("game", "type_name"), [e for e in EVERY if e[0] != "shogi"])
+@pytest.mark.parametrize(("game", "type_name"), EVERY)
 def test_control_file_with_the_demo_engines_plays(
     game: str, type_name: str, tmp_path: Path
 ) -> None:
@@ -124,9 +124,10 @@ def test_opening_file_beside_it_is_used(tmp_path: Path) -> None:
     assert "#openings" not in text
 
 
-def test_shogi_without_an_engine_says_what_to_replace() -> None:
+def test_shogi_without_an_engine_is_played_by_the_one_that_ships() -> None:
     text = new_control_file("shogi", "playoff", find=FINDS["none"])
-    assert "put the command of yours in the place of ./my-engine" in text
+    assert "The engine that comes with ringmaster stands in for yours." in text
+    assert '"ringmaster.demo", "shogi"' in text
 
 
 def test_shogi_players_have_no_clock_but_byoyomi() -> None:

@@ -154,20 +154,34 @@ def test_iteration_that_did_not_have_a_parameter_teaches_it_nothing() -> None:
 
 
 def test_adaptive_method_finds_its_memory_in_the_results_of_another() -> None:
+    """Exactly so where all perturbations were alike and none was clipped."""
     where = space(A, B)
-    adaptive, regression = Spsa(Adaptive(where)), Spsa(Adaptive(where))
-    play(adaptive, 1, 64)
-    memory = adaptive.method.resume(adaptive.theta, adaptive.regression, 64)
-    for name, array in adaptive.memory.items():
+    own_c = where.width / 50
+    tune = Spsa(Adaptive(where, own_c))
+    play(tune, 1, 64)
+    memory = tune.method.resume(tune.theta, tune.regression, 64)
+    for name, array in tune.memory.items():
         assert memory[name] == pytest.approx(array, rel=1e-9), name
     # in other units, too
     wider = Adaptive(space((-100, 50, 300), B))
-    regression.method = wider
-    sums = wider.resume(adaptive.theta, adaptive.regression, 64)["sums"]
-    assert sums[:, 1] == pytest.approx(adaptive.memory["sums"][:, 1])
+    sums = wider.resume(tune.theta, tune.regression, 64)["sums"]
+    assert sums[:, 1] == pytest.approx(tune.memory["sums"][:, 1])
     scale = 200 / 50
-    powers = [2, 3, 4, 1, 2]
-    assert sums[:, 0] * scale ** np.array(powers) == pytest.approx(adaptive.memory["sums"][:, 0])
+    powers = [0, 1, 2, -1, 0, -2]
+    assert sums[:, 0] * scale ** np.array(powers, dtype=np.float64) == pytest.approx(
+        tune.memory["sums"][:, 0]
+    )
+
+
+def test_adaptive_method_estimates_much_the_same_from_results_of_clipped_perturbations() -> None:
+    where = space(A, B)
+    tune = Spsa(Adaptive(where))
+    play(tune, 1, 256)
+    method = tune.method
+    memory = method.resume(tune.theta, tune.regression, 256)
+    resumed, own = method.estimate(memory), method.estimate(tune.memory)
+    assert resumed is not None
+    assert np.all(np.abs(resumed - own) < 0.1 * where.width)
 
 
 @pytest.mark.parametrize("method", [classic, Adaptive])

@@ -316,7 +316,7 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        lines = self._too_few_openings(settings.games // 2, standing.openings)
+        lines = []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
         match = self.current(standing) if standing.due else None
@@ -331,21 +331,30 @@ class ClosingMatches:
                     f"the SPRT of the closing match has been changed: it was {was}, by the "
                     f"results so far it is {now}"
                 )
-        elif standing.due and self.matches and self.matches[-1].told == standing.told:
+        elif self._superseded(standing):
             lines.append(
-                "the last closing match was played under other conditions; there will be a new one"
+                "the last closing match was of other values or under other conditions; there "
+                "will be another one"
             )
         return lines
 
-    def _too_few_openings(self, pairs: int, used: int) -> list[str]:
+    def _superseded(self, standing: Standing) -> bool:
+        """Whether a match is due in the place of one after as many iterations."""
+        last = self.matches[-1] if self.matches and standing.due else None
+        return last is not None and last.told == standing.told and not self.nothing(standing)
+
+    def notices(self, standing: Standing) -> list[str]:
+        """Return what is worth saying at the start of a run."""
         size = self._tunes_book.size
-        if self._book is not None or size is None or size - used >= pairs:
+        if self.settings is None or self._book is not None or size is None:
             return []
-        left = max(0, size - used)
+        left, pairs = max(0, size - standing.openings), self.settings.games // 2
+        if left >= pairs:
+            return []
         return [
             f"the tune leaves {left or 'none'} of the {size} openings of its book for the closing "
-            f"match, which may take {pairs}: it goes on with those of the tune "
-            "(Verify(openings=…) gives it others)"
+            f"match, which may take {pairs}: it goes on with those of the tune; "
+            "Verify(openings=…) gives it others"
         ]
 
     def progress(self, standing: Standing) -> tuple[int, int]:
@@ -373,7 +382,7 @@ class ClosingMatches:
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return what a report says of the matches."""
         blocks: list[Table | Text] = [
-            match_table(match, self._series_now(match, standing), self._game.game, standing.told)
+            match_table(match, self._series_now(match, standing), self._game, standing.told)
             for match in self.matches
         ]
         if standing.due and self.nothing(standing):
@@ -383,7 +392,7 @@ class ClosingMatches:
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         return [
-            match_data(match, number, self._series_now(match, standing))
+            match_data(match, number, self._series_now(match, standing), self._game)
             for number, match in enumerate(self.matches, 1)
         ]
 

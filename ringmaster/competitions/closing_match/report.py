@@ -9,7 +9,6 @@ from ringmaster.competitions.competition import MatchupInfo
 from ringmaster.competitions.matchup_report import matchup_data, matchup_table
 from ringmaster.competitions.series import Series
 from ringmaster.model.jobs import GameSettings
-from ringmaster.model.players import GameName
 from ringmaster.model.report import Table
 
 
@@ -18,9 +17,9 @@ def match_id(number: int) -> str:
     return f"verify{number}"
 
 
-def match_table(match: Match, series: Series, game: GameName, told: int) -> Table:
+def match_table(match: Match, series: Series, settings: GameSettings, told: int) -> Table:
     """Return a match's results; told: iterations of the tune now."""
-    values = ", ".join(f"{code}={value:.6g}" for code, value in match.tuned.items())
+    values = ", ".join(f"{code}={_shown(value)}" for code, value in match.tuned.items())
     details = [f"tuned: {values}", match.conditions.describe()]
     if match.told != told:
         details.append("the tune has gone on since")
@@ -28,10 +27,11 @@ def match_table(match: Match, series: Series, game: GameName, told: int) -> Tabl
         details.append("begun by an earlier version, which did not count by colours")
     return matchup_table(
         match.tally,
-        game,
+        settings.game,
         name=f"closing match after {match.told} iterations: {_name(match)}",
         limit=series.limit,
         details="\n".join(filter(None, details)),
+        even=settings.handicap is None,
         sprt=series.report(),
     )
 
@@ -49,11 +49,17 @@ def match_info(match: Match, number: int, series: Series, settings: GameSettings
     )
 
 
-def match_data(match: Match, number: int, series: Series) -> dict[str, Any]:
+def match_data(match: Match, number: int, series: Series, settings: GameSettings) -> dict[str, Any]:
     """Return a match as `show --json` has it."""
     report = series.report()
     return {
-        **matchup_data(match.tally, id=match_id(number), name=_name(match), sprt=report),
+        **matchup_data(
+            match.tally,
+            id=match_id(number),
+            name=_name(match),
+            even=settings.handicap is None,
+            sprt=report,
+        ),
         "number_of_games": series.limit,
         "iterations": match.told,
         "parameters": [dict(match.values(player)) for player in (0, 1)],
@@ -62,3 +68,7 @@ def match_data(match: Match, number: int, series: Series) -> dict[str, Any]:
 
 def _name(match: Match) -> str:
     return " v ".join(match.tally.players)
+
+
+def _shown(value: int | float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"

@@ -56,13 +56,15 @@ class Sides:
     def check_jobs(
         self, settings: VerifySettings, tuned: Named | None, start: Named
     ) -> list[CheckJob]:
-        """Return the startup checks of both sides; without tuned values, only that of
-        an opponent that is another player."""
+        """Return the startup checks of both sides; without tuned values, those of what
+        the tune does not check: other limits, another player."""
         candidates = {}
         if tuned is not None:
             candidates["tuned"] = tuned
             if settings.against == START:
                 candidates[START] = start
+        elif settings.limits:
+            candidates["closing match"] = start
         jobs = [
             CheckJob(f"check-{self.code}-{name}", self._candidate(settings, "", values), self.game)
             for name, values in candidates.items()

@@ -7,7 +7,7 @@ values may prove it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -16,8 +16,10 @@ from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standin
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.checks import (
     check_codes,
     check_method,
@@ -34,6 +36,7 @@ from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
@@ -179,8 +182,11 @@ class SpsaCompetition(Competition):
         self.closing.ask(games)
 
     @property
-    def goal(self) -> str:
-        return "closing match" if self._verifying else super().goal
+    def ending(self) -> str:
+        if not self._verifying:
+            return super().ending
+        nothing = self.closing.nothing(self._standing())
+        return "nothing to verify" if nothing else "closing match complete"
 
     # before the games
 
@@ -200,7 +206,8 @@ class SpsaCompetition(Competition):
         return lines
 
     def notices(self) -> list[str]:
-        return [] if self._verifying else list(self.schedule.derived)
+        derived = [] if self._verifying else list(self.schedule.derived)
+        return derived + self.closing.notices(self._standing())
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
@@ -502,3 +509,20 @@ class SpsaCompetition(Competition):
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        tune = TuneCharts(
+            self.tuned,
+            self.tuner,
+            self.values["player"],
+            self._state.completed,
+            lambda told: told * self.games_per_iteration,
+        )
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            played = self.describe(ticket)
+            if played.matchup:
+                matches.take(played, result)
+            else:
+                tune.take(played, result)
+        return [*tune.charts(), *matches.charts("Closing match")]

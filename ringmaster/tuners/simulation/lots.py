@@ -22,6 +22,8 @@ from ringmaster.tuners.spsa.space import Array
 GROUP = 10
 
 _UNIT = 400 / math.log(10)
+#: Lots nearer to 0 or 1 are taken for this: thousands of Elo decide them.
+_LEAST = 2.0**-52
 
 
 def _elo_of(p: Array) -> Array:
@@ -70,10 +72,10 @@ class Davidson(Draws):
 
     def won_above(self, u: Array) -> Array:
         nu = 2 * self.ratio / (1 - self.ratio)
-        with np.errstate(divide="ignore"):
-            # y² (1 − u) − ν·u·y − u = 0
-            y = (nu * u + np.sqrt(np.square(nu * u) + 4 * u * (1 - u))) / (2 * (1 - u))
-            return 2 * _UNIT * np.log(y)
+        u = np.clip(u, _LEAST, 1 - _LEAST)
+        # y² (1 − u) − ν·u·y − u = 0
+        y = (nu * u + np.sqrt(np.square(nu * u) + 4 * u * (1 - u))) / (2 * (1 - u))
+        return 2 * _UNIT * np.log(y)
 
 
 DRAW_MODELS: Mapping[str, Callable[[float], Draws]] = {
@@ -88,6 +90,8 @@ class Lots:
     """What chance has for a number of iterations.
 
     delta  ±1, (iterations, replicates, n)
+    signs  those of the midpoints' shifts, likewise; the same array as delta where nothing
+           is shifted
     u      for the rounding, uniform in [0, 1), likewise; the same array as delta where
            nothing is rounded
     won    Elo above which each game is won, (iterations, replicates, games)
@@ -95,6 +99,7 @@ class Lots:
     """
 
     delta: Array
+    signs: Array
     u: Array
     won: Array
     lost: Array
@@ -105,6 +110,7 @@ class Fate:
 
     first       a multiple of GROUP
     bias        standard deviation in Elo of what an opening gives one side
+    shifted     whether midpoints are shifted
     apart       whether the games of θ⁺ and of θ⁻ are different games with the same
                 openings and colours (v a reference)
     """
@@ -121,6 +127,7 @@ class Fate:
         bias: float = 0.0,
         rounded: bool = False,
         apart: bool = False,
+        shifted: bool = False,
     ) -> None:
         if first % GROUP:
             raise ValueError(f"replicate {first} is not the first of a group of {GROUP}")
@@ -131,32 +138,36 @@ class Fate:
         self._count = count
         self._parameters, self._games = parameters, games
         self._draws, self._bias = draws, bias
-        self._rounded, self._apart = rounded, apart
+        self._rounded, self._apart, self._shifted = rounded, apart, shifted
 
     def _many(self, draw: Callable[[np.random.Generator], Array]) -> Array:
         """Return what each group draws, (iterations, GROUP, …), side by side; of the
         last group all is drawn and some may be dropped."""
         drawn: Sequence[Array] = [draw(g) for g in self._generators]
-        return np.concatenate(drawn, axis=1)[:, : self._count]
+        together: Array = np.concatenate(drawn, axis=1)
+        return together[:, : self._count]
 
     def uniform(self, *shape: int) -> Array:
         """Return numbers in [0, 1) for every replicate, (replicates, *shape)."""
-        return self._many(lambda g: g.random((1, GROUP, *shape)))[0]
+        drawn: Array = self._many(lambda g: g.random((1, GROUP, *shape)))[0]
+        return drawn
 
     def lots(self, iterations: int) -> Lots:
         """Return the lots of the next iterations."""
         n, games = self._parameters, self._games
-        bits = -(-n // 8)
+        wanted = 2 * n if self._shifted else n
+        bits = -(-wanted // 8)
 
         def signs(g: np.random.Generator) -> Array:
             shape = (iterations, GROUP, bits)
             octets = np.frombuffer(g.bytes(math.prod(shape)), np.uint8).reshape(shape)
-            found = np.empty((iterations, GROUP, n))
-            np.multiply(np.unpackbits(octets, axis=-1, count=n), 2.0, out=found)
+            found = np.empty((iterations, GROUP, wanted))
+            np.multiply(np.unpackbits(octets, axis=-1, count=wanted), 2.0, out=found)
             found -= 1.0
             return found
 
-        delta = self._many(signs)
+        drawn = self._many(signs)
+        delta, own = drawn[..., :n], drawn[..., -n:]
         u = self._many(lambda g: g.random((iterations, GROUP, n))) if self._rounded else delta
         lot = self._many(lambda g: g.random((iterations, GROUP, games)))
         won, lost = self._draws.won_above(lot), -self._draws.won_above(1 - lot)
@@ -171,4 +182,4 @@ class Fate:
             if self._apart:
                 advantage = np.concatenate([advantage, advantage], axis=-1)
             won, lost = won - advantage, lost - advantage
-        return Lots(delta, u, won, lost)
+        return Lots(delta, own, u, won, lost)

@@ -114,6 +114,7 @@ def simulate(
     method, space = tune.method, tune.method.space
     games = tune.counting.games_per_iteration
     apart = tune.pairing == "reference"
+    memory = method.start((replicates,))
     fate = Fate(
         seed,
         first,
@@ -124,6 +125,7 @@ def simulate(
         bias=players.bias,
         rounded=bool(space.integer.any()) and tune.rounding == "stochastic",
         apart=apart,
+        shifted=method.shift(memory) is not None,
     )
     elo, optimum = players.elo, None
     if players.random_optimum:
@@ -134,7 +136,6 @@ def simulate(
     start = elo.loss(given)
     opponent = elo.loss(np.broadcast_to(reference, given.shape))
 
-    memory = method.start((replicates,))
     averages = Averages(given)
     waiting: deque[tuple[int, Array, Array, Array, Array]] = deque()
     told_at = tuple(max(1, round(share * tune.iterations)) for share in points)
@@ -142,7 +143,7 @@ def simulate(
     values = given
     chunk = max(16, min(_MOST, _MANY // (replicates * max(len(space), games))))
     asked = told = at = 0
-    lots = fate.lots(0)
+    lots = fate.lots(min(chunk, tune.iterations))
     theta = method.centre(memory)
     while told < tune.iterations:
         if asked < tune.iterations:
@@ -154,7 +155,10 @@ def simulate(
             first_k = asked + 1
             c = method.c(tune.counting.k(first_k), memory)
             delta = lots.delta[block]
-            plus, minus = sides(space, theta, c, delta, lots.u[block], tune.rounding)
+            middle, shift = theta, method.shift(memory)
+            if shift is not None:
+                middle = space.clip(theta + shift * lots.signs[block])
+            plus, minus = sides(space, middle, c, delta, lots.u[block], tune.rounding)
             won, lost = lots.won[block], lots.lost[block]
             if apart:
                 half = games // 2

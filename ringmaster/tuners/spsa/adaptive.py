@@ -1,63 +1,72 @@
-"""The default method: every parameter's optimum and importance are inferred from all
-results so far, and θ is the point of least expected loss.
+"""The default method: where each optimum is, and how much it matters, is inferred from all
+results so far; θ is the point of least expected loss, and c follows what is not known.
 
-Given are only the ranges and where the tune starts.  Let h be half of a range, x the
-distance from the start in h, and e the Elo that a parameter loses at a distance of h from
-its optimum o.  An iteration whose sides are m ± d, in h, has for this parameter alone
+Given are only the ranges and where the tune starts.  Lengths here are in half ranges from
+the start, e is the Elo that a parameter loses at a distance of 1 from its optimum o.  An
+iteration of g games whose sides are m ± d, with s = W−L, has for this parameter alone
 
-    E[W−L]/games = β·d·(o − m)        β = 4e/C
+    E[s/d] = g·β·(o − m)        Var[s/d] = g·v/d²        β = 4e/C
 
-and since δ is drawn anew for each iteration the other parameters are noise of mean zero
-to it.  So the sums Σg·d², Σg·d²m, Σg·d²m², Σd·s, Σd·m·s (g games, s = W−L) are all that has to
-be remembered, in whatever order the results come.  For each e of a grid, and the prior
-o ~ N(0, τ²), the posterior of o is normal and the marginal likelihood of e known:
+since δ is drawn anew for each iteration, so that the other parameters are noise of mean
+zero to it.  SPSA's gradient estimates s/d lie on a line in m that falls through 0 at the
+optimum.  Its sums Σg, Σg·m, Σg·m², Σs/d, Σm·s/d and their noise Σg/d² are all that has to be
+remembered; they do not depend on the order of the results, nor on how many are to come.
+Every game counts alike, and not by d² as least variance would have it: later iterations,
+narrower and nearer to the optimum, tell more of it where the loss is no parabola.
 
-    λ = β²·Σg·d²/v + 1/τ²        ô = (β·Σd·s + β²·Σg·d²m)/(v·λ)
-    log L = −½·log λτ² + ½·λ·ô² − (β·Σd·m·s + ½·β²·Σg·d²m²)/v
+The line is fitted by Bayes.  Let A, B, D, P, Q be the first five sums over their mean noise.
+For each e of a grid and the prior o ~ N(0, τ²), o is normal and the likelihood of e known:
 
-v is the variance of a game's score, from Σs².  e has a log-normal prior whose location is
-inferred from all parameters together (empirical Bayes on a grid of locations), so that a
-tune finds out how much its parameters matter.  The expected loss E[e·(x − o)²] is least at
-x* = E[e·o]/E[e], which is θ; c is a multiple of the deviation of o so weighted.
+    λ = β²·A + 1/τ²        ô = β·(P + β·B)/λ
+    log L = ½·(λ·ô² − log λ − β²·D) − β·Q
+
+ln e has a normal prior.  E[e·(x − o)²] is least at x* = E[e·o]/E[e], the estimate, about
+which the next iteration plays; with ς² = E[e·(o − x*)²]/E[e], c is 14·ς, but a quarter of
+the range at most: wide while little is known, and then narrowing about as k^−¼, so that
+the bias of a lopsided or saturating loss shrinks as the noise does.  Midpoints are θ ± 2·ς at
+random, which is what tells a steep parameter at its optimum from one without effect.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ringmaster.tuners.spsa.gains import C
 from ringmaster.tuners.spsa.method import Interval, Memory, Method
-from ringmaster.tuners.spsa.regression import Regression
-from ringmaster.tuners.spsa.space import Array, Space
+from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, Regression
+from ringmaster.tuners.spsa.space import Array, Flags, Space
 
-#: Standard deviation of the prior of an optimum about its start, half ranges.
-TAU = 0.5
-#: Elo lost at half a range: a grid, equal ratios.
+#: τ, half ranges.
+PRIOR_DEVIATION = 0.5
+#: The grid of e; median of its prior, and standard deviation of its logarithm.
 ELO = np.geomspace(0.02, 1000.0, 37)
-#: Where the log-normal prior of e may lie, its spread, and how likely each place is.
-LOCATIONS = np.linspace(np.log(0.05), np.log(300.0), 18)
-SPREAD = 1.5
-LOCATION_PRIOR = -0.5 * ((LOCATIONS - np.log(2.0)) / 2.0) ** 2
-#: c in standard deviations of the optimum, and at most, in half ranges.
-DEVIATIONS, WIDEST = 8.0, 0.5
-#: θ is found anew for the first so many results, and then at every 1/64 of more.
-EVERY = 64
+ELO_MEDIAN, ELO_SPREAD = 2.0, 2.5
+#: c in ς, and at most, in half ranges.
+C_PER_DEVIATION, WIDEST = 14.0, 0.5
+#: How far the midpoints are from θ: in ς, and at most in c.
+SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.5
+#: θ and c are found anew after every result for the first so many, and then whenever
+#: between a 128th and a 256th more have come.
+EVERY = 256
+#: 1 % point of ½χ²₁ + ½χ²₂, the law of the likelihood ratio without effect.
+SIGNAL = 8.27
 
 _BETA = 4 * ELO / C
-_PRIOR = np.exp(-0.5 * ((np.log(ELO) - LOCATIONS[:, np.newaxis]) / SPREAD) ** 2)
-_PRIOR /= _PRIOR.sum(axis=1, keepdims=True)
+_LOG_PRIOR = -np.square(np.log(ELO / ELO_MEDIAN) / ELO_SPREAD) / 2
 _TINY = 1e-300
+#: Bisections of a quantile.
+_HALVINGS = 40
 
 
-@dataclass(eq=False)
-class _Posterior:
-    """Arrays (…, n, grid): weights of e, means and precisions of o, half ranges."""
+class _Posterior(NamedTuple):
+    """Arrays (…, n, grid): the weight of each e, and o ~ N(mean, deviation²) given it."""
 
     weight: Array
     mean: Array
-    precision: Array
+    deviation: Array
 
 
 class Adaptive(Method):
@@ -65,8 +74,8 @@ class Adaptive(Method):
 
     own_c  perturbations to use instead of the method's, (n,), NaN where it chooses
 
-    Its memory: sums (…, 5, n), totals (…, 3) of results, games and Σs², and what follows
-    from these when θ was last found anew: theta and c, (…, n) each.
+    Its memory: sums (…, 6, n) and totals (…, 3) (results, games and Σs²); theta, c and shift,
+    (…, n) each, as they followed from these when they were last found anew.
     """
 
     def __init__(self, space: Space, own_c: Array | None = None) -> None:
@@ -74,29 +83,31 @@ class Adaptive(Method):
         self.half = space.width / 2
         self._own_c = np.full(len(space), np.nan) if own_c is None else own_c
         self._low = (space.minimum - space.start) / self.half
-        self._start = self._point(np.zeros((5, len(space))), np.zeros(3))
+        self._high = (space.maximum - space.start) / self.half
+        self._first_c = self.start()["c"]
 
     def c(self, k: float, memory: Memory | None = None) -> Array:
-        return self._start[1] if memory is None else memory["c"]
+        return self._first_c if memory is None else memory["c"]
+
+    def shift(self, memory: Memory) -> Array:
+        return memory["shift"]
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         n = len(self.space)
-        theta, c = (np.broadcast_to(a, (*shape, n)).copy() for a in self._start)
-        return {
-            "sums": np.zeros((*shape, 5, n)),
-            "totals": np.zeros((*shape, 3)),
-            "theta": theta,
-            "c": c,
-        }
+        return self._with_centre(
+            {"sums": np.zeros((*shape, 6, n)), "totals": np.zeros((*shape, 3))}
+        )
 
     def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
-        # sums are in half ranges here: those of d and m, and of d or m with a score
+        """As `Method.resume`; the regression weights results by d², so they are taken for
+        as many with one d, whose square is the mean: least variance's fit."""
         half = self.half
-        units = np.stack([half**2, half**3, half**4, half, half**2])
-        sums = regression.sums() / units
+        weight, *others = regression.sums() / np.stack([half**2, half**3, half**4, half, half**2])
+        games = np.where(weight > 0, regression.games, 0.0)
+        square = np.where(weight > 0, weight, 1.0) / max(regression.games, _TINY)
+        sums = np.stack([games, *(each / square for each in others), games / square])
         totals = np.array([told, regression.games, regression.squares], dtype=np.float64)
-        point, c = self._point(sums, totals)
-        return {"sums": sums, "totals": totals, "theta": point, "c": c}
+        return self._with_centre({"sums": sums, "totals": totals})
 
     def take(
         self,
@@ -111,87 +122,124 @@ class Adaptive(Method):
         d = (plus - minus) / (2 * self.half)
         m = ((plus + minus) / 2 - self.space.start) / self.half
         result = np.asarray(result, dtype=np.float64)
-        weight = games * d * d
-        score = d * result[..., np.newaxis]
-        sums = memory["sums"]
-        sums += np.stack([weight, weight * m, weight * m * m, score, score * m], axis=-2)
+        moved = d != 0
+        inverse = np.divide(1.0, d, out=np.zeros_like(d), where=moved)
+        weight = games * moved
+        slope = result[..., np.newaxis] * inverse
+        moment = weight * m
+        memory["sums"] += np.stack(
+            [weight, moment, moment * m, slope, slope * m, games * inverse * inverse], axis=-2
+        )
         totals = memory["totals"]
         totals[..., 0] += 1
         totals[..., 1] += games
         totals[..., 2] += result * result
-        if self.steady(memory) == stride(int(totals[..., 0].flat[0])):
-            memory["theta"], memory["c"] = self._point(sums, totals)
+        if _told(memory) % stride(_told(memory)) == 0:
+            self._with_centre(memory)
 
     def steady(self, memory: Memory) -> int:
-        told = int(memory["totals"][..., 0].flat[0])
-        length = stride(told)
-        return length - told % length
+        told = _told(memory)
+        return stride(told) - told % stride(told)
 
     def centre(self, memory: Memory) -> Array:
         return memory["theta"]
 
     def estimate(self, memory: Memory) -> Array:
-        return self._point(memory["sums"], memory["totals"])[0]
+        x, _ = self._point(self._posterior(memory))
+        return self.space.clip(self.space.start + x * self.half)
 
     def intervals(self, memory: Memory) -> list[Interval]:
-        from scipy.special import ndtr
-
-        posterior = self._posterior(memory["sums"], memory["totals"])
-        found = []
-        for i in range(len(self.space)):
-            w, o = posterior.weight[i], posterior.mean[i]
-            deviation = posterior.precision[i] ** -0.5
-            grid = np.linspace(self._low[i], self._low[i] + 2, 2001)
-            mass = ndtr((grid[:, np.newaxis] - o) / deviation) @ w
-            mass = (mass - mass[0]) / (mass[-1] - mass[0])
-            low, high = np.interp([0.025, 0.975], mass, grid)
-            # E[e·(o² − (x* − o)²)]: the loss at the start less that at x*
-            we = w * ELO
-            best = min(max(float(we @ o / we.sum()), self._low[i]), self._low[i] + 2)
-            stake = float(we @ (2 * best * o - best * best))
-            start, half = float(self.space.start[i]), float(self.half[i])
-            found.append(
-                Interval(
-                    start + float(low) * half,
-                    start + float(high) * half,
-                    stake,
-                    bool(high - low < 1.0),
-                )
-            )
-        return found
-
-    def _point(self, sums: Array, totals: Array) -> tuple[Array, Array]:
-        """Return θ and c, (…, n) each."""
-        posterior = self._posterior(sums, totals)
+        posterior = self._posterior(memory)
+        x, _ = self._point(posterior)
         weight = posterior.weight * ELO
-        weight /= weight.sum(axis=-1, keepdims=True)
-        x = (weight * posterior.mean).sum(axis=-1)
-        square = (weight * (1 / posterior.precision + np.square(posterior.mean))).sum(axis=-1)
-        deviation = np.sqrt(np.maximum(square - x * x, 0.0))
-        c = np.minimum(DEVIATIONS * deviation, WIDEST) * self.half
-        c = np.where(np.isnan(self._own_c), c, self._own_c)
-        theta = self.space.clip(self.space.start + x * self.half)
-        return theta, np.maximum(c, self.space.least_c)
+        # E[e·o² − e·(o − x*)²]
+        stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1))
+        low, high = (
+            self.space.clip(self.space.start + _quantile(posterior, p) * self.half)
+            for p in (0.025, 0.975)
+        )
+        signal = self._signal(memory)
+        return [
+            Interval(float(low[i]), float(high[i]), float(stake[i]), bool(signal[i]))
+            for i in range(len(self.space))
+        ]
 
-    def _posterior(self, sums: Array, totals: Array) -> _Posterior:
-        # four games of variance ½ are taken for known
-        v = (totals[..., 2] + 2.0) / (totals[..., 1] + 4.0)
-        scaled = sums / v[..., np.newaxis, np.newaxis]
-        dd, ddm, ddmm, ds, dms = (scaled[..., i, :, np.newaxis] for i in range(5))
-        precision = np.square(_BETA) * dd + TAU**-2
-        mean = (_BETA * ds + np.square(_BETA) * ddm) / precision
-        log = -0.5 * np.log(precision) + 0.5 * precision * np.square(mean)
-        log -= _BETA * dms + 0.5 * np.square(_BETA) * ddmm
-        likelihood = np.exp(log - log.max(axis=-1, keepdims=True))
-        evidence = likelihood @ _PRIOR.T + _TINY  # (…, n, locations)
-        location = np.log(evidence).sum(axis=-2) + LOCATION_PRIOR
-        location = np.exp(location - location.max(axis=-1, keepdims=True))
-        location /= location.sum(axis=-1, keepdims=True)
-        weight = likelihood * ((location[..., np.newaxis, :] / evidence) @ _PRIOR)
-        return _Posterior(weight / weight.sum(axis=-1, keepdims=True), mean, precision)
+    def _with_centre(self, memory: Memory) -> Memory:
+        """Find θ, c and the shift of a memory anew, and return it."""
+        x, deviation = self._point(self._posterior(memory))
+        c = np.minimum(C_PER_DEVIATION * deviation, WIDEST) * self.half
+        c = np.maximum(np.where(np.isnan(self._own_c), c, self._own_c), self.space.least_c)
+        memory["theta"] = self.space.clip(self.space.start + x * self.half)
+        memory["c"] = c
+        memory["shift"] = np.minimum(SHIFT_PER_DEVIATION * deviation * self.half, SHIFT_MOST * c)
+        return memory
+
+    def _point(self, posterior: _Posterior) -> tuple[Array, Array]:
+        """Return x*, within the bounds, and ς, in half ranges from the start."""
+        share = posterior.weight * ELO
+        share /= share.sum(axis=-1, keepdims=True)
+        x = (share * posterior.mean).sum(axis=-1)
+        off = posterior.mean - x[..., np.newaxis]
+        square = (share * (np.square(posterior.deviation) + np.square(off))).sum(axis=-1)
+        return np.clip(x, self._low, self._high), np.sqrt(square)
+
+    def _scaled(self, memory: Memory) -> list[Array]:
+        """Return A, B, D, P, Q, (…, n) each."""
+        sums, totals = memory["sums"], memory["totals"]
+        variance = totals[..., 2] + KNOWN_GAMES * KNOWN_VARIANCE
+        variance = variance / (totals[..., 1] + KNOWN_GAMES)
+        noise = sums[..., 5, :] * variance[..., np.newaxis]
+        scale = sums[..., 0, :] / np.maximum(noise, _TINY)
+        return [sums[..., i, :] * scale for i in range(5)]
+
+    def _posterior(self, memory: Memory) -> _Posterior:
+        a, b, d, p, q = (each[..., np.newaxis] for each in self._scaled(memory))
+        precision = np.square(_BETA) * a + PRIOR_DEVIATION**-2
+        mean = _BETA * (p + _BETA * b) / precision
+        log = (precision * np.square(mean) - np.log(precision) - np.square(_BETA) * d) / 2
+        log += _LOG_PRIOR - _BETA * q
+        weight = np.exp(log - log.max(axis=-1, keepdims=True))
+        weight /= weight.sum(axis=-1, keepdims=True)
+        return _Posterior(weight, mean, precision**-0.5)
+
+    def _signal(self, memory: Memory) -> Flags:
+        """Return whether the best line, falling or level, is far likelier than none."""
+        a, b, d, p, q = self._scaled(memory)
+        a = np.maximum(a, _TINY)
+        spread = d - b * b / a
+        known = spread > 1e-9 * np.maximum(d, _TINY)
+        fall = np.maximum(p * b / a - q, 0.0)
+        curved = np.where(known, np.square(fall) / np.where(known, spread, 1.0), 0.0)
+        return p * p / a + curved > SIGNAL
 
 
 def stride(told: int) -> int:
-    """Return of how many results the count must be a multiple for θ to be found anew:
-    a power of two, about a 64th to a 128th of those told."""
-    return 1 << max(told.bit_length() - EVERY.bit_length(), 0)
+    """Return of what the number of results must be a multiple for θ to be found anew: a
+    power of two."""
+    return 1 << max(told.bit_length() - EVERY.bit_length() + 1, 0)
+
+
+def _told(memory: Memory) -> int:
+    """Return the number of results, which all tunes of a memory have alike."""
+    return int(memory["totals"][..., 0].flat[0])
+
+
+def _quantile(posterior: _Posterior, p: float) -> Array:
+    """Return a quantile of o, (…, n), half ranges, by bisection."""
+    low = (posterior.mean - 6 * posterior.deviation).min(axis=-1)
+    high = (posterior.mean + 6 * posterior.deviation).max(axis=-1)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        z = (middle[..., np.newaxis] - posterior.mean) / posterior.deviation
+        below = (posterior.weight * _normal(z)).sum(axis=-1) < p
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return (low + high) / 2  # type: ignore[no-any-return]
+
+
+def _normal(z: Array) -> Array:
+    """Return the normal distribution function."""
+    return np.asarray(_erfc(-z / math.sqrt(2)), dtype=np.float64) / 2
+
+
+# not scipy's: to load it takes longer than all that `show` does
+_erfc = np.frompyfunc(math.erfc, 1, 1)

@@ -86,9 +86,14 @@ class Method(ABC):
     def centre(self, memory: Memory) -> Array:
         """Return θ, about which the next iteration plays, (…, n)."""
 
+    def shift(self, memory: Memory) -> Array | None:
+        """Return how far the midpoint of the next iteration is from θ, up or down at
+        random, (…, n); None: it is θ."""
+        return None
+
     def steady(self, memory: Memory) -> int:
-        """Return after how many further results `centre` and `c` may change, at
-        least 1."""
+        """Return after how many further results `centre`, `c` and `shift` may change,
+        at least 1."""
         return 1
 
     def estimate(self, memory: Memory) -> Array | None:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ringmaster.model.randomness import SPSA_STREAM, word_array
 from ringmaster.tuners.spsa.space import Array, Space
@@ -43,12 +44,25 @@ def draw(seed: int, iteration: int, count: int) -> tuple[Array, Array]:
 
     The signs are the highest bits of the first n words, u the upper 53 bits of the next.
     """
-    random = word_array(seed, SPSA_STREAM, iteration, 2 * count)
+    random = _random(seed, iteration, count)
     delta = np.where(random[:count] >> np.uint64(63), 1.0, -1.0)
     u = (random[count:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
     delta.setflags(write=False)
     u.setflags(write=False)
     return delta, u
+
+
+def draw_signs(seed: int, iteration: int, count: int) -> Array:
+    """Return ±1 for each parameter's midpoint, (n,): the second highest bits of the words
+    of δ, independent of it."""
+    random = _random(seed, iteration, count)
+    return np.where(random[:count] & np.uint64(1 << 62), 1.0, -1.0)
+
+
+@lru_cache(maxsize=1)
+def _random(seed: int, iteration: int, count: int) -> npt.NDArray[np.uint64]:
+    # for both of the above, which are asked one after the other
+    return word_array(seed, SPSA_STREAM, iteration, 2 * count)
 
 
 def sides(

@@ -10,7 +10,7 @@ import numpy as np
 
 from ringmaster.tuners.spsa.averages import Averages
 from ringmaster.tuners.spsa.method import Interval, Memory, Method
-from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
+from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, draw_signs, sides
 from ringmaster.tuners.spsa.regression import Fit, Regression
 from ringmaster.tuners.spsa.space import Array, Space
 from ringmaster.tuners.spsa.trajectory import Trajectory
@@ -114,6 +114,7 @@ class Spsa:
         self.trajectory = Trajectory()
         self.told = 0
         self.slots = np.array(range(len(method.space)) if slots is None else slots)
+        self._drawn = int(self.slots.max()) + 1
 
     @property
     def space(self) -> Space:
@@ -126,15 +127,19 @@ class Spsa:
         return self.method.centre(self.memory)
 
     def _draw(self, iteration: int) -> tuple[Array, Array]:
-        delta, u = draw(self.seed, iteration, int(self.slots.max()) + 1)
+        delta, u = draw(self.seed, iteration, self._drawn)
         return delta[self.slots], u[self.slots]
 
     def perturbation(self, iteration: int, theta: Array) -> Perturbation:
         """Return an iteration as it is asked for at `theta`; changes nothing."""
         k = self.counting.k(iteration)
         delta, u = self._draw(iteration)
+        middle, shift = theta, self.method.shift(self.memory)
+        if shift is not None:
+            signs = draw_signs(self.seed, iteration, self._drawn)
+            middle = self.space.clip(theta + shift * signs[self.slots])
         plus, minus = sides(
-            self.space, theta, self.method.c(k, self.memory), delta, u, self.rounding
+            self.space, middle, self.method.c(k, self.memory), delta, u, self.rounding
         )
         return Perturbation(iteration, k, theta, delta, plus, minus)
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ringmaster.model.randomness import SPSA_STREAM, uniform, words
 from ringmaster.tuners.spsa import Rounding, draw, sides
+from ringmaster.tuners.spsa.perturbation import draw_signs
 from tests.tuners.spsa.spaces import space_of
 
 INTEGER = space_of((0, -100, 100, True))
@@ -24,6 +25,14 @@ def test_draw_is_a_function_of_seed_iteration_and_place(
     random = words(seed, SPSA_STREAM, iteration, 2 * count)
     assert delta.tolist() == [1.0 if w >> 63 else -1.0 for w in random[:count]]
     assert u.tolist() == [uniform(w) for w in random[count:]]
+
+
+def test_signs_of_midpoints_are_balanced_and_independent_of_delta() -> None:
+    signs = np.array([draw_signs(1, k, 4) for k in range(1, 2001)])
+    deltas = np.array([draw(1, k, 4)[0] for k in range(1, 2001)])
+    assert set(signs.flat) == {1, -1}
+    assert np.all(np.abs(signs.sum(axis=0)) < 4 * math.sqrt(2000))
+    assert np.abs(signs.T @ deltas).max() < 4 * math.sqrt(2000)
 
 
 def test_seeds_and_iterations_draw_differently() -> None:

@@ -1,0 +1,325 @@
+"""What the demo engines that speak UCI or USI have in common: commands, options,
+limits, the clock, and lines that arrive during a search.
+
+Unknown commands are ignored, as both protocols ask; an option or position that
+cannot be taken is answered with an "info string" and changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from typing import ClassVar, NamedTuple
+
+from ringmaster import __version__
+from ringmaster.demo.console import Console, serve
+from ringmaster.demo.options import Option, OptionError, Options
+
+MATE = 30_000
+#: Scores beyond this are mates in MATE - |score| plies.
+MATE_BOUND = 29_000
+MAX_DEPTH = 32
+#: How many nodes pass between two looks at the clock and the input.
+CHECK_EVERY = 256
+
+#: Seconds kept back from every clock for the way to the referee.
+_OVERHEAD = 0.02
+_LIMITS = (
+    "depth",
+    "nodes",
+    "movetime",
+    "wtime",
+    "btime",
+    "winc",
+    "binc",
+    "byoyomi",
+    "movestogo",
+    "mate",
+)
+_SUBCOMMANDS = (*_LIMITS, "infinite", "ponder", "searchmoves")
+
+Limits = dict[str, int]
+
+
+class Stopped(Exception):
+    """The search was told to stop; what it has so far is kept."""
+
+
+class Report(NamedTuple):
+    """The result of one finished iteration; `score` in centipawns for the
+    mover, `line` the expected moves."""
+
+    depth: int
+    score: int
+    nodes: int
+    line: list[int]
+
+
+class Deepening(ABC):
+    """A search by iterative deepening of one position.
+
+    limit     nodes to search at most, None for no limit
+    on_check  called every CHECK_EVERY nodes; raises Stopped to end the search
+    """
+
+    def __init__(
+        self, limit: int | None = None, on_check: Callable[[], None] | None = None
+    ) -> None:
+        self.nodes = 0
+        #: The best move so far; None until there is one.
+        self.best: int | None = None
+        self._line: list[int] = []
+        self._limit = limit
+        self._on_check = on_check
+        self._next_check = CHECK_EVERY if limit is None else min(CHECK_EVERY, limit)
+
+    def run(self, max_depth: int = MAX_DEPTH) -> Iterator[Report]:
+        """Yield a report for every finished iteration, up to `max_depth`.
+
+        Ends early when the search is stopped, at the node limit, and when a
+        forced mate makes further iterations pointless.
+        """
+        moves = self._root_moves()
+        if not moves:
+            return
+        self.best = moves[0]
+        for depth in range(1, max_depth + 1):
+            try:
+                score = self._root(moves, depth)
+            except Stopped:
+                return
+            yield Report(depth, score, self.nodes, self._line)
+            if abs(score) > MATE_BOUND and MATE - abs(score) <= depth:
+                return
+            # Best first, the others as they were.
+            moves.remove(self._line[0])
+            moves.insert(0, self._line[0])
+
+    @abstractmethod
+    def _root_moves(self) -> list[int]:
+        """Return the legal moves, the most promising first."""
+
+    @abstractmethod
+    def _root(self, moves: list[int], depth: int) -> int:
+        """Search `moves`; returns the score, leaves the best in `best` and `_line`.
+
+        Raises Stopped.
+        """
+
+    def _count(self) -> None:
+        """Count a node.  Raises Stopped."""
+        self.nodes += 1
+        if self.nodes >= self._next_check:
+            if self._limit is not None and self.nodes >= self._limit:
+                raise Stopped
+            if self._on_check is not None:
+                self._on_check()
+            self._next_check = self.nodes + CHECK_EVERY
+            if self._limit is not None:
+                self._next_check = min(self._next_check, self._limit)
+
+
+class UniversalEngine(ABC):
+    """An engine that is fed one line at a time.
+
+    console  where lines arrive during a search, and long output goes
+    table    its options
+    """
+
+    #: "uci" or "usi"; the handshake's commands are made of it.
+    protocol: ClassVar[str]
+
+    def __init__(self, console: Console, table: tuple[Option, ...]) -> None:
+        self.console = console
+        self.options = Options(table)
+        #: Whether "quit" was received.
+        self.quit = False
+
+    @abstractmethod
+    def _new_game(self) -> None:
+        """Set the usual position up."""
+
+    @abstractmethod
+    def _options_changed(self) -> None:
+        """An option has another value now."""
+
+    @abstractmethod
+    def _position(self, words: list[str]) -> list[str]:
+        """Carry out a `position` command."""
+
+    @abstractmethod
+    def _search(self, limits: Limits, on_check: Callable[[], None]) -> Deepening:
+        """Return a search of the position."""
+
+    @abstractmethod
+    def _colour(self) -> str:
+        """Return "w" or "b", the side to move as `go` names its clock."""
+
+    @abstractmethod
+    def _names(self, line: list[int]) -> str:
+        """Return moves played from the present position in the protocol's notation."""
+
+    def _nothing(self) -> str:
+        """Return what is answered where there is no move."""
+        return "(none)"
+
+    def handle(self, line: str) -> list[str]:
+        """Carry out one command and return its answer.
+
+        A long search writes its progress to the console; what is left of it is
+        returned.
+        """
+        words = line.split()
+        # Leading words that are unknown are skipped.
+        while words:
+            command, *arguments = words
+            if command == self.protocol:
+                return self._about()
+            if command == "isready":
+                return ["readyok"]
+            if command == "setoption":
+                return self._set_option(arguments)
+            if command == "position":
+                return self._position(arguments)
+            if command == "go":
+                return self._go(arguments)
+            if command == f"{self.protocol}newgame":
+                self._new_game()
+                return []
+            if command == "quit":
+                self.quit = True
+                return []
+            if command in ("stop", "ponderhit", "debug", "register", "gameover"):
+                return []
+            words = arguments
+        return []
+
+    def run(self) -> None:
+        """Serve the console until "quit" or the end of input."""
+        serve(self)
+
+    def _about(self) -> list[str]:
+        options = [
+            f"option name {o.name} type spin default {o.default} min {o.min} max {o.max}"
+            for o in self.options.table
+        ]
+        about = [f"id name ringmaster demo {__version__}", "id author the authors of ringmaster"]
+        return [*about, *options, f"{self.protocol}ok"]
+
+    def _set_option(self, words: list[str]) -> list[str]:
+        """setoption name <words> [value <words>]"""
+        if words[:1] != ["name"]:
+            return ["info string setoption needs 'name'"]
+        end = words.index("value") if "value" in words else len(words)
+        try:
+            self.options.set(" ".join(words[1:end]), " ".join(words[end + 1 :]))
+        except OptionError as error:
+            return [f"info string {printable(str(error))}"]
+        self._options_changed()
+        return []
+
+    def _go(self, words: list[str]) -> list[str]:
+        started = time.perf_counter()
+        lines: list[str] = []
+        limits = _limits(words, lines)
+        budget = self._budget(limits)
+        endless = "infinite" in words or "ponder" in words
+        deferred: list[str] = []
+        told_to_stop = False
+
+        def interrupt(line: str | None) -> bool:
+            """Take a line that arrived during the search; True ends it."""
+            if line is None:
+                return self.console.at_end
+            command = line.split(maxsplit=1)[:1]
+            if command == ["isready"]:
+                self.console.write(["readyok"])
+            elif command == ["quit"]:
+                self.quit = True
+                return True
+            elif command in (["stop"], ["ponderhit"]):
+                return True
+            else:
+                deferred.append(line)
+            return False
+
+        def on_check() -> None:
+            nonlocal told_to_stop
+            if lines:
+                self.console.write(lines)
+                lines.clear()
+            # What follows another "go" is meant for that one.
+            while not (told_to_stop or (deferred and deferred[-1].split()[:1] == ["go"])):
+                line = self.console.read_nowait()
+                told_to_stop = interrupt(line)
+                if line is None:
+                    break
+            if told_to_stop:
+                told_to_stop = True
+                raise Stopped
+            if budget is not None and time.perf_counter() - started >= budget:
+                raise Stopped
+
+        search = self._search(limits, on_check)
+        depth = min(limits.get("depth", MAX_DEPTH), MAX_DEPTH)
+        for report in search.run(depth):
+            elapsed = time.perf_counter() - started
+            lines.append(self._info(report, elapsed))
+            # The next iteration takes several times as long as all before it.
+            if budget is not None and "movetime" not in limits and elapsed > budget / 3:
+                break
+        if endless and not told_to_stop and not self.quit:
+            self.console.write(lines)
+            lines.clear()
+            # No bestmove before "stop", even when there is no more to search.
+            while not interrupt(self.console.read()):
+                pass
+        self.console.unread(deferred)
+        best = self._nothing() if search.best is None else self._names([search.best])
+        return [*lines, f"bestmove {best}"]
+
+    def _budget(self, limits: Limits) -> float | None:
+        """Return the seconds to think, None without a limit of time."""
+        if "movetime" in limits:
+            return max(limits["movetime"] / 1000 - _OVERHEAD, 0.001)
+        side = self._colour()
+        extra = limits.get("byoyomi", 0) / 1000
+        if f"{side}time" not in limits:
+            return max(extra - _OVERHEAD, 0.001) if extra else None
+        left = limits[f"{side}time"] / 1000 - _OVERHEAD
+        # Without a number of moves to go, a thirtieth of the time is for each.
+        share = left / min(limits.get("movestogo", 30) or 30, 30)
+        budget = share + 0.8 * limits.get(f"{side}inc", 0) / 1000
+        return max(min(budget, 0.5 * left) + max(extra - _OVERHEAD, 0.0), 0.001)
+
+    def _info(self, report: Report, elapsed: float) -> str:
+        score = f"cp {report.score}"
+        if abs(report.score) > MATE_BOUND:
+            moves = (MATE - abs(report.score) + 1) // 2
+            score = f"mate {moves if report.score > 0 else -moves}"
+        return (
+            f"info depth {report.depth} score {score} nodes {report.nodes}"
+            f" time {int(elapsed * 1000)} pv {self._names(report.line)}"
+        )
+
+
+def _limits(words: list[str], complaints: list[str]) -> Limits:
+    """Return the limits of a "go" command; a bad one is complained of and ignored."""
+    limits: Limits = {}
+    for name, value in zip(words, [*words[1:], ""], strict=True):
+        if name not in _LIMITS:
+            continue
+        digits = value.removeprefix("-")
+        if value in _SUBCOMMANDS or not digits.isdecimal() or len(digits) > 15:
+            complaints.append(f"info string go {name} needs a number")
+            continue
+        # Clocks below zero are seen in practice; a depth of 0 gets a move too.
+        limits[name] = max(int(value), 1 if name in ("depth", "nodes") else 0)
+    return limits
+
+
+def printable(text: str) -> str:
+    """Return a text of the other side's as one may be answered with."""
+    text = text if len(text) <= 300 else text[:300] + "…"
+    return "".join(c if c.isprintable() else "?" for c in text)

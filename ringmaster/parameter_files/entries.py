@@ -1,0 +1,136 @@
+"""What a parameter file holds, whatever its format, and how it becomes the arguments
+of Parameter(…)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import msgspec
+
+#: What the tuners of the field take where a file says nothing: the perturbation as a
+#: part of the range, and R at the last iteration (Stockfish's TUNE, fishtest).
+DEFAULT_C = 1 / 20
+DEFAULT_R = 0.002
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One parameter of a file, in the engine's units.
+
+    c_end      perturbation at the last iteration
+    r_end      relative apply factor R = a/c² at the last iteration
+    step       weather-factory's measure of its perturbation
+    grid       Optuna tuner's distance between values
+    integer    whether engines take whole numbers only
+    simul_elo  SPSA Tuner's simulation: Elo lost at 100 from 0
+    not_used   YaneuraOu's mark of what is not tuned, and not known to the engine
+    scale      "log": steps are factors (CLOP's Gamma, a log-uniform prior)
+    choices    values without order; then start, minimum and maximum count them from 0
+    line       where it stands in the file, from 1
+    """
+
+    code: str
+    start: float
+    minimum: float
+    maximum: float
+    c_end: float | None = None
+    r_end: float | None = None
+    step: float | None = None
+    grid: float | None = None
+    integer: bool = False
+    simul_elo: float | None = None
+    comment: str = ""
+    not_used: bool = False
+    scale: Literal["linear", "log"] = "linear"
+    choices: tuple[str | float, ...] = ()
+    line: int | None = None
+
+    def gains(self) -> tuple[float, float]:
+        """Return c_end and r_end, the field's usual ones where it has none."""
+        c_end = self.c_end
+        if c_end is None:
+            c_end = (self.maximum - self.minimum) * DEFAULT_C
+            # whole numbers do not differ by less
+            c_end = max(c_end, 0.5) if self.integer else c_end
+        return c_end, DEFAULT_R if self.r_end is None else self.r_end
+
+
+class ParameterFile(msgspec.Struct, frozen=True):
+    """A file that was read.
+
+    format  its name in FORMATS
+    notes   what was assumed, a sentence each
+    """
+
+    format: str
+    entries: tuple[Entry, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the caller knows better than the file.
+
+    games    length of the tune, for formats whose gains depend on it
+    integer  whether engines take whole numbers only, None: as the file says
+    """
+
+    games: int | None = None
+    integer: bool | None = None
+
+
+@dataclass(frozen=True)
+class WriteOptions:
+    """What writers are told beside the entries; games: length of the tune."""
+
+    games: int | None = None
+
+
+@dataclass(frozen=True)
+class PowerOfTwo:
+    """From the binary logarithm of a value to the value, kept within its bounds.
+
+    whole  whether it is rounded
+    """
+
+    low: float
+    high: float
+    whole: bool
+
+    def __call__(self, exponent: float) -> int | float:
+        value = min(max(math.exp2(exponent), self.low), self.high)
+        return math.floor(value + 0.5) if self.whole else value
+
+
+def arguments(entry: Entry) -> dict[str, Any]:
+    """Return the arguments of Parameter(…) after its code.
+
+    A logarithmic parameter is tuned as its binary logarithm, so that a step doubles
+    or halves it; `transform` is a PowerOfTwo then.
+    """
+    if entry.scale == "log":
+        start, low, high = map(math.log2, (entry.start, entry.minimum, entry.maximum))
+        return {
+            "start": plain(min(max(start, low), high)),
+            "min": plain(low),
+            "max": plain(high),
+            "transform": PowerOfTwo(entry.minimum, entry.maximum, entry.integer),
+        }
+    given: dict[str, Any] = {
+        "start": plain(entry.start),
+        "min": plain(entry.minimum),
+        "max": plain(entry.maximum),
+    }
+    for name in ("c_end", "r_end", "step"):
+        value = getattr(entry, name)
+        if value is not None:
+            given[name] = plain(value)
+    if entry.integer:
+        given["integer"] = True
+    return given
+
+
+def plain(value: float) -> int | float:
+    """Return a whole number as an int, where that loses nothing."""
+    return int(value) if value == math.floor(value) and abs(value) < 2**53 else value

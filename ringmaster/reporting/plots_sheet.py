@@ -1,0 +1,187 @@
+"""Charts on sheets of paper: one picture that holds them all (PNG, SVG), or the
+pages of a PDF."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, BinaryIO
+
+from ringmaster.model.charts import Chart, ChartGroup, Comparison
+from ringmaster.reporting.plots import (
+    PALETTE,
+    SMALL,
+    TEXT,
+    drawing,
+    frame,
+    handle,
+    inches,
+    keys,
+    new_figure,
+    shortened,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+#: Inches: the width of a sheet, its margin, what is between charts.
+WIDE, MARGIN, GAP = 11.0, 0.35, 0.12
+#: Inches: the height of a page of a PDF (letter; nearly A4).
+HIGH = 8.5
+#: Dots an inch of a PNG; fewer where it would be higher than MOST_DOTS.
+DOTS, MOST_DOTS = 120, 30_000
+#: Rows of a comparison on one page, at most.
+MOST_ROWS = 22
+
+#: What each format is told, so that no date and no version is in the file.
+_BARE: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+FORMATS = tuple(_BARE)
+
+
+@dataclass
+class _Row:
+    """Charts side by side, and their height in inches; or the head of a group."""
+
+    height: float
+    charts: list[Chart | Comparison] = field(default_factory=list)
+    columns: int = 1
+    head: ChartGroup | None = None
+
+
+def write_sheets(
+    groups: Sequence[ChartGroup], title: str, format: str, stream: BinaryIO
+) -> list[str]:
+    """Write all charts in one of FORMATS; returns what is to be said of them.
+
+    Raises RingmasterError without matplotlib, OSError.
+    """
+    with drawing() as said:
+        if format == "pdf":
+            _write_pages(groups, title, stream)
+        else:
+            rows = [row for group in groups for row in _rows(group)]
+            figure = _sheet(rows, title, None)
+            dots = dots_an_inch(figure.get_size_inches()[1])
+            figure.savefig(stream, format=format, dpi=dots, metadata=_BARE[format])
+    return said
+
+
+def dots_an_inch(high: float) -> float:
+    """Return how fine a PNG is that is so many inches high."""
+    return min(DOTS, MOST_DOTS / high)
+
+
+def _write_pages(groups: Sequence[ChartGroup], title: str, stream: BinaryIO) -> None:
+    from matplotlib.backends.backend_pdf import PdfPages
+
+    # its file is written when it is closed
+    with PdfPages(stream, metadata=_BARE["pdf"]) as pages:
+        for rows in _pages(groups):
+            pages.savefig(_sheet(rows, title, HIGH))
+
+
+def _rows(group: ChartGroup, most: int | None = None) -> Iterator[_Row]:
+    """Yield a group's head, and its charts by rows; a comparison has a row of its
+    own, or several when it has more than `most` rows."""
+    lines = len(_wrapped(group))
+    yield _Row(0.38 + 0.16 * lines + (0.26 if keys(group) else 0), head=group)
+    small = [chart for chart in group.charts if isinstance(chart, Chart)]
+    columns = 2 if len(small) == 4 else min(3, len(small))
+    for i in range(0, len(small), max(columns, 1)):
+        row = small[i : i + columns]
+        yield _Row(inches(row[0], _width(columns)), list(row), columns)
+    for chart in group.charts:
+        if isinstance(chart, Comparison):
+            step = most or max(1, len(chart.rows))
+            for i in range(0, len(chart.rows), step):
+                part = Comparison(
+                    chart.title, chart.rows[i : i + step], chart.x_label, chart.note, chart.mark
+                )
+                yield _Row(inches(part, _width(1)), [part])
+
+
+def _pages(groups: Sequence[ChartGroup]) -> list[list[_Row]]:
+    """Return the rows by pages; a head never stands alone at the end of one."""
+    room = HIGH - 2 * MARGIN - 0.3
+    pages: list[list[_Row]] = []
+    left = 0.0
+    for group in groups:
+        head, *rows = _rows(group, MOST_ROWS)
+        for i, row in enumerate(rows):
+            needed = row.height + GAP + (head.height if i == 0 else 0)
+            if not pages or needed > left:
+                # the legend again, on every page
+                pages.append([head, row])
+                left = room - head.height - row.height - GAP
+                continue
+            pages[-1] += [head, row] if i == 0 else [row]
+            left -= needed
+    return pages
+
+
+def _width(columns: int) -> float:
+    return (WIDE - 2 * MARGIN - (columns - 1) * GAP) / columns
+
+
+def _sheet(rows: Sequence[_Row], title: str, high: float | None) -> Figure:
+    """Draw rows from the top down; `high` is the sheet's height, None: as needed."""
+    top = MARGIN + 0.3
+    if high is None:
+        high = top + sum(row.height + (GAP if row.head is None else 0) for row in rows)
+        high = max(high + MARGIN - GAP, 2.0)
+    figure = new_figure(WIDE, high)
+    figure.text(
+        MARGIN / WIDE,
+        1 - (MARGIN + 0.1) / high,
+        shortened(title, 100),
+        fontsize=12,
+        fontweight="bold",
+        va="center",
+    )
+    for row in rows:
+        if row.head is not None:
+            _head(figure, row.head, top, high)
+            top += row.height
+            continue
+        wide = _width(row.columns)
+        for i, chart in enumerate(row.charts):
+            left = MARGIN + i * (wide + GAP)
+            frame(figure, chart, (left, top, wide, inches(chart, wide)))
+        top += row.height + GAP
+    return figure
+
+
+def _wrapped(group: ChartGroup) -> list[str]:
+    return textwrap.wrap(shortened(group.text, 600), 150)
+
+
+def _head(figure: Figure, group: ChartGroup, top: float, high: float) -> None:
+    x = MARGIN / WIDE
+    text = shortened(group.title, 90)
+    figure.text(x, 1 - (top + 0.18) / high, text, fontsize=11, va="center")
+    top += 0.34
+    for line in _wrapped(group):
+        y = 1 - (top + 0.06) / high
+        figure.text(x, y, line, fontsize=TEXT, va="center", color=PALETTE["muted"])
+        top += 0.16
+    found = keys(group)
+    if found:
+        legend = figure.legend(
+            [handle(key) for key in found],
+            [shortened(key.name, 40) for key in found],
+            loc="upper left",
+            bbox_to_anchor=(x, 1 - top / high),
+            ncols=len(found),
+            frameon=False,
+            fontsize=SMALL,
+            borderaxespad=0,
+            borderpad=0,
+            handlelength=1.8,
+            columnspacing=1.6,
+        )
+        legend.set_zorder(1)

@@ -1,0 +1,414 @@
+"""Charts are made of what was recorded: the numbers in them, not their looks."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.competitions.candidate_charts import WINDOWS, CandidateCharts
+from ringmaster.competitions.competition import Competition, Played
+from ringmaster.competitions.spsa.charts import MOST_POINTS, TuneCharts, thinned
+from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.event import Event
+from ringmaster.model.charts import (
+    Band,
+    Chart,
+    ChartGroup,
+    Comparison,
+    Interval,
+    Level,
+    Piece,
+    Series,
+    Whiskers,
+)
+from ringmaster.model.jobs import GameJob, Ticket
+from ringmaster.model.results import GameResult
+from ringmaster.stats.elo import NELO as C
+from tests import recorded
+from tests.recorded import CHESS, won, write
+
+History = list[tuple[Ticket, GameResult]]
+Winner = Callable[[GameJob], int | None]
+
+TUNE = recorded.TUNE.replace("number_of_games", 'method = "classic"\nnumber_of_games')
+TINY = TUNE.replace("100_000", "4")
+
+
+def drawn(game_id: str) -> GameResult:
+    return GameResult(game_id, 0, "draw", reason="repetition", score="1/2-1/2")
+
+
+def void(game_id: str) -> GameResult:
+    return GameResult(game_id, 0, "void", reason="crash")
+
+
+def play(competition: Competition, games: int, winner: Winner) -> History:
+    """Play games that `winner` decides by their jobs (seat, or None for a draw)."""
+    history: History = []
+    while len(history) < games and (job := competition.next_job()) is not None:
+        seat = winner(job)
+        result = drawn(job.id) if seat is None else won(job.id, seat)
+        competition.take(job.ticket, result)
+        history.append((job.ticket, result))
+    return history
+
+
+def higher(code: str) -> Winner:
+    """The side with the higher value of a parameter wins."""
+
+    def winner(job: GameJob) -> int | None:
+        first, second = (side[code] for side in job.parameters)
+        return None if first == second else 0 if first > second else 1
+
+    return winner
+
+
+def tune(folder: Path, source: str = TUNE) -> SpsaCompetition:
+    competition = Event(write(folder, source)).competition
+    assert isinstance(competition, SpsaCompetition)
+    return competition
+
+
+def twice(told: int) -> int:
+    return 2 * told
+
+
+def chart(groups: list[ChartGroup], title: str, name: str) -> Chart:
+    (group,) = [group for group in groups if group.title == title]
+    (found,) = [chart for chart in group.charts if chart.title == name]
+    assert isinstance(found, Chart)
+    return found
+
+
+def piece(chart: Chart, name: str) -> Any:
+    (found,) = [piece for piece in chart.pieces if piece.name == name]
+    return found
+
+
+def test_tune_without_results_has_nothing_to_draw(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    assert competition.charts([]) == []
+    job = competition.next_job()
+    assert job is not None
+    assert competition.charts([(job.ticket, void(job.id))]) == []
+
+
+def test_every_parameter_has_its_course_from_its_start_to_its_estimate(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    history = play(competition, 400, higher("x"))
+    groups = competition.charts(history)
+    assert [c.title for c in groups[0].charts] == ["x", "n"]
+    course = chart(groups, "Parameters", "x")
+    theta = piece(course, "θ").points
+    assert theta[0] == (0.0, 5.0)
+    assert theta[-1][0] == 400
+    assert theta[-1][1] == pytest.approx(competition.tuner.theta[0], rel=1e-6)
+    assert theta[-1][1] > 5
+    assert piece(course, "estimate").value == competition.tuner.estimate()[0]
+    mean = piece(course, "mean of the last half")
+    assert (mean.first, mean.last) == (200, 400)
+    assert mean.value == competition.tuner.averages.mean()[0]
+    assert course.bounds == (-1e6, 1e6)
+
+
+def test_band_is_as_wide_as_the_sides_were_apart(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    history = play(competition, 400, higher("x"))
+    apart = []
+    for ticket, _ in history:
+        first, second = competition.describe(ticket).parameters
+        apart.append(abs(first["x"] - second["x"]))
+    band = piece(chart(competition.charts(history), "Parameters", "x"), "perturbation")
+    widths = [high - low for _, low, high in band.points]
+    assert widths == pytest.approx(apart)
+
+
+def test_band_ends_at_the_bounds(tmp_path: Path) -> None:
+    source = TUNE.replace("min=-1e6", "min=4.99")
+    competition = tune(tmp_path, source)
+    history = play(competition, 40, higher("x"))
+    band = piece(chart(competition.charts(history), "Parameters", "x"), "perturbation")
+    assert min(low for _, low, _ in band.points) == 4.99
+
+
+def test_balance_is_of_the_plus_side_whatever_its_colour(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    plus = lambda job: 0 if job.players[0].code == "e+" else 1  # noqa: E731
+    groups = competition.charts(play(competition, 100, plus))
+    balance = chart(groups, "Balance", "W − L of θ⁺ against θ⁻")
+    assert piece(balance, "W − L").points[-1] == (100.0, 100.0)
+    assert piece(balance, "by chance").points[-1][2] == pytest.approx(1.96 * 10, rel=1e-3)
+    white = competition.charts(play(competition, 100, lambda job: 0))
+    assert abs(piece(chart(white, "Balance", balance.title), "W − L").points[-1][1]) <= 1
+
+
+def test_results_by_value_measure_the_gain_in_elo(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    history = play(competition, 2000, higher("x"))
+    said = chart(competition.charts(history), "What the results say", "x")
+    points = piece(said, "results").points
+    assert 2 <= len(points) <= 14
+    # every game is won, so a part's slope is C/2·Σ|d|/Σd²: with d = c, C/(2c)
+    c = [
+        abs(p[0]["x"] - p[1]["x"]) / 2
+        for t, _ in history
+        if (p := competition.describe(t).parameters)
+    ]
+    for x, gain, low, high in points:
+        assert C / (2 * max(c)) - 1e-6 <= gain <= C / (2 * min(c)) + 1e-6
+        assert low < gain < high
+        assert 5 <= x <= competition.tuner.theta[0]
+
+
+def test_optimum_that_the_results_show_is_marked_and_the_line_goes_through_it(
+    tmp_path: Path,
+) -> None:
+    source = TUNE.replace(
+        'Parameter("x", start=5, min=-1e6, max=1e6, c_end=1)',
+        'Parameter("x", start=5, min=-100, max=100, c_end=5, r_end=0.01)',
+    ).replace("100_000", "8000")
+    competition = tune(tmp_path, source)
+    random_ = random.Random(1)
+
+    def near_forty(job: GameJob) -> int:
+        first, second = (-0.2 * (side["x"] - 40) ** 2 for side in job.parameters)
+        return 0 if random_.random() < 1 / (1 + 10 ** ((second - first) / 400)) else 1
+
+    groups = competition.charts(play(competition, 8000, near_forty))
+    said = chart(groups, "What the results say", "x")
+    mark = piece(said, "fitted optimum")
+    assert isinstance(mark, Interval)
+    assert mark.along == "x"
+    assert mark.low is not None
+    assert mark.high is not None
+    assert mark.low < 40 < mark.high
+    (x1, y1), (x2, y2) = piece(said, "fit").points
+    assert y1 + (y2 - y1) * (mark.value - x1) / (x2 - x1) == pytest.approx(0, abs=1e-9)
+    estimate = piece(chart(groups, "Parameters", "x"), "estimate")
+    assert (estimate.low, estimate.high) == (mark.low, mark.high)
+    assert "no signal yet" in chart(groups, "Parameters", "n").note
+
+
+def test_long_tune_is_thinned_and_ends_with_its_end(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    # more games than are added up at a time, and no multiple of a window
+    history = play(competition, 9002, higher("x"))
+    groups = competition.charts(iter(history))
+    course = chart(groups, "Parameters", "x")
+    for name in ("θ", "perturbation"):
+        points = piece(course, name).points
+        assert len(points) <= MOST_POINTS + 2
+    assert piece(course, "θ").points[-1][0] == 9002
+    assert piece(course, "perturbation").points[-1][0] > 9002 - 30
+    balance = chart(groups, "Balance", "W − L of θ⁺ against θ⁻")
+    assert piece(balance, "W − L").points[-1][0] == 9002
+
+
+def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
+    competition = tune(tmp_path, TINY.replace("games=4)", "games=40)"))
+    tuned = lambda job: 0 if job.players[0].code in ("e+", "e:tuned") else 1  # noqa: E731
+    random_ = random.Random(2)
+    history = play(
+        competition, 44, lambda job: tuned(job) if random_.random() < 0.8 else 1 - tuned(job)
+    )
+    groups = competition.charts(history)
+    (group,) = [g for g in groups if g.title == "Closing match"]
+    (compared,) = group.charts
+    assert isinstance(compared, Comparison)
+    (row,) = compared.rows
+    assert row.name == "e:tuned v e:start"
+    assert row.low < row.value < row.high
+    assert row.text.endswith(", 40 games")
+    course = chart(groups, "Closing match: in the course of the games", "e:tuned v e:start")
+    assert piece(course, "Elo").points[-1] == (40, row.value)
+    assert piece(course, "95 % interval").points[-1] == (40, row.low, row.high)
+
+
+def against_reference(
+    competition: SpsaCompetition, games: int
+) -> Iterator[tuple[Played, GameResult]]:
+    """θ⁺ and θ⁻ by turns against another player, which θ⁺ beats and θ⁻ does not."""
+    for i in range(games):
+        sign = "+-"[i % 2]
+        values = {"x": 5 + (1.0 if sign == "+" else -1.0), "n": 5}
+        first, second = (f"e{sign}", values), ("old", dict[str, Any]())
+        if i % 4 > 1:
+            first, second = second, first
+        played = Played((first[0], second[0]), "", (first[1], second[1]))
+        mine = played.players.index(f"e{sign}")
+        yield played, won(str(i), mine if sign == "+" else 1 - mine)
+
+
+def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    play(competition, 2, lambda job: None)  # θ stays at the start
+    charts = TuneCharts(competition.parameters, competition.tuner, "e", 100, twice)
+    for played, result in against_reference(competition, 100):
+        charts.take(played, result)
+    groups = charts.charts()
+    balance = chart(groups, "Balance", "W − L against old")
+    assert piece(balance, "W − L").points[-1] == (100.0, 0.0)
+    # every step of 1 up is worth a whole game: W − L = 1·slope/C
+    (point,) = piece(chart(groups, "What the results say", "x"), "results").points
+    assert point[:2] == pytest.approx((5.0, C))
+    band = piece(chart(groups, "Parameters", "x"), "perturbation")
+    assert [high - low for _, low, high in band.points] == pytest.approx([2.0] * 100)
+
+
+def test_parameter_that_came_in_later_is_drawn_from_then_on(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    history = play(competition, 20, higher("x"))
+    charts = TuneCharts(competition.parameters, competition.tuner, "e", 20, twice)
+    for i, (ticket, result) in enumerate(history):
+        played = competition.describe(ticket)
+        if i < 10:
+            for side in played.parameters:
+                del side["n"]
+        charts.take(played, result)
+    groups = charts.charts()
+    band = piece(chart(groups, "Parameters", "n"), "perturbation")
+    assert all(math.isfinite(end) for point in band.points for end in point)
+    results = piece(chart(groups, "What the results say", "n"), "results")
+    assert all(math.isfinite(value) for point in results.points for value in point)
+
+
+@given(st.integers(0, 3000))
+def test_thinned_points_are_in_order_and_have_the_last(count: int) -> None:
+    kept = thinned(list(range(count)))
+    assert len(kept) <= MOST_POINTS
+    assert kept == sorted(kept)
+    assert kept[-1:] == list(range(count))[-1:]
+    assert len(kept) == count or len(kept) > MOST_POINTS / 2 - 1
+
+
+# tournaments
+
+
+def tournament(folder: Path, source: str) -> Competition:
+    return Event(write(folder, source)).competition
+
+
+def test_matchups_with_fixed_colours_are_not_compared(tmp_path: Path) -> None:
+    competition = tournament(tmp_path, CHESS)
+    random_ = random.Random(3)
+    history = play(competition, 20, lambda job: random_.choice((0, 1, None)))
+    compared, courses = competition.charts(history)
+    (rows,) = compared.charts
+    assert isinstance(rows, Comparison)
+    assert [row.name for row in rows.rows] == ["a v b"]
+    summary = competition.summary()["matchups"][0]
+    assert (rows.rows[0].value, rows.rows[0].low) == (summary["elo"], summary["elo_low"])
+    assert [c.title for c in courses.charts] == ["a v b"]
+
+
+def test_ratings_are_from_the_highest_down(tmp_path: Path) -> None:
+    source = """competition_type = "allplayall"
+game = "chess"
+players = {c: Player("engine", nodes=1) for c in "abc"}
+competitors = ["a", "b", "c"]
+rounds = 20
+anchor = Anchor("b", 2500)
+"""
+    competition = tournament(tmp_path, source)
+    random_ = random.Random(4)
+
+    def later_is_stronger(job: GameJob) -> int:
+        first, second = (player.code for player in job.players)
+        return int((first < second) == (random_.random() < 0.7))
+
+    groups = competition.charts(play(competition, 60, later_is_stronger))
+    (rows,) = groups[0].charts
+    assert groups[0].title == "Ratings"
+    assert isinstance(rows, Comparison)
+    assert [row.name for row in rows.rows] == ["c", "b", "a"]
+    assert rows.mark == 2500
+    assert rows.rows[1].value == 2500
+
+
+def test_tournament_without_results_has_nothing_to_draw(tmp_path: Path) -> None:
+    assert tournament(tmp_path, CHESS).charts([]) == []
+
+
+# tuners with candidates
+
+
+def candidate(i: int, value: Any) -> Played:
+    players = ("g0c1", "rival") if i % 2 else ("rival", "g0c1")
+    named = {"strength": value, "style": "wild"}
+    return Played(players, "", (named, {}) if i % 2 else ({}, named))
+
+
+def test_candidates_have_their_values_and_their_points() -> None:
+    charts = CandidateCharts(["strength", "style"], "rival")
+    for i in range(10_000):
+        # the candidate wins all games but every fourth
+        mine = i % 2 == 0
+        charts.take(candidate(i, i), won(str(i), int(mine) if i % 4 else int(not mine)))
+    charts.take(candidate(0, 1), void("void"))
+    groups = charts.charts()
+    assert [c.title for c in groups[0].charts] == ["strength"]  # a style is no number
+    tried = chart(groups, "Values tried", "strength")
+    dots = piece(tried, "a game's value")
+    assert not dots.joined
+    assert 500 <= len(dots.points) <= 1000
+    assert all(value == n - 1 for n, value in dots.points)
+    result = chart(groups, "Results", "Points against rival")
+    assert "75.0%" in result.note
+    whiskers = piece(result, "points")
+    assert isinstance(whiskers, Whiskers)
+    assert WINDOWS <= len(whiskers.points) <= 2 * WINDOWS
+    for _, points, low, high in whiskers.points[:-1]:
+        assert points == 75
+        assert 0 < low < 75 < high < 100
+    line = piece(tried, "mean").points
+    assert all(value == pytest.approx(n - 0.5) for n, value in line)
+
+
+def test_every_piece_of_a_chart_is_in_order_of_x(tmp_path: Path) -> None:
+    competition = tune(tmp_path)
+    for group in competition.charts(play(competition, 3000, higher("x"))):
+        for each in group.charts:
+            assert isinstance(each, Chart | Comparison)
+            for part in each.pieces if isinstance(each, Chart) else ():
+                assert_ordered(part)
+
+
+def assert_ordered(part: Piece) -> None:
+    if isinstance(part, Series | Band | Whiskers):
+        x = [point[0] for point in part.points]
+        assert x == sorted(x)
+    elif isinstance(part, Level) and part.first is not None and part.last is not None:
+        assert part.first <= part.last
+
+
+def test_method_that_knows_its_own_interval_is_believed(tmp_path: Path) -> None:
+    competition = tune(tmp_path, recorded.TUNE.replace("1e6", "100").replace("10**6", "100"))
+    groups = competition.charts(play(competition, 400, higher("x")))
+    intervals = competition.tuner.intervals()
+    assert intervals is not None
+    shown = [piece(chart(groups, "Parameters", code), "estimate") for code in ("x", "n")]
+    assert [(s.low, s.high) for s in shown] == [(i.low, i.high) for i in intervals]
+    assert [s.value for s in shown] == competition.tuner.estimate().tolist()
+
+
+def test_several_games_an_iteration_and_a_reference_are_counted_as_played(tmp_path: Path) -> None:
+    source = TUNE.replace(
+        "number_of_games",
+        'pairing = "reference"\nopponent = "old"\ngames_per_iteration = 4\nnumber_of_games',
+    ).replace("players = {", 'players = {"old": Player("engine", nodes=1), ')
+    competition = tune(tmp_path, source)
+
+    def tuned_wins(job: GameJob) -> int:
+        return 1 if job.players[0].code == "old" else 0
+
+    groups = competition.charts(play(competition, 200, tuned_wins))
+    assert piece(chart(groups, "Parameters", "x"), "θ").points[-1][0] == 200
+    balance = chart(groups, "Balance", "W − L against old")
+    assert piece(balance, "W − L").points[-1] == (200.0, 200.0)

@@ -1,0 +1,202 @@
+"""What every method of the SPSA tuner does.  Subclass `TunerContract` in a test module,
+with a `make` fixture that gives a function from a space to a method."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from ringmaster.tuners.spsa import Array, Method, Space, Spsa, draw, sides
+from ringmaster.tuners.spsa.regression import Regression
+from tests.tuners.spsa.spaces import MIXED, space_of
+
+Make = Callable[[Space], Method]
+#: An iteration: k, θ⁺, θ⁻, δ, W−L.
+Told = tuple[int, Array, Array, Array, Array]
+
+
+def scores(iteration: int, plus: Array, minus: Array, space: Space) -> Array:
+    """Return W−L of a pair, (…), better the nearer θ⁺ is to four fifths of the ranges."""
+    best = space.minimum + 0.8 * space.width
+    loss = [np.square((side - best) / space.width).sum(axis=-1) for side in (plus, minus)]
+    luck = random.Random(iteration).gauss(0, 1)
+    return np.clip(np.round(2 * (loss[1] - loss[0]) + luck), -2, 2)
+
+
+def play(tuner: Spsa, first: int, last: int) -> None:
+    for iteration in range(first, last + 1):
+        asked = tuner.ask(iteration)
+        result = scores(iteration, asked.plus, asked.minus, tuner.space)
+        tuner.tell(iteration, asked.plus, asked.minus, float(result))
+
+
+def asked_at_start(method: Method, count: int) -> list[Told]:
+    """Return iterations that were all asked for before the first result."""
+    space, found = method.space, []
+    for k in range(1, count + 1):
+        delta, u = draw(3, k, len(space))
+        plus, minus = sides(space, space.start, method.c(k), delta, u, "stochastic")
+        found.append((k, plus, minus, delta, scores(k, plus, minus, space)))
+    return found
+
+
+class TunerContract:
+    def test_tune_begins_at_its_start(self, make: Make) -> None:
+        method = make(MIXED)
+        assert method.centre(method.start()) == pytest.approx(MIXED.start, abs=1e-12)
+        assert Spsa(method).estimate() == pytest.approx(MIXED.start, abs=1e-12)
+
+    def test_perturbations_are_positive_and_can_be_played(self, make: Make) -> None:
+        method = make(MIXED)
+        for k in (1, 10, 1000, 10**6):
+            assert np.all(method.c(k) > 0)
+            assert method.c(k)[1] >= 0.5
+            assert np.all(np.isfinite(method.c(k)))
+
+    def test_theta_moves_towards_the_side_that_wins(self, make: Make) -> None:
+        """Two wins of one side after the other, each parameter's δ being the same."""
+        space = space_of((40, 0, 100), (60, 0, 100))
+        method, delta = make(space), np.array([1.0, -1.0])
+        memory = method.start()
+        for k in (1, 2):
+            plus, minus = sides(
+                space, method.centre(memory), method.c(k, memory), delta, delta, "stochastic"
+            )
+            method.take(memory, k, plus, minus, delta, np.asarray(2.0), 2)
+        moved = method.centre(memory) - space.start
+        assert moved[0] > 0 > moved[1]
+
+    def test_draws_alone_move_next_to_nothing(self, make: Make) -> None:
+        """They say, if anything, that the optimum is where they were played."""
+        tuner = Spsa(make(MIXED))
+        for k in range(1, 30):
+            asked = tuner.ask(k)
+            tuner.tell(k, asked.plus, asked.minus, 0.0)
+            assert np.all(np.abs(tuner.theta - MIXED.start) < 0.1 * MIXED.width)
+
+    def test_theta_and_sides_stay_within_the_bounds(self, make: Make) -> None:
+        method = make(MIXED)
+        tuner = Spsa(method)
+        for k in range(1, 400):
+            asked = tuner.ask(k)
+            for values in (asked.plus, asked.minus, tuner.theta, tuner.estimate()):
+                assert np.all(values >= MIXED.minimum)
+                assert np.all(values <= MIXED.maximum)
+            assert asked.plus[1].is_integer()
+            assert asked.minus[1].is_integer()
+            tuner.tell(k, asked.plus, asked.minus, 2.0 * asked.delta[0])
+
+    def test_tunes_side_by_side_are_those_of_each_alone(self, make: Make) -> None:
+        method, count = make(MIXED), 150
+        alone = [method.start() for _ in range(3)]
+        together = method.start((3,))
+        for k in range(1, count + 1):
+            drawn = [draw(seed, k, len(MIXED)) for seed in range(3)]
+            delta, u = (np.stack(each) for each in zip(*drawn, strict=True))
+            plus, minus = sides(
+                MIXED, method.centre(together), method.c(k, together), delta, u, "stochastic"
+            )
+            result = scores(k, plus, minus, MIXED)
+            method.take(together, k, plus, minus, delta, result, 2)
+            for i, memory in enumerate(alone):
+                method.take(memory, k, plus[i], minus[i], delta[i], result[i], 2)
+        for i, memory in enumerate(alone):
+            assert memory.keys() == together.keys()
+            for name, array in memory.items():
+                assert together[name][i] == pytest.approx(array, rel=1e-9, abs=1e-12), name
+            one, all_of_them = method.estimate(memory), method.estimate(together)
+            assert (one is None) == (all_of_them is None)
+            if one is not None and all_of_them is not None:
+                assert all_of_them[i] == pytest.approx(one, rel=1e-9)
+
+    @pytest.mark.parametrize("halted", [0, 1, 7, 130, 300])
+    def test_interrupted_tune_is_the_one_that_was_not(self, make: Make, halted: int) -> None:
+        whole, first = Spsa(make(MIXED), seed=4), Spsa(make(MIXED), seed=4)
+        play(whole, 1, 301)
+        play(first, 1, halted)
+        later = Spsa(make(MIXED), seed=4)
+        later.restore(json.loads(json.dumps(first.state())))
+        play(later, halted + 1, 301)
+        assert json.dumps(later.state()) == json.dumps(whole.state())
+        assert later.estimate().tolist() == whole.estimate().tolist()
+        assert later.intervals() == whole.intervals()
+        assert later.fits() == whole.fits()
+
+    def test_order_of_results_makes_no_difference(self, make: Make) -> None:
+        """Of iterations that were asked for together.  Sums differ by their rounding, and
+        no bound is met, since clipping a step depends on the order."""
+        space = space_of((50, 0, 1000), (500, 0, 1000))
+        method = make(space)
+        told = [
+            (k, plus, minus, delta, result / 100)
+            for k, plus, minus, delta, result in asked_at_start(method, 60)
+        ]
+        shuffled = random.Random(1).sample(told, len(told))
+        memories, regressions = [], []
+        for order in (told, shuffled):
+            memory, regression = method.start(), Regression(space)
+            for k, plus, minus, delta, result in order:
+                method.take(memory, k, plus, minus, delta, result, 2)
+                regression.take(plus, minus, float(result), 2)
+            memories.append(memory)
+            regressions.append(regression)
+        for name, array in memories[0].items():
+            assert memories[1][name] == pytest.approx(array, rel=1e-9, abs=1e-9), name
+        assert regressions[0].lines().a == pytest.approx(regressions[1].lines().a, rel=1e-9)
+
+    def test_theta_and_c_stay_for_as_long_as_is_said(self, make: Make) -> None:
+        method = make(MIXED)
+        memory = method.start()
+        left, before = method.steady(memory), None
+        for k, plus, minus, delta, result in asked_at_start(method, 700):
+            if before is not None and left > 0:
+                assert method.centre(memory).tolist() == before
+            before = None
+            if left == 0:
+                left = method.steady(memory)
+                assert left >= 1
+            if left > 1:
+                before = method.centre(memory).tolist()
+            method.take(memory, k, plus, minus, delta, result, 2)
+            left -= 1
+
+    def test_parameter_that_was_not_played_learns_nothing(self, make: Make) -> None:
+        """δ is 0, and both sides are θ."""
+        method = make(MIXED)
+        memory = method.start()
+        delta, u = draw(1, 1, 3)
+        plus, minus = sides(MIXED, MIXED.start, method.c(1), delta, u, "stochastic")
+        delta, plus, minus = (
+            np.where([True, True, False], values, instead)
+            for values, instead in ((delta, 0.0), (plus, MIXED.start), (minus, MIXED.start))
+        )
+        for k in range(1, 5):
+            method.take(memory, k, plus, minus, delta, np.asarray(2.0), 2)
+        assert method.centre(memory)[2] == pytest.approx(MIXED.start[2], abs=1e-12)
+        assert method.centre(memory)[0] != MIXED.start[0]
+
+    def test_tune_finds_an_optimum(self, make: Make) -> None:
+        """Decisive games of players 500 Elo apart at both ends: any method gets nearer."""
+        space = space_of((30, 0, 100), (-0.5, -1, 1))
+        method, best = make(space), np.array([60.0, 0.2])
+        memory, shape = method.start((20,)), (20, 2)
+        rng = np.random.default_rng(5)
+
+        def loss(theta: Array) -> Array:
+            return np.asarray((500 * np.square((theta - best) / space.width)).sum(axis=-1))
+
+        for k in range(1, 2001):
+            delta = rng.choice([-1.0, 1.0], shape)
+            theta = method.centre(memory)
+            c = method.c(k, memory)
+            plus, minus = sides(space, theta, c, delta, delta, "stochastic")
+            win = 1 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400))
+            result = (2.0 * (rng.random((2, 20)) < win) - 1).sum(axis=0)
+            method.take(memory, k, plus, minus, delta, result, 2)
+        at_end = method.estimate(memory)
+        left = loss(method.centre(memory) if at_end is None else at_end)
+        assert np.mean(left) < 0.4 * loss(space.start)

@@ -1,0 +1,230 @@
+"""`plan`: what a tune will give, and warnings of what would waste it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringmaster.cli import run
+from ringmaster.storage.sqlite_store import SqliteStore
+from tests.events import SPSA, ringmaster, write_event
+
+Screen = Callable[[], tuple[str, str]]
+
+EVENT = """
+competition_type = "spsa"
+game = "{game}"
+players = {{"duel": Player(["engine"], nodes=1)}}
+player = "duel"
+parameters = [
+    {parameters}
+]
+openings = Openings("book.epd")
+number_of_games = {games}
+{settings}
+"""
+GOOD = 'Parameter("a", start=40, min=0, max=100, c_end=12, r_end=0.004)'
+
+
+@pytest.fixture
+def plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, dict[str, Any]]]:
+    """Return what plans an event and gives the status and the data."""
+
+    def of(
+        *options: str,
+        parameters: str = GOOD,
+        games: int = 600_000,
+        settings: str = 'method = "classic"',
+        game: str = "chess",
+    ) -> tuple[int, dict[str, Any]]:
+        (tmp_path / "book.epd").write_text("4k3/8/8/8/8/8/8/4K2R w K -\n")
+        path = tmp_path / "event.ctl"
+        path.write_text(
+            EVENT.format(parameters=parameters, games=games, settings=settings, game=game)
+        )
+        status = run([str(path), "plan", "--json", *options])
+        return status, json.loads(capsys.readouterr().out)
+
+    return of
+
+
+def warned(data: dict[str, Any], words: str) -> bool:
+    return any(words in line for line in data["warnings"])
+
+
+def test_sound_tune_is_planned_without_a_warning(plan: Any) -> None:
+    status, data = plan()
+    assert (status, data["warnings"]) == (0, [])
+    (a,) = data["parameters"]
+    assert a["c_last"] == pytest.approx(12)
+    assert a["noise"] == pytest.approx(347.436 * 0.39 * 0.004 / 8, rel=1e-4)
+    # E_c = 2·(12/50)²; λ = C/(4·r·E_c)
+    assert a["time_constant"] == pytest.approx(347.436 / (4 * 0.004 * 2 * 0.24**2), rel=1e-4)
+    assert data["all"]["lost_at_end"] < data["all"]["lost_at_start"]
+
+
+def test_hours_follow_from_games_seconds_and_parallel_games(plan: Any) -> None:
+    _, data = plan("--seconds-per-game", "3", "-j", "5")
+    assert data["hours"] == pytest.approx(600_000 * 3 / 5 / 3600)
+    assert plan()[1]["hours"] is None
+
+
+def test_seconds_and_draws_are_measured_where_games_have_been_played(tmp_path: Path) -> None:
+    path = write_event(tmp_path, SPSA, 40)
+    assert ringmaster(path).returncode == 0
+    done = ringmaster(path, "plan", "--json")
+    assert done.returncode == 0, done.stderr
+    data = json.loads(done.stdout)
+    store = SqliteStore.open_readonly(path.with_suffix(".status"))
+    results = [r.result for r in store.results()]
+    store.close()
+    mean = sum(r.seconds for r in results) / len(results)
+    assert data["seconds_per_game"] == pytest.approx(mean)
+    assert any(f"as in the last {len(results)} games" in line for line in data["assumed"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"parameters": 'Parameter("a", 5, 0, 10, c_end=0.2, integer=True)'},
+            "below 0.5 and raised",
+        ),
+        (
+            {"parameters": 'Parameter("a", 5, 0, 10, c_end=0.7, integer=True)'},
+            "differ by one step or two",
+        ),
+        (
+            {
+                "parameters": 'Parameter("a", 5, 0, 10, c_end=0.7, integer=True)',
+                "settings": 'method = "classic"\nrounding = "nearest"',
+            },
+            "both sides are often the same",
+        ),
+        (
+            {"parameters": 'Parameter("a", 5, 0, 10, c_end=0.02, format="%.1f")'},
+            "the format gives both sides the same value",
+        ),
+        ({"parameters": 'Parameter("a", 5, 0, 10, c_end=4)'}, "more than half the range"),
+        ({"parameters": 'Parameter("a", 0, 0, 10, c_end=2)'}, "the start is at a bound"),
+        ({"games": 2000}, "R cannot converge"),
+        ({"games": 300_000}, "shorter than 3 time"),
+        ({"parameters": GOOD.replace("0.004", "0.2")}, "noise of θ costs more Elo"),
+        ({"parameters": GOOD.replace("0.004", "0.9")}, "by more than c"),
+        (
+            {
+                "games": 20_000,
+                "parameters": ", ".join(
+                    f'Parameter("p{i}", 40, 0, 100, c_end=16, r_end=0.05)' for i in range(40)
+                ),
+            },
+            "too many parameters (40)",
+        ),
+    ],
+)
+def test_what_wastes_a_tune_is_told(plan: Any, changes: dict[str, Any], words: str) -> None:
+    status, data = plan(**changes)
+    assert status == 0
+    assert warned(data, words), data["warnings"]
+    assert not warned(plan()[1], words)
+
+
+def test_more_games_in_flight_than_the_gains_bear_are_told(plan: Any) -> None:
+    steep = {"parameters": GOOD.replace("0.004", "0.05")}
+    assert not warned(plan("-j", "2", **steep)[1], "in flight")
+    assert warned(plan("-j", "2000", **steep)[1], "2000 games in flight")
+
+
+def test_long_list_of_codes_is_cut(plan: Any) -> None:
+    many = ", ".join(f'Parameter("p{i}", 0, 0, 10, c_end=2)' for i in range(9))
+    assert warned(plan(parameters=many)[1], "'p4' and 4 more: the start is at a bound")
+
+
+def test_default_method_is_simulated(plan: Any) -> None:
+    _, data = plan(settings="", games=4000, parameters='Parameter("a", 20, 0, 100)')
+    assert data["all"]["simulated"] >= 8
+    assert 0 < data["all"]["lost_at_end"] < data["all"]["lost_at_start"]
+
+
+def test_tune_too_long_to_be_simulated_says_so(
+    plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, data = plan(settings="", games=10**8, parameters='Parameter("a", 20, 0, 100)')
+    assert "lost_at_end" not in data["all"]
+    assert run([str(tmp_path / "event.ctl"), "plan"]) == 0
+    assert "too long to be simulated" in capsys.readouterr().out
+
+
+def test_text_names_every_parameter_and_what_was_assumed(
+    plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan(parameters=f'{GOOD}, Parameter("steep", 1, 0, 10, c_end=3)')
+    assert run([str(tmp_path / "event.ctl"), "plan", "--elo", "2,steep=30"]) == 0
+    out = capsys.readouterr().out
+    for words in ("steep", "a 2, steep 30", "61 % draws", "λ (games)"):
+        assert words in out
+
+
+def test_frozen_parameters_are_not_planned(plan: Any) -> None:
+    fixed = 'Parameter("fixed", 1, 0, 10, c_end=3, frozen=True)'
+    _, data = plan(parameters=f"{GOOD}, {fixed}")
+    assert [p["code"] for p in data["parameters"]] == ["a"]
+
+
+def test_against_a_reference_time_constant_and_noise_are_twice_as_large(plan: Any) -> None:
+    settings = 'method = "classic"\npairing = "reference"\nopponent = "duel"'
+    (own,) = plan()[1]["parameters"]
+    (versus,) = plan(settings=settings)[1]["parameters"]
+    assert versus["time_constant"] == pytest.approx(2 * own["time_constant"])
+    assert versus["noise"] == pytest.approx(2 * own["noise"])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--elo", "2,nobody=3"], "--elo: no parameter 'nobody' is tuned; there are a"),
+        (["--elo", "-1"], "'-1' is not a number from 0"),
+        (["--elo", "1,2"], "has a value twice"),
+        (["--optimum", "nowhere"], "is not random, centre, start or a number from 0 to 1"),
+        (["--optimum", "a=0.5,a=0.6"], "has a twice"),
+        (["--draw-ratio", "1"], "is not a number from 0 to 0.999"),
+        (["--seconds-per-game", "0"], "is not a number above 0"),
+        (["--replicates", "10"], "--replicates goes with simulate"),
+    ],
+)
+def test_bad_option_is_answered_by_what_would_be_right(
+    plan: Any,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    options: list[str],
+    message: str,
+) -> None:
+    plan()
+    assert run([str(tmp_path / "event.ctl"), "plan", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_options_of_plan_are_refused_elsewhere(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run([str(tmp_path / "event.ctl"), "show", "--elo", "2"]) == 2
+    assert "--elo goes with plan and simulate" in capsys.readouterr().err
+
+
+def test_other_competition_types_have_no_plan(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "event.ctl").write_text(
+        'competition_type = "playoff"\ngame = "go"\nboard_size = 9\nkomi = 7.5\n'
+        f'players = {{"a": Player({[sys.executable]!r}), "b": Player({[sys.executable]!r})}}\n'
+        'matchups = [Matchup("a", "b", number_of_games=2)]\n'
+    )
+    assert run([str(tmp_path / "event.ctl"), "plan"]) == 2
+    assert "plan and simulate are for competition_type 'spsa'" in capsys.readouterr().err

@@ -1,0 +1,78 @@
+"""Every format: what is written is read again as it was, and no text ends in a
+traceback."""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import ParameterFileError
+from ringmaster.parameter_files import (
+    FORMATS,
+    ParameterFile,
+    ReadOptions,
+    Text,
+    WriteOptions,
+    read_file,
+    recognised,
+    write_file,
+)
+from tests.parameter_files.samples import entries, read, unplaced
+
+_NAMES = {"yaneuraou": "tune.params"}
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=60)
+@given(data=st.data())
+def test_entries_are_read_again_as_they_were_written(format: str, data: st.DataObject) -> None:
+    written = data.draw(entries(format))
+    text, _ = write_file(format, written, WriteOptions())
+    found = read(text, format=format)
+    assert unplaced(found.entries) == written
+    assert recognised(Text(_NAMES.get(format, "tune.txt"), text)) == format
+
+
+_CELLS = st.sampled_from(
+    ["a", "b", "int", "float", "1", "-2.5", "nan", "1e999", "", '"', "//", "#", "[[NOT USED]]", "{"]
+)
+_LINES = st.lists(st.lists(_CELLS, max_size=8).map(",".join), max_size=5).map("\n".join)
+_TEXTS = st.one_of(
+    st.text(max_size=60),
+    _LINES,
+    st.recursive(
+        st.sampled_from(['"a"', "1", "NaN", "true", "None", "'Real(1,'", "'(1,2)'", "1e400"]),
+        lambda inner: st.lists(
+            st.tuples(st.sampled_from(["value", "default", "min", "a", "parameter_ranges"]), inner),
+            max_size=3,
+        ).map(lambda pairs: "{" + ",".join(f'"{k}": {v}' for k, v in pairs) + "}"),
+        max_leaves=6,
+    ),
+    st.lists(
+        st.sampled_from(["LinearParameter", "IntegerGammaParameter", "Name", "x", "0", "1", "nan"]),
+        max_size=5,
+    ).map(" ".join),
+)
+
+
+@settings(max_examples=400)
+@given(text=_TEXTS, format=st.sampled_from([None, *FORMATS]))
+def test_any_text_gives_entries_or_a_clear_error(text: str, format: str | None) -> None:
+    error: ParameterFileError | None = None
+    found: ParameterFile | None = None
+    try:
+        found = read_file(Text("f.txt", text), format, ReadOptions())
+    except ParameterFileError as caught:
+        error = caught
+    assert (found is not None and found.entries) or (
+        error is not None and error.message.startswith("f.txt")
+    )
+
+
+@given(data=st.binary(max_size=40))
+def test_any_bytes_give_a_text_or_a_clear_error(data: bytes) -> None:
+    with contextlib.suppress(ParameterFileError):
+        assert isinstance(Text.decoded(data, "f"), Text)

@@ -1,0 +1,63 @@
+"""A real engine's closing match: with a test, other limits and other openings."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import ringmaster
+from tests.events import ringmaster as run_ringmaster
+from tests.events import shown
+from tests.real.engines import engine
+from tests.real.test_matches import alive, play
+
+pytestmark = pytest.mark.real
+
+
+def test_strength_that_is_tuned_from_its_least_is_proved(tmp_path: Path) -> None:
+    stockfish = engine("stockfish")
+    book = Path("controlfiles/openings.epd").resolve()
+    source = f"""
+competition_type = "spsa"
+game = "chess"
+players = {{"sf": Player("{stockfish}", depth=2, options={{"Hash": 1}})}}
+player = "sf"
+method = "classic"
+parameters = [
+    Parameter("Skill Level", start=0, min=0, max=20, c_end=8, r_end=1, integer=True),
+]
+openings = Openings("{book}", order="random")
+number_of_games = 24
+move_limit = 200
+verify = Verify(games=40, sprt=SPRT(0, 200), depth=4,
+                openings=Openings("{book}", start=900))
+"""
+    # in the middle of the tune
+    control = play(tmp_path, source, "-j", "2", "-g", "20")
+    done = run_ringmaster(control, "verify", "--games", "4", "-j", "2", "--log-gtp", timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "closing match complete (4/4 games)" in done.stdout
+    # and at its end
+    done = run_ringmaster(control, "run", "-j", "2", timeout=300)
+    assert done.returncode == 0, done.stderr
+
+    summary = shown(control)
+    early, last = summary["matchups"]
+    assert (early["games"], early["iterations"]) == (4, 10)
+    assert (last["players"], last["iterations"]) == (["sf:tuned", "sf:start"], 12)
+    assert last["parameters"][0]["Skill Level"] > last["parameters"][1]["Skill Level"] == 0
+    assert last["forfeits"] == [0, 0]
+    assert last["games"] == 40 or last["sprt"]["accepted"] is not None
+    assert summary["games"]["completed"] == summary["games"]["total"] == 28 + last["games"]
+
+    log = (control.with_suffix(".gtplogs") / "verify1_0000.log").read_text()
+    assert set(re.findall(r"> go (.*)", log)) == {"depth 4"}
+    values = re.findall(r"> setoption name Skill Level value (\d+)", log)
+    assert sorted(map(int, values)) == [0, early["parameters"][0]["Skill Level"]]
+    found = ringmaster.load(control)
+    openings = [game.opening for game in found.games if game.opening and game.id[0] == "v"]
+    assert openings[:4] == ["openings.epd:900"] * 2 + ["openings.epd:901"] * 2
+    assert found.matchups["verify2"].sprt is not None
+    assert alive("stockfish") == []

@@ -1,0 +1,380 @@
+"""Charts as pictures and as a page: in place, escaped, the same each time."""
+
+from __future__ import annotations
+
+import io
+import re
+import sys
+from html.parser import HTMLParser
+from typing import Any
+
+import matplotlib
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.errors import RingmasterError
+from ringmaster.model.charts import (
+    Band,
+    Chart,
+    ChartGroup,
+    Compared,
+    Comparison,
+    Interval,
+    Level,
+    Series,
+    Whiskers,
+)
+from ringmaster.model.report import Report, Table, Text
+from ringmaster.reporting import plots_sheet
+from ringmaster.reporting.plots import (
+    MISSING_LETTERS,
+    PALETTE,
+    drawing,
+    frame,
+    inches,
+    new_figure,
+    tick_texts,
+    x_limits,
+    y_limits,
+)
+from ringmaster.reporting.plots_page import render_page
+from ringmaster.reporting.plots_sheet import HIGH, write_sheets
+
+HOSTILE = (
+    "</text></svg><script>alert(1)</script><img src=x onerror=alert(2)> $a_{b$ & \"q' \x1b[31m"
+)
+
+
+def course(title: str = "Value", low: float | None = 20, high: float | None = 90) -> Chart:
+    return Chart(
+        title,
+        (
+            Band("perturbation", tuple((float(x), x - 5.0, x + 5.0) for x in range(60))),
+            Level("start", 10),
+            Series("θ", tuple((float(x), float(x)) for x in range(60))),
+            Level("mean", 45, "average", 30, 60),
+            Interval("estimate", 60, low, high),
+        ),
+        "games",
+        "",
+        "10 → 60",
+        (0, 100),
+    )
+
+
+def gains(title: str = "Gain") -> Chart:
+    points = tuple((float(x), 3.0 - x, 2.0 - x, 4.0 - x) for x in range(6))
+    pieces = (
+        Level("no gain", 0),
+        Whiskers("results", points),
+        Interval("optimum", 3, 2, None, along="x"),
+    )
+    return Chart(title, pieces, "value", "Elo a unit")
+
+
+def comparison(rows: int = 3, name: str = "player") -> Comparison:
+    found = [
+        Compared(f"{name} {i}", i * 10.0, i * 10 - 15.0, float("inf") if i == 1 else i * 10 + 20.0)
+        for i in range(rows)
+    ]
+    return Comparison("", tuple(found), "Elo", mark=0)
+
+
+def groups(count: int = 5) -> list[ChartGroup]:
+    return [
+        ChartGroup("Parameters", tuple(course(f"p{i}") for i in range(count)), "How to read it."),
+        ChartGroup("Results", tuple(gains(f"p{i}") for i in range(count))),
+        ChartGroup("Ratings", (comparison(),), "Error bars."),
+    ]
+
+
+def sheet(given: list[ChartGroup], format: str) -> bytes:
+    stream = io.BytesIO()
+    assert write_sheets(given, "spsa: tune", format, stream) == []
+    return stream.getvalue()
+
+
+class Page(HTMLParser):
+    """What a browser would find in a page."""
+
+    VOID = ("meta", "br")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: dict[str, int] = {}
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags[tag] = self.tags.get(tag, 0) + 1
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def page(given: list[ChartGroup], **changes: Any) -> str:
+    report = Report(
+        (Table(("player", "points"), (("a", 1.5), ("b", None))), Text(("a line", "  another")))
+    )
+    arguments: dict[str, Any] = {"report": report, "title": "spsa: tune", **changes}
+    text, said = render_page(arguments.pop("report"), given, **arguments)
+    assert said == []
+    return text
+
+
+# pictures
+
+
+@pytest.mark.parametrize(
+    ("format", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF-")]
+)
+def test_picture_is_of_its_format_and_the_same_each_time(format: str, start: bytes) -> None:
+    first = sheet(groups(), format)
+    assert first.startswith(start)
+    assert first == sheet(groups(), format)
+    assert str(matplotlib.__version__).encode() not in first
+
+
+def test_drawing_leaves_the_users_matplotlib_alone() -> None:
+    with matplotlib.rc_context({"font.size": 31, "axes.grid": False}):
+        plain = sheet(groups(), "svg")
+        assert matplotlib.rcParams["font.size"] == 31
+    assert plain == sheet(groups(), "svg")
+    assert "matplotlib.pyplot" not in sys.modules
+
+
+@pytest.mark.parametrize("count", [1, 2, 4, 7])
+def test_frames_are_on_the_sheet_and_do_not_overlap(count: int) -> None:
+    with drawing():
+        rows = [row for group in groups(count) for row in plots_sheet._rows(group)]
+        figure = plots_sheet._sheet(rows, "title", None)
+        boxes = [axes.get_tightbbox() for axes in figure.axes]
+        wide, high = figure.bbox.size
+    assert len(boxes) == 2 * count + 1
+    for i, box in enumerate(boxes):
+        assert box is not None
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= wide
+        assert box.y1 <= high
+        for other in boxes[:i]:
+            assert other is not None
+            assert not box.overlaps(other), f"{i}: {box} and {other}"
+
+
+@pytest.mark.parametrize("count", [1, 6, 40])
+def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) -> None:
+    given = [*groups(count), ChartGroup("Many", (comparison(100),))]
+    with drawing():
+        pages = plots_sheet._pages(given)
+        for rows in pages:
+            used = sum(row.height + (plots_sheet.GAP if row.head is None else 0) for row in rows)
+            assert used <= HIGH - 2 * plots_sheet.MARGIN - 0.3
+            assert rows[0].head is not None
+            assert rows[-1].head is None
+    shown = [chart for rows in pages for row in rows for chart in row.charts]
+    assert [c.title for c in shown if isinstance(c, Chart)] == [f"p{i}" for i in range(count)] * 2
+    compared = [row.name for c in shown if isinstance(c, Comparison) for row in c.rows]
+    assert compared == [f"player {i}" for n in (3, 100) for i in range(n)]
+    if count == 1:
+        assert len(re.findall(rb"/Type /Page\b", sheet(given, "pdf"))) == len(pages)
+
+
+def test_letters_that_no_font_has_are_announced_not_warned_of() -> None:
+    stream = io.BytesIO()
+    # Linear A, which nobody has a font for
+    given = [ChartGroup("P", (course("\U00010600\U00010601"),))]
+    assert write_sheets(given, "t", "png", stream) == [MISSING_LETTERS]
+
+
+def test_svg_keeps_letters_as_text() -> None:
+    stream = io.BytesIO()
+    write_sheets([ChartGroup("P", (course("飛車の価値"),))], "t", "svg", stream)
+    assert "飛車の価値" in stream.getvalue().decode()
+
+
+def test_very_high_sheet_has_fewer_dots() -> None:
+    assert plots_sheet.dots_an_inch(100) == plots_sheet.DOTS
+    assert plots_sheet.dots_an_inch(1000) * 1000 <= plots_sheet.MOST_DOTS
+
+
+def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(RingmasterError, match=r"pip install 'ringmaster-engines\[plots\]'"):
+        render_page(Report(), [], title="t")
+    with pytest.raises(RingmasterError, match="matplotlib, which is not installed"):
+        write_sheets([], "t", "png", io.BytesIO())
+
+
+# ranges and numbers
+
+
+def test_range_holds_all_that_was_drawn() -> None:
+    low, high = y_limits(course())
+    assert low < -5
+    assert high > 90
+    assert x_limits(course())[0] == 0
+    assert x_limits(course())[1] > 59
+
+
+def test_endless_interval_does_not_dwarf_the_course() -> None:
+    low, high = y_limits(course(low=-1e6, high=1e6))
+    assert high - low < 250
+    assert y_limits(course(low=None, high=None)) == pytest.approx((-9.1, 68.1), abs=1)
+
+
+def test_course_that_has_not_moved_has_a_range() -> None:
+    chart = Chart("p", (Level("start", 5), Series("θ", ((0, 5.0),))), bounds=(0, 10))
+    assert y_limits(chart) == pytest.approx((4.44, 5.56))
+    free = Chart("p", (Series("θ", ((0, 0.0),)),))
+    low, high = y_limits(free)
+    assert low < 0 < high
+    assert x_limits(free) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([0, 5, 10], ["0", "5", "10"]),
+        ([-5, -2.5, 0, 2.5], ["−5", "−2.5", "0", "2.5"]),
+        ([0, 10_000, 20_000], ["0", "10k", "20k"]),
+        ([0, 2500, 5000, 7500, 10_000], ["0", "2.5k", "5k", "7.5k", "10k"]),
+        ([0, 250_000, 500_000, 1_000_000], ["0", "0.25M", "0.5M", "1M"]),
+        ([100_000.5, 100_001, 100_001.5], ["100000.5", "100001", "100001.5"]),
+        ([0, 0.00005, 0.0001], ["0", "5e−5", "1e−4"]),
+        ([0, 2e9], ["0", "2e9"]),
+        ([0.1, 0.2, 0.30000000000000004], ["0.1", "0.2", "0.3"]),
+        ([], []),
+    ],
+)
+def test_ticks_are_short(values: list[float], texts: list[str]) -> None:
+    assert tick_texts(values) == texts
+
+
+@given(st.integers(-50, 50), st.sampled_from([1, 2, 2.5, 5]), st.integers(-6, 9), st.integers(2, 8))
+def test_ticks_are_all_different(first: int, step: float, power: int, count: int) -> None:
+    texts = tick_texts([(first + i) * step * 10.0**power for i in range(count)])
+    assert len(set(texts)) == count
+
+
+# the page
+
+
+def test_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
+    text = page(groups())
+    found = Page(text)
+    assert "script" not in found.tags
+    for tag, name, value in found.attributes:
+        assert not name.startswith("on"), (tag, name)
+        assert name not in ("src", "xmlns", "data"), (tag, value)
+        if name in ("href", "xlink:href"):
+            assert value.startswith("#")
+        assert not re.search(r"url\((?!#)", value)
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "default-src 'none'" in text
+    assert "http" not in text.replace("http-equiv", "")
+
+
+def test_page_has_report_and_pictures() -> None:
+    found = Page(page(groups(), description="What it is for."))
+    assert found.tags["h1"] == 1
+    assert found.tags["table"] == 1
+    assert found.tags["section"] == 3
+    # a picture a chart, and a sample a name in the legends
+    assert found.tags["svg"] == 11 + found.tags["li"]
+    for part in (
+        "spsa: tune",
+        "What it is for.",
+        "1.5",
+        "a line\n  another",
+        "How to read it.",
+        "p4",
+    ):
+        assert part in found.text
+    labels = [value for _, name, value in found.attributes if name == "aria-label"]
+    assert labels[0] == "p0: 10 → 60"
+
+
+def test_ids_of_a_page_are_its_own_and_references_find_them() -> None:
+    found = Page(page(groups()))
+    ids = [value for _, name, value in found.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    references = [value for _, name, value in found.attributes if name == "href"]
+    references += [
+        f"#{match}"
+        for _, _, value in found.attributes
+        for match in re.findall(r"url\(#(.*?)\)", value)
+    ]
+    assert references
+    assert {reference.removeprefix("#") for reference in references} <= set(ids)
+
+
+def test_pictures_of_a_page_follow_its_colours() -> None:
+    text = page(groups())
+    body = text[text.index("<body>") :]
+    assert not [colour for colour in PALETTE.values() if colour in body]
+    for name in PALETTE:
+        assert f"--{name}: " in text
+    assert "var(--main)" in body
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_page_is_the_same_each_time() -> None:
+    assert page(groups()) == page(groups())
+
+
+def test_hostile_text_stays_text() -> None:
+    report = Report(
+        (
+            Table((HOSTILE, "b"), ((HOSTILE, 1),), HOSTILE, (HOSTILE,)),
+            Table((), (), HOSTILE),
+            Text((HOSTILE, "two\nlines")),
+        )
+    )
+    chart = Chart(HOSTILE, (Series(HOSTILE, ((0, 1), (1, 2))),), HOSTILE, HOSTILE, HOSTILE)
+    hostile = [
+        ChartGroup(HOSTILE, (chart,), HOSTILE),
+        ChartGroup(HOSTILE, (comparison(name=HOSTILE),)),
+    ]
+    text = page(hostile, report=report, title=HOSTILE, description=HOSTILE + "\n" + HOSTILE)
+    found = Page(text)
+    assert "script" not in found.tags
+    assert "img" not in found.tags
+    assert not [name for _, name, _ in found.attributes if name.startswith("on")]
+    assert "\x1b" not in text
+    assert found.text.count("alert(1)") > 8
+    for format in ("png", "svg", "pdf"):
+        sheet(hostile, format)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.text(st.characters(), max_size=40))
+def test_any_name_makes_a_page_that_is_well_formed(name: str) -> None:
+    chart = Chart(name, (Series("θ", ((0, 1), (1, 2))),), note=name)
+    Page(page([ChartGroup(name, (chart,), name)], title=name, description=name)).text.encode()
+
+
+def test_frame_draws_arrows_where_an_interval_goes_on() -> None:
+    with drawing():
+        figure = new_figure(4, inches(course(), 4))
+        axes = frame(figure, course(low=None, high=1e6), (0, 0, 4, inches(course(), 4)))
+        markers = [line.get_marker() for line in axes.lines]
+    assert "v" in markers
+    assert "^" in markers

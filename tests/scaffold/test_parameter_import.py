@@ -1,0 +1,213 @@
+"""`ringmaster import FILE`: parameter files of other tuners become control files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ringmaster.cli import REPORTED, USAGE, run
+from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.errors import UsageError
+from ringmaster.parameter_files import FORMATS
+from ringmaster.scaffold.match import Match, Places
+from ringmaster.scaffold.parameter_import import PLACEHOLDER, import_files
+from ringmaster.scaffold.text import Code
+from ringmaster.tuners.spsa.method import GainMethod
+from tests.scaffold.loading import event_of
+
+SAMPLES = {
+    "spsa_tuner": ("t.var", "Speed,30,0,200,10,0.002,0\n"),
+    "fishtest": ("t.csv", "Speed,30,0,200,10,0.002\n"),
+    "openbench": ("t.txt", "Speed, int, 30, 0, 200, 10, 0.002\n"),
+    "openbench_values": ("v.txt", "Speed, 30\n"),
+    "weather_factory": (
+        "config.json",
+        '{"Speed": {"value": 30, "min_value": 0, "max_value": 200, "step": 10}}',
+    ),
+    "yaneuraou": ("t.params", "Speed,int,30,0,200,10,0.002 // 速さ\n"),
+    "clop": ("t.clop", "IntegerParameter Speed 0 200\nGammaParameter Scale 1 8\n"),
+    "chess_tuning_tools": ("t.json", '{"Speed": "Integer(0, 200)", "Scale": "Real(0.5, 8)"}'),
+    "optuna_tuner": ("o.json", '{"Speed": {"default": 30, "min": 0, "max": 200, "step": 5}}'),
+}
+SPSA_JSON = json.dumps({"a": 0.5, "c": 2.0, "A": 100, "alpha": 0.6, "gamma": 0.1, "target": 2})
+CUTECHESS_JSON = json.dumps(
+    {
+        "engine": "sf",
+        "book": "b.epd",
+        "games": 8,
+        "tc": 10.0,
+        "hash": 8,
+        "threads": 4,
+        "save": 9,
+    }
+)
+
+
+def made(*files: tuple[str, str], folder: Path = Path("/w")) -> Match:
+    data = {name: text.encode() for name, text in files}
+    return import_files(data, folder, Places(folder, folder))
+
+
+def test_every_format_has_a_sample() -> None:
+    assert SAMPLES.keys() == FORMATS.keys()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_parameter_file_becomes_a_control_file(format: str, tmp_path: Path) -> None:
+    match = made(SAMPLES[format])
+    text = match.render("x.ctl")
+    compile(text, "x.ctl", "exec")
+    assert match.game == ("shogi" if format == "yaneuraou" else "chess")
+    event = event_of(text, tmp_path)
+    assert event.loaded.values["parameters"][0].code == "Speed"
+
+
+@pytest.mark.parametrize(
+    ("format", "settings"),
+    [
+        (
+            "spsa_tuner",
+            {"method": "classic", "update": "nominal", "rounding": "nearest", "A_ratio": 0.1},
+        ),
+        (
+            "fishtest",
+            {"method": "classic", "rounding": "stochastic", "k_counts": "pairs", "alpha": 0.602},
+        ),
+        ("openbench", {"method": "classic", "games_per_iteration": 16, "k_counts": "iterations"}),
+        ("weather_factory", {"method": "weather_factory", "a": 1.0, "c": 1.0, "A": 100_000}),
+        (
+            "yaneuraou",
+            {"method": "blog", "pairing": "reference", "rounding": "nearest", "epsilon": 1.0},
+        ),
+    ],
+)
+def test_practice_of_the_source_is_written_out(format: str, settings: dict[str, object]) -> None:
+    found = made(SAMPLES[format]).settings
+    assert {name: found.get(name) for name in settings} == settings
+
+
+def test_yaneuraous_delta_times_mobility_is_the_factor_of_a_win(tmp_path: Path) -> None:
+    event = event_of(made(SAMPLES["yaneuraou"]).render("x.ctl"), tmp_path)
+    competition = event.competition
+    assert isinstance(competition, SpsaCompetition)
+    method = competition.tuner.method
+    assert isinstance(method, GainMethod)
+    # each result of its tool moves by step·delta·mobility/2, times the results of both sides
+    for k in (1, 90_000):
+        assert method.gains.c(k)[0] == 10
+        assert method.gains.R(k)[0] == pytest.approx(0.002 / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("format", ["clop", "chess_tuning_tools", "optuna_tuner"])
+def test_source_with_another_method_gets_the_default_one(format: str) -> None:
+    assert "method" not in made(SAMPLES[format]).settings
+
+
+def test_engine_is_one_that_check_complains_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.ctl"
+    path.write_text(made(SAMPLES["fishtest"]).render("x.ctl"))
+    assert run([str(path), "check"]) == REPORTED
+    assert PLACEHOLDER.removeprefix("./") in capsys.readouterr().err
+
+
+def test_comments_of_the_file_are_kept() -> None:
+    assert "integer=True),  # 速さ\n" in made(SAMPLES["yaneuraou"]).render("x.ctl")
+
+
+def test_comment_of_the_file_stays_a_comment() -> None:
+    match = made(("t.params", "Speed,int,30,0,200,10,0.002 // x\x0b\u2028import os\n"))
+    assert "\nimport os" not in match.render("x.ctl")
+
+
+def test_logarithmic_scales_are_doublings() -> None:
+    text = made(("t.clop", "GammaParameter g 1 16\nIntegerGammaParameter h 1 64\n")).render("x.ctl")
+    text = " ".join(text.split())
+    assert '"g", start=2, min=0, max=4, transform=lambda x: min(max(1, 2**x), 16)' in text
+    assert '"h", start=3, min=0, max=6, transform=lambda x: round(2**x)' in text
+
+
+def test_choice_is_left_out_and_told() -> None:
+    match = made(("t.json", '{"a": "Integer(0, 9)", "b": "(\'x\', \'y\')"}'))
+    assert match.notes == ["b (a choice: SPSA needs an order)"]
+    with pytest.raises(UsageError, match="no parameter of it can be tuned"):
+        made(("t.json", "{\"b\": \"('x', 'y')\"}"))
+
+
+def test_openbenchs_output_gives_the_start_values() -> None:
+    for files in (("openbench", "openbench_values"), ("openbench_values", "openbench")):
+        samples = [SAMPLES[format] for format in files]
+        samples = [(name, text.replace("Speed, 30", "Speed, 37")) for name, text in samples]
+        parameters = made(*samples).settings["parameters"]
+        assert isinstance(parameters, Code)
+        assert 'Parameter("Speed", start=37, min=0, max=200' in parameters.text
+
+
+@pytest.mark.parametrize("values", ["Spede, 30\n", "Speed, 300\n"])
+def test_output_of_other_parameters_is_refused(values: str) -> None:
+    with pytest.raises(UsageError, match=r"is not among the parameters|is outside its bounds"):
+        made(SAMPLES["openbench"], ("v.txt", values))
+
+
+def test_weather_factorys_three_files_are_one_tune() -> None:
+    match = made(
+        SAMPLES["weather_factory"], ("spsa.json", SPSA_JSON), ("cutechess.json", CUTECHESS_JSON)
+    )
+    assert match.entrants[0].command == ["tuner/sf"]
+    assert match.entrants[0].arguments == {"time_control": "10+0.1", "options": {"Hash": 8}}
+    assert match.settings["openings"].args == ("tuner/b.epd",)
+    found = {name: match.settings[name] for name in ("a", "c", "A", "alpha", "gamma")}
+    assert found == {"a": 0.5, "c": 2.0, "A": 100, "alpha": 0.6, "gamma": 0.1}
+    assert match.settings["games_per_iteration"] == 8
+    assert match.parallel == 4
+    assert len(match.notes) == 2
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        (SAMPLES["fishtest"], SAMPLES["openbench"]),
+        (SAMPLES["fishtest"], ("spsa.json", SPSA_JSON)),
+        (("spsa.json", SPSA_JSON),),
+        (SAMPLES["weather_factory"], ("cutechess.json", CUTECHESS_JSON.replace('"sf"', "3"))),
+        (SAMPLES["weather_factory"], ("cutechess.json", CUTECHESS_JSON.replace("10.0", "-1"))),
+    ],
+)
+def test_files_that_do_not_go_together_are_refused(files: tuple[tuple[str, str], ...]) -> None:
+    with pytest.raises(UsageError, match="import: "):
+        made(*files)
+
+
+def test_command_shows_the_line_that_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("a,1,0,9,2,.002\nb,1,0,9,2\n")
+    assert run(["import", "t.csv", "-o", "x.ctl"]) == REPORTED
+    assert capsys.readouterr().err == (
+        "ringmaster: t.csv:2: it has 5 columns; expected 6 columns: "
+        "name,start,min,max,c_end,r_end\n    2 | b,1,0,9,2\n"
+    )
+    assert not (tmp_path / "x.ctl").exists()
+
+
+def test_command_writes_a_control_file_that_loads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text(SAMPLES["fishtest"][1])
+    assert run(["import", "-o", "x.ctl", "t.csv"]) == 0
+    assert "wrote x.ctl" in capsys.readouterr().err
+    assert run(["x.ctl", "show"]) == 0
+
+
+def test_prose_is_nothing_that_can_be_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.txt").write_text("Dear reader\n")
+    assert run(["import", "t.txt"]) == USAGE
+    assert "a parameter file of another tuner" in capsys.readouterr().err

@@ -1,0 +1,186 @@
+"""`ringmaster import tune.conf`: the SPSA Tuner's configuration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ringmaster.cli import run
+from ringmaster.competitions.spsa.competition import SpsaCompetition
+from ringmaster.errors import ParameterFileError, UsageError
+from ringmaster.scaffold.match import Match, Places
+from ringmaster.scaffold.spsa_tuner import import_tune, recognises
+from ringmaster.tuners.spsa.method import GainMethod
+from tests.scaffold.loading import event_of
+
+MAIN = """\
+[Main]
+Simulate = 0
+Variables = tune.var
+Log = tune.log
+GameLog = tune_$THREAD.log
+Iterations = 50000
+A = 5000
+Gamma = 0.101
+Alpha = 0.602
+"""
+ENGINE = """
+[Engine]
+Engine1 = ./stockfish
+Engine2 = ./stockfish
+EPDBook = ./book.epd
+BaseTime = 1000
+IncTime = 50
+Concurrency = 4
+DrawScoreLimit = 4
+DrawMoveLimit = 8
+WinScoreLimit = 650
+WinMoveLimit = 7
+"""
+VARIABLES = "Aggressiveness,30,0,200,10,0.0020,0\n"
+
+
+def made(text: str, folder: Path, control: Path | None = None, variables: str = VARIABLES) -> Match:
+    (folder / "tune.var").write_text(variables)
+    places = Places(folder, control or folder)
+    return import_tune({"tune.conf": text.encode()}, folder, places)
+
+
+def refused(text: str, folder: Path) -> str:
+    with pytest.raises(UsageError) as caught:
+        made(text, folder)
+    return str(caught.value)
+
+
+def test_configuration_becomes_a_control_file_of_the_same_tune(tmp_path: Path) -> None:
+    match = made(MAIN + ENGINE, tmp_path)
+    values = event_of(match.render("x.ctl"), tmp_path).loaded.values
+    assert values["number_of_games"] == 100_000
+    assert (values["alpha"], values["gamma"], values["A"]) == (0.602, 0.101, 5000)
+    (one,) = values["parameters"]
+    assert (one.code, one.start, one.minimum, one.maximum) == ("Aggressiveness", 30, 0, 200)
+    assert (one.c_end, one.r_end, one.integer) == (10, 0.002, True)
+    assert str(values["players"]["engine"].make("engine", "chess").time_control) == "1+0.05"
+    assert values["openings"].path == str(tmp_path / "book.epd")
+    assert values["openings"].order == "random"
+    draw, win = values["draw_adjudication"], values["resign_adjudication"]
+    assert (draw.move_number, draw.move_count, draw.score) == (0, 4, 4)
+    assert (win.move_count, win.score, win.two_sided) == (4, 650, True)
+    assert match.parallel == 4
+
+
+@pytest.mark.parametrize("k", [1, 777, 50_000])
+def test_gains_are_those_of_the_program(k: int, tmp_path: Path) -> None:
+    event = event_of(made(MAIN + ENGINE, tmp_path).render("x.ctl"), tmp_path)
+    competition = event.competition
+    assert isinstance(competition, SpsaCompetition)
+    # as spsa.pl derives them
+    c_start = 10 * 50_000**0.101
+    a_start = 0.002 * 10**2 * (5000 + 50_000) ** 0.602
+    c, a = c_start / k**0.101, a_start / (5000 + k) ** 0.602
+    method = competition.tuner.method
+    assert isinstance(method, GainMethod)
+    assert method.nominal
+    assert method.gains.c(k)[0] == pytest.approx(c, rel=1e-12)
+    assert method.gains.R(k)[0] == pytest.approx(a / c**2, rel=1e-12)
+
+
+def test_its_practice_is_named(tmp_path: Path) -> None:
+    settings = made(MAIN + ENGINE, tmp_path).settings
+    assert {name: settings[name] for name in ("method", "update", "rounding", "k_counts")} == {
+        "method": "classic",
+        "update": "nominal",
+        "rounding": "nearest",
+        "k_counts": "iterations",
+    }
+
+
+def test_names_are_those_beside_the_configuration(tmp_path: Path) -> None:
+    (tmp_path / "tuner").mkdir()
+    match = made(MAIN + ENGINE, tmp_path / "tuner", tmp_path)
+    assert match.entrants[0].command == ["tuner/stockfish"]
+    assert match.settings["openings"].args == ("tuner/book.epd",)
+
+
+def test_every_option_without_counterpart_is_told(tmp_path: Path) -> None:
+    told = made(MAIN + "Pace = 3\n" + ENGINE + "MaxDepth = 10\n", tmp_path).told()
+    text = "\n".join(told)
+    for option in ("Log = tune.log", "GameLog = tune_$THREAD.log", "MaxDepth = 10", "Pace = 3"):
+        assert f"not taken over: {option}" in text or f"not taken over: [Main] {option}" in text
+
+
+def test_second_engine_of_another_command_is_told(tmp_path: Path) -> None:
+    text = MAIN + ENGINE.replace("Engine2 = ./stockfish", "Engine2 = ./other")
+    assert any("./other" in line for line in made(text, tmp_path).told())
+
+
+def test_simulation_needs_no_engine(tmp_path: Path) -> None:
+    text = MAIN.replace("= 0\n", "= 1\n", 1)
+    match = made(text, tmp_path, variables="x,100,-1000,1000,100,.002,1\n")
+    event = event_of(match.render("x.ctl"), tmp_path)
+    assert event.loaded.values["parameters"][0].code == "x"
+    assert match.notes[0] == "Elo lost at 100 from the optimum of 0, for `simulate`: x 1"
+
+
+def test_order_of_the_readme_is_told(tmp_path: Path) -> None:
+    match = made(MAIN + ENGINE, tmp_path, variables="Aggressiveness,30,200,0,10,0.0020,0\n")
+    assert match.assumed[0].startswith("every line has the larger bound first")
+
+
+def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> None:
+    text = "\ufeff; a tune\r\n" + (MAIN + "# fast\n" + ENGINE).replace("\n", "\r\n")
+    assert recognises(text.encode())
+    assert made(text, tmp_path).settings["number_of_games"] == 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[Main]\n", "[Main] has no Variables"),
+        (MAIN, "[Engine] has no Engine1"),
+        (MAIN.replace("Alpha", "Alhpa") + ENGINE, "[Main] has no Alpha; it has 'Alhpa'"),
+        (MAIN + "Iterations = 3\n" + ENGINE, "tune.conf:10: Iterations has been there already"),
+        (MAIN + "nonsense\n" + ENGINE, "tune.conf:10: 'nonsense' is not understood"),
+        (MAIN.replace("50000", "many") + ENGINE, "Iterations: 'many' is not an integer"),
+        (MAIN.replace("50000", "0") + ENGINE, "Iterations: '0' is not an integer of at least 1"),
+        (MAIN.replace("0.602", "nan") + ENGINE, "Alpha: 'nan' is not a number"),
+        (MAIN.replace("0.602", "-1") + ENGINE, "Alpha -1 is out of range"),
+        (MAIN + ENGINE.replace("= 1000", "= 0").replace("= 50\n", "= 0\n"), "BaseTime, IncTime"),
+        (MAIN + ENGINE.replace("DrawMoveLimit = 8", "DrawMoveLimit = 0"), "DrawMoveLimit: '0'"),
+        (MAIN + ENGINE.replace("./stockfish", "'"), 'Engine1 "\'": No closing quotation'),
+        (MAIN.replace("tune.var", "no.var") + ENGINE, "cannot read the variables 'no.var'"),
+    ],
+)
+def test_wrong_option_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
+    assert message in refused(text, tmp_path)
+
+
+def test_wrong_variable_is_refused_with_its_line(tmp_path: Path) -> None:
+    with pytest.raises(ParameterFileError, match=r"tune\.var:1: Aggressiveness: start 300"):
+        made(MAIN + ENGINE, tmp_path, variables=VARIABLES.replace(",30,", ",300,"))
+
+
+def test_text_of_a_configuration_stays_text(tmp_path: Path) -> None:
+    nasty = './"; import os; os.mkdir("made") #'
+    text = MAIN + ENGINE.replace("./book.epd", nasty) + 'Odd = """; import os\n'
+    event_of(made(text, tmp_path).render("x.ctl"), tmp_path)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [["tune.conf"], ["tune.conf", "tune.var"], ["tune.var", "tune.conf"]]
+)
+def test_command_takes_the_configuration_with_or_without_its_variables(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tune.conf").write_text(MAIN + ENGINE)
+    (tmp_path / "tune.var").write_text(VARIABLES)
+    assert run(["import", *words]) == 0
+    out, err = capsys.readouterr()
+    assert 'Parameter("Aggressiveness", start=30, min=0, max=200' in out
+    assert "not taken over: Log = tune.log" in err

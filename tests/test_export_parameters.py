@@ -1,0 +1,352 @@
+"""`export-parameters`: tuned values for other tuners, engines, programs, and the control
+file itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.cli import REPORTED, USAGE, run
+from ringmaster.event import Event
+from ringmaster.export.constants import c_constants, c_macros, rust_constants
+from ringmaster.export.parameter_list import parameter_list
+from ringmaster.export.parameters import FORMATS, render
+from ringmaster.export.tuned import Tuned, tuned_parameters
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.parameter_files import FORMATS as FILE_FORMATS
+from ringmaster.parameter_files import PowerOfTwo, ReadOptions, Text, read_file
+from ringmaster.reporting.text import width
+from ringmaster.scaffold.importers import import_material, material_of
+from ringmaster.scaffold.match import Places
+from tests.events import SPSA, write_event
+from tests.recorded import CHESS
+from tests.scaffold.loading import event_of
+
+CONTROL = """\
+competition_type = "spsa"
+game = "chess"
+players = {"a": Player("engine", depth=1)}
+player = "a"
+number_of_games = 1000
+parameters = [
+    Parameter("LmrBase", start=12, min=0, max=100, c_end=5, r_end=0.004, integer=True),
+    Parameter("pruning", start=-0.25, min=-1, max=1, c_end=.1, option="Null_Pruning"),
+]
+"""
+HEAD = CONTROL[: CONTROL.index("parameters =")]
+
+Captured = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def control(tmp_path: Path) -> Path:
+    path = tmp_path / "t.ctl"
+    path.write_text(CONTROL)
+    return path
+
+
+def exported(control: Path, capsys: Captured, format: str) -> str:
+    assert run([str(control), "export-parameters", "--format", format]) == 0
+    return capsys.readouterr().out
+
+
+def one(code: str = "a", value: float | int = 3, **more: object) -> Tuned:
+    """Return a parameter that has been tuned to a value."""
+    integer = isinstance(value, int)
+    parameter = TunedParameter(code, value, -(10.0**12), 10.0**12, integer=integer, **more)  # type: ignore[arg-type]
+    return Tuned(parameter, value, value, value, parameter.minimum, parameter.maximum)
+
+
+# From the tune to the file
+
+
+def test_values_are_those_that_the_tune_has_reached(tmp_path: Path, capsys: Captured) -> None:
+    control = write_event(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 40)
+    assert run([str(control), "run", "--quiet"]) == 0
+    capsys.readouterr()
+    assert run([str(control), "show", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["parameters"]
+    assert any(row["value"] != row["start"] for row in shown)
+    lines = exported(control, capsys, "setoption").splitlines()
+    assert lines == [f"setoption name {r['code']} value {r['engine_value']}" for r in shown]
+
+
+def test_values_are_the_start_values_before_the_first_game(control: Path, capsys: Captured) -> None:
+    assert exported(control, capsys, "setoption") == (
+        "setoption name LmrBase value 12\nsetoption name Null_Pruning value -0.25\n"
+    )
+    assert exported(control, capsys, "usi-setoption") == exported(control, capsys, "setoption")
+
+
+def test_table_is_written_where_no_format_is_named(control: Path, capsys: Captured) -> None:
+    assert run([str(control), "export-parameters"]) == 0
+    header, first, second = capsys.readouterr().out.splitlines()
+    assert header.split() == ["parameter", "start", "tuned", "min", "max"]
+    assert first.split() == ["LmrBase", "12", "12", "0", "100"]
+    assert second.split() == ["pruning", "-0.25", "-0.25", "-1", "1"]
+    assert width(header) == width(first) == width(second)
+
+
+@pytest.mark.parametrize("format", FILE_FORMATS)
+def test_exported_file_is_read_again(format: str, control: Path, capsys: Captured) -> None:
+    if format in ("clop", "chess_tuning_tools"):
+        expected = [(50.0, 0.0, 100.0), (0.0, -1.0, 1.0)]  # these have no start
+    elif format == "openbench_values":
+        expected = [(12.0, 0.0, 24.0), (-0.25, -0.5, 0.0)]  # and this no range
+    else:
+        expected = [(12.0, 0.0, 100.0), (-0.25, -1.0, 1.0)]
+    text = exported(control, capsys, format.replace("_", "-"))
+    found = read_file(Text("x.params", text), format, ReadOptions(1000))
+    assert [e.code for e in found.entries] == ["LmrBase", "Null_Pruning"]
+    assert [(e.start, e.minimum, e.maximum) for e in found.entries] == expected
+    if format in ("spsa_tuner", "fishtest", "openbench", "yaneuraou"):
+        assert [(e.c_end, e.r_end) for e in found.entries] == [(5, 0.004), (0.1, 0.002)]
+
+
+@pytest.mark.parametrize("format", ["fishtest", "spsa_tuner", "openbench"])
+def test_exported_file_tunes_on_from_where_the_tune_was(format: str, control: Path) -> None:
+    target = control.parent / "tuned.txt"
+    assert run([str(control), "export-parameters", "--format", format, "-o", str(target)]) == 0
+    event = event_of(HEAD + 'parameters = read_parameters("tuned.txt")\n', control.parent)
+    assert [(p.start, p.c_end) for p in event.loaded.values["parameters"]] == [
+        (12, 5),
+        (-0.25, 0.1),
+    ]
+
+
+@pytest.mark.parametrize("format", FILE_FORMATS)
+def test_exported_file_can_be_imported(
+    format: str, control: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(control.parent)
+    target = "tuned.params" if format == "yaneuraou" else "tuned.txt"
+    assert run([control.name, "export-parameters", "--format", format, "-o", target]) == 0
+    found = import_material(material_of([target]), Places(control.parent, control.parent))
+    assert "LmrBase" in found.render("x.ctl")
+    assert found.game == ("shogi" if format == "yaneuraou" else "chess")
+
+
+def test_control_files_own_list_is_ready_to_be_pasted(tmp_path: Path) -> None:
+    before = event_of(CONTROL, tmp_path)
+    text, notes = parameter_list(
+        [_moved(t, 44) for t in tuned_parameters(tmp_path / "made.ctl")[1]], before
+    )
+    assert notes == []
+    after = event_of(HEAD + text, tmp_path)
+    (first, _), (was, _) = after.loaded.values["parameters"], before.loaded.values["parameters"]
+    assert first.start == 44
+    assert first == TunedParameter(**{**first_fields(was), "start": 44.0})
+    assert after.loaded.values["parameters"][1].option == "Null_Pruning"
+
+
+def first_fields(parameter: TunedParameter) -> dict[str, object]:
+    return {name: getattr(parameter, name) for name in parameter.__struct_fields__}
+
+
+def _moved(tuned: Tuned, value: float) -> Tuned:
+    """Return a parameter of whole numbers elsewhere; others stay."""
+    if not tuned.parameter.integer:
+        return tuned
+    given = int(value)
+    return Tuned(tuned.parameter, value, given, tuned.given_at_start, tuned.low, tuned.high)
+
+
+def test_parameters_of_a_file_are_written_out(tmp_path: Path) -> None:
+    (tmp_path / "p.csv").write_text("Speed,12,0,100,5,0.002\n")
+    head = HEAD
+    event_of(head + 'parameters = read_parameters("p.csv")\n', tmp_path)
+    event, tuned = tuned_parameters(tmp_path / "made.ctl")
+    assert parameter_list(tuned, event)[0] == (
+        'parameters = [\n    Parameter("Speed", start=12, min=0, max=100, c_end=5, r_end=0.002, '
+        "integer=True),\n]\n"
+    )
+
+
+def test_long_call_is_written_with_a_line_an_argument(tmp_path: Path) -> None:
+    name = "x" * 70
+    event_of(CONTROL.replace("LmrBase", name), tmp_path)
+    event, tuned = tuned_parameters(tmp_path / "made.ctl")
+    text = parameter_list(tuned, event)[0]
+    assert f'    Parameter(\n        "{name}",\n        start=12,\n' in text
+    assert max(map(len, text.splitlines())) <= 96
+
+
+# Constants of programs
+
+NAMES = ["LmrBase", "Null_Pruning", "int", "2fast", "a b", "a-b", "深さ", "x*/ y", "_X", "a__b"]
+
+
+def _tuned_names() -> list[Tuned]:
+    values: list[float | int] = [1, -2, 3, -0.5, 2.0, 10**11, 4, 5, 6, 7]
+    return [one(name, value) for name, value in zip(NAMES, values, strict=True)]
+
+
+def test_constants_of_c_have_names_that_c_allows() -> None:
+    assert c_constants(_tuned_names()).splitlines() == [
+        "constexpr int LmrBase = 1;",
+        "constexpr int Null_Pruning = -2;",
+        "constexpr int int_ = 3;  /* int */",
+        "constexpr double p_2fast = -0.5;  /* 2fast */",
+        "constexpr double a_b = 2.0;  /* a b */",
+        "constexpr long long a_b_2 = 100000000000;  /* a-b */",
+        "constexpr int parameter = 4;  /* ?? */",
+        "constexpr int x_y = 5;  /* x* / y */",
+        "constexpr int X = 6;  /* _X */",
+        "constexpr int a_b_3 = 7;  /* a__b */",
+    ]
+    assert c_macros(_tuned_names()).splitlines()[:2] == [
+        "#define LmrBase 1",
+        "#define Null_Pruning (-2)",
+    ]
+
+
+def test_constants_of_rust_are_written_as_rust_does() -> None:
+    assert rust_constants(_tuned_names()).splitlines()[:7] == [
+        "pub const LMR_BASE: i32 = 1;  // LmrBase",
+        "pub const NULL_PRUNING: i32 = -2;  // Null_Pruning",
+        "pub const INT: i32 = 3;  // int",
+        "pub const P_2FAST: f64 = -0.5;  // 2fast",
+        "pub const A_B: f64 = 2.0;  // a b",
+        "pub const A_B_2: i64 = 100000000000;  // a-b",
+        "pub const PARAMETER: i32 = 4;  // ??",
+    ]
+
+
+@given(
+    names=st.lists(st.text(min_size=1, max_size=12), min_size=1, max_size=8, unique=True),
+    write=st.sampled_from([c_macros, c_constants, rust_constants]),
+)
+def test_any_names_give_a_constant_each_on_a_line_of_its_own(
+    names: list[str], write: object
+) -> None:
+    lines = write([one(name) for name in names]).split("\n")  # type: ignore[operator]
+    assert lines.pop() == ""
+    assert len(lines) == len(names)
+    words = [
+        line.removeprefix("pub ").split()[1 + ("constexpr" in line)].rstrip(":") for line in lines
+    ]
+    assert all(word.isascii() and word.isidentifier() for word in words)
+    assert len(set(words)) == len(words)
+    assert all(line.isprintable() and line.isascii() and not line.endswith("\\") for line in lines)
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
+def test_compiler_takes_the_constants(tmp_path: Path) -> None:
+    (tmp_path / "a.cpp").write_text(
+        f"{c_constants(_tuned_names())}\nnamespace macros {{\n}}\n"
+        "static_assert(LmrBase + int_ == 4 && p_2fast < 0);\n"
+    )
+    (tmp_path / "b.c").write_text(c_macros(_tuned_names()) + "int x = LmrBase - Null_Pruning;\n")
+    for name in ("a.cpp", "b.c"):
+        command = ["g++" if name.endswith("p") else "gcc", "-Werror", "-fsyntax-only", name]
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=60)
+
+
+# Values that are no plain numbers
+
+
+def test_parameter_on_a_logarithmic_scale_is_written_in_the_engines_units() -> None:
+    transform = PowerOfTwo(1.0, 64.0, True)
+    parameter = TunedParameter("a", 3.0, 0.0, 6.0, c_end=1.0, transform=transform)
+    entry = Tuned(parameter, 5.0, 32, 8, 1, 64).entry()
+    assert entry is not None
+    assert (entry.start, entry.minimum, entry.maximum, entry.scale) == (32.0, 1.0, 64.0, "log")
+    assert entry.integer
+    assert entry.c_end is None
+
+
+def test_value_beyond_what_its_bounds_become_is_no_line_of_a_file() -> None:
+    parameter = TunedParameter("a", 0, -1, 1, transform=lambda x: 4 - x * x)
+    assert Tuned(parameter, 0.0, 4.0, 4.0, 3.0, 3.0).entry() is None
+
+
+def test_value_that_is_a_text_is_no_line_of_a_file_and_no_constant(tmp_path: Path) -> None:
+    event = event_of(CONTROL, tmp_path)
+    style = Tuned(TunedParameter("style", 0, 0, 2), 1, "wild", "calm", "calm", "mad")
+    assert render("setoption", [style], event)[0] == "setoption name style value wild\n"
+    for format in ("fishtest", "c", "rust"):
+        with pytest.raises(Exception, match="style"):
+            render(format, [style], event)
+
+
+def test_what_is_no_option_is_left_out_and_told(tmp_path: Path) -> None:
+    event = event_of(CONTROL, tmp_path)
+    text, notes = render("setoption", [one("a"), one("b", gtp="level %s")], event)
+    assert text == "setoption name a value 3\n"
+    assert notes == ["setoption: no options of the engine, and left out: b"]
+
+
+def test_format_of_a_parameter_is_what_engines_get(tmp_path: Path) -> None:
+    event = event_of(CONTROL, tmp_path)
+    assert render("setoption", [one("a", 0.5, format="%.3f")], event)[0].endswith(" 0.500\n")
+
+
+def test_frozen_parameters_are_no_lines_of_a_file(tmp_path: Path) -> None:
+    event = event_of(CONTROL, tmp_path)
+    text, notes = render("fishtest", [one("a"), one("b", frozen=True)], event)
+    assert text.startswith("a,3,")
+    assert len(text.splitlines()) == 1
+    assert notes[-1] == "fishtest: frozen, and left out: b"
+    assert "b" in render("setoption", [one("b", frozen=True)], event)[0]
+
+
+def test_assumed_gains_are_told(control: Path, capsys: Captured, tmp_path: Path) -> None:
+    event = event_of(CONTROL, tmp_path)
+    _, notes = render("fishtest", [one("a")], event)
+    assert notes == [
+        "fishtest: c_end is a twentieth of the range where the tune has none (1)",
+        "fishtest: r_end is 0.002 where the tune has none (1)",
+    ]
+
+
+# What is refused
+
+
+def test_unknown_format_is_answered_with_the_known_ones(control: Path, capsys: Captured) -> None:
+    assert run([str(control), "export-parameters", "--format", "fishtst"]) == USAGE
+    assert (
+        "there is no format 'fishtst' of parameters; expected 'fishtest'" in capsys.readouterr().err
+    )
+
+
+def test_competition_that_tunes_nothing_is_told_so(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "t.ctl").write_text(CHESS)
+    assert run([str(tmp_path / "t.ctl"), "export-parameters"]) == REPORTED
+    assert "has no tuned parameters: its competition_type is 'playoff'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["t.status", "t.log", "new.ctl"])
+def test_competitions_own_files_are_not_overwritten(
+    name: str, control: Path, capsys: Captured
+) -> None:
+    target = control.parent / name
+    assert run([str(control), "export-parameters", "-o", str(target)]) == USAGE
+    assert not target.exists()
+
+
+def test_name_that_a_format_cannot_hold_is_refused(tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "t.ctl").write_text(CONTROL.replace("LmrBase", "Lmr, Base"))
+    action = [str(tmp_path / "t.ctl"), "export-parameters", "--format"]
+    for format in ("fishtest", "spsa_tuner", "openbench", "yaneuraou", "clop"):
+        assert run([*action, format, "-o", str(tmp_path / "out")]) == USAGE
+        assert "'Lmr, Base' cannot be" in capsys.readouterr().err
+        assert not (tmp_path / "out").exists()
+
+
+def test_options_of_export_are_not_those_of_parameters(control: Path, capsys: Captured) -> None:
+    assert run([str(control), "export-parameters", "--void"]) == USAGE
+    assert "--void goes with export" in capsys.readouterr().err
+
+
+def test_every_format_can_be_rendered(control: Path) -> None:
+    event, tuned = tuned_parameters(control)
+    assert isinstance(event, Event)
+    assert all(render(format, tuned, event)[0].endswith("\n") for format in FORMATS)
+    assert all(math.isfinite(t.value) for t in tuned)

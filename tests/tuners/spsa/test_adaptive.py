@@ -1,0 +1,192 @@
+"""The adaptive method: the contract, its posterior against plain integration, and what it
+does where there is nothing to find."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from ringmaster.tuners.spsa import Adaptive, Array, C, Method, Space, sides
+from ringmaster.tuners.spsa.adaptive import (
+    C_PER_DEVIATION,
+    ELO,
+    ELO_MEDIAN,
+    ELO_SPREAD,
+    EVERY,
+    PRIOR_DEVIATION,
+    WIDEST,
+    stride,
+)
+from ringmaster.tuners.spsa.method import Memory
+from tests.contracts.tuner_contract import Make, TunerContract
+from tests.tuners.spsa.spaces import space_of
+
+
+class TestAdaptive(TunerContract):
+    @pytest.fixture
+    def make(self) -> Make:
+        return Adaptive
+
+
+def simulated(
+    method: Method, elo: Array, optimum: Array, replicates: int, iterations: int, seed: int
+) -> Memory:
+    """Return the memory of tunes; elo is lost at half a range from the optimum, (n,)."""
+    space, rng = method.space, np.random.default_rng(seed)
+    memory = method.start((replicates,))
+
+    def loss(theta: Array) -> Array:
+        return np.asarray((elo * np.square(2 * (theta - optimum) / space.width)).sum(axis=-1))
+
+    for k in range(1, iterations + 1):
+        theta, shift = method.centre(memory), method.shift(memory)
+        assert shift is not None
+        delta, sign = rng.choice([-1.0, 1.0], (2, *theta.shape))
+        middle = space.clip(theta + sign * shift)
+        plus, minus = sides(space, middle, method.c(k, memory), delta, delta, "stochastic")
+        win = 1 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 0.305
+        u = rng.random((2, replicates))
+        result = (u < win).sum(axis=0) - 1.0 * (u > win + 0.61).sum(axis=0)
+        method.take(memory, k, plus, minus, delta, result, 2)
+    return memory
+
+
+def of_each(memory: Memory) -> list[Memory]:
+    """Return the memories of the tunes of one."""
+    count = len(memory["theta"])
+    return [{name: array[i] for name, array in memory.items()} for i in range(count)]
+
+
+def test_estimate_and_interval_are_those_of_plain_integration() -> None:
+    """Over a fine grid of e and o, weighting each by prior and likelihood."""
+    space = space_of((40, 0, 100))
+    method = Adaptive(space)
+    memory = simulated(method, np.array([40.0]), np.array([65.0]), 1, 300, seed=1)
+    (one,) = of_each(memory)
+    weight, moment, square, slope, slope_m, noise = one["sums"][:, 0]
+    _, games, squares = one["totals"]
+    v = (squares + 2) / (games + 4)
+    o = np.linspace(-5, 5, 20_001)
+    mass = np.zeros((len(ELO), len(o)))
+    for i, e in enumerate(ELO):
+        beta = 4 * e / C
+        # log likelihood of a line with one noise for all: −Σ(s/d − g·β·(o−m))²/(2·g·mean noise)
+        fit = 2 * beta * (o * slope - slope_m)
+        fit -= beta**2 * (o**2 * weight - 2 * o * moment + square)
+        log = fit * weight / (2 * noise * v) - o**2 / (2 * PRIOR_DEVIATION**2)
+        # a normal prior of o has the same factor for every e
+        mass[i] = np.exp(log - math.log(e / ELO_MEDIAN) ** 2 / (2 * ELO_SPREAD**2))
+    mass /= mass.sum()
+    best = (mass * ELO[:, np.newaxis] * o).sum() / (mass * ELO[:, np.newaxis]).sum()
+    assert method.estimate(one)[0] == pytest.approx(40 + 50 * best, abs=0.01)
+    ((low, high),) = [(i.low, i.high) for i in method.intervals(one)]
+    below = np.cumsum(mass.sum(axis=0))
+    assert (low, high) == pytest.approx(
+        tuple(np.clip(40 + 50 * np.interp([0.025, 0.975], below, o), 0, 100)), abs=0.05
+    )
+    (interval,) = method.intervals(one)
+    gain = o**2 - (o - best) ** 2
+    assert interval.elo_at_stake == pytest.approx(
+        (mass * ELO[:, np.newaxis] * gain).sum(), rel=0.01
+    )
+
+
+def test_theta_is_the_estimate_as_of_when_it_was_last_found() -> None:
+    method = Adaptive(space_of((40, 0, 100), (1, 0, 9, True)))
+    memory = simulated(method, np.array([40.0, 5.0]), np.array([65.0, 4.0]), 1, 200, seed=2)
+    assert method.centre(memory) == pytest.approx(method.estimate(memory), rel=1e-12)
+
+
+def test_theta_is_found_anew_ever_more_rarely() -> None:
+    assert [stride(n) for n in (0, 1, EVERY - 1, EVERY, 2 * EVERY - 1, 2 * EVERY)] == [
+        1, 1, 1, 2, 2, 4,
+    ]  # fmt: skip
+    for told in range(1, 10**5, 97):
+        assert told / EVERY < stride(told) or stride(told) == 1
+        assert stride(told) <= max(1, 2 * told / EVERY)
+
+
+def test_perturbation_begins_at_a_quarter_of_the_range_and_narrows() -> None:
+    space = space_of((40, 0, 100))
+    method = Adaptive(space)
+    assert method.c(1) == pytest.approx([25.0])
+    assert WIDEST * 50 == 25
+    elo, optimum = np.array([400.0]), np.array([60.0])
+    c = [simulated(method, elo, optimum, 5, n, seed=3)["c"].mean() for n in (250, 1000, 4000)]
+    assert 25 >= c[0] > c[1] > c[2] > 1
+    assert C_PER_DEVIATION > 2
+
+
+def test_own_perturbation_is_kept_and_the_others_are_chosen() -> None:
+    space = space_of((40, 0, 100), (40, 0, 100), (4, 0, 9, True))
+    method = Adaptive(space, np.array([3.0, np.nan, 0.1]))
+    assert method.c(1) == pytest.approx([3.0, 25.0, 0.5])
+    memory = simulated(method, np.full(3, 400.0), np.array([50.0, 60.0, 5.0]), 1, 1500, seed=4)
+    assert memory["c"][0, [0, 2]] == pytest.approx([3.0, 0.5])
+    assert memory["c"][0, 1] < 25
+    assert np.all(memory["shift"] <= memory["c"] / 2)
+
+
+def test_parameters_without_effect_do_not_wander_far_and_show_no_signal() -> None:
+    space = space_of(*[(70, 0, 200)] * 4)
+    method = Adaptive(space)
+    memory = simulated(method, np.zeros(4), np.full(4, 100.0), 100, 2000, seed=5)
+    signals = [i.signal for one in of_each(memory) for i in method.intervals(one)]
+    # 400 parameters at 1 %: standard error 0.5 %
+    assert np.mean(signals) <= 0.025
+    assert np.mean(np.abs(method.estimate(memory) - 70)) < 40
+    assert np.mean([i.high - i.low for i in method.intervals(of_each(memory)[0])]) > 100
+
+
+def test_intervals_hold_the_optimum_in_about_95_of_100_tunes() -> None:
+    space = space_of(*[(70, 0, 200)] * 3)
+    method, optimum = Adaptive(space), np.array([100.0, 60.0, 120.0])
+    memory = simulated(method, np.array([20.0, 20.0, 60.0]), optimum, 80, 4000, seed=6)
+    found = [method.intervals(one) for one in of_each(memory)]
+    held = [i.low <= best <= i.high for row in found for i, best in zip(row, optimum, strict=True)]
+    assert np.mean(held) >= 0.92
+    signals = [i.signal for row in found for i in row]
+    assert np.mean(signals) > 0.9
+    at_stake = np.mean([[i.elo_at_stake for i in row] for row in found], axis=0)
+    assert at_stake == pytest.approx([20 * 0.09, 20 * 0.01, 60 * 0.25], abs=1.5)
+
+
+def test_optimum_beyond_a_bound_is_looked_for_at_the_bound() -> None:
+    space = Space(np.array([50.0]), np.array([0.0]), np.array([100.0]), np.array([False]))
+    method = Adaptive(space)
+    memory = simulated(method, np.array([60.0]), np.array([130.0]), 10, 3000, seed=7)
+    assert np.all(method.estimate(memory) > 90)
+    for one in of_each(memory):
+        (interval,) = method.intervals(one)
+        assert 50 < interval.low <= interval.high == 100
+
+
+def test_range_far_from_zero_makes_no_difference() -> None:
+    near, far = Adaptive(space_of((4, 0, 10))), Adaptive(space_of((1e6 + 4, 1e6, 1e6 + 10)))
+    elo = np.array([50.0])
+    found = [
+        method.estimate(simulated(method, elo, np.array([offset + 7.0]), 1, 500, seed=8))[0]
+        - offset
+        for method, offset in ((near, 0.0), (far, 1e6))
+    ]
+    assert found[0] == pytest.approx(found[1], abs=1e-6)
+
+
+def test_ten_million_games_are_still_told_apart() -> None:
+    """The sums of 10⁷ games at one d: an optimum 0.01 half ranges off is found."""
+    space = space_of((50, 0, 100))
+    method = Adaptive(space)
+    games, d, o, beta = 1e7, 0.5, 0.01, 4 * 20.0 / C
+    memory = method.start()
+    m = 0.02  # half of the games at θ ± m
+    spread = games * m * m
+    memory["sums"][:, 0] = [
+        games, 0, spread, games * beta * o, -beta * spread, games / d**2,
+    ]  # fmt: skip
+    memory["totals"][:] = [games / 2, games, 0.4 * games]
+    assert method.estimate(memory)[0] == pytest.approx(50.5, abs=0.05)
+    (interval,) = method.intervals(memory)
+    assert 50.2 < interval.low < 50.5 < interval.high < 50.8
+    assert interval.signal

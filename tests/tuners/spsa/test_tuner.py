@@ -1,0 +1,142 @@
+"""The tuner as a competition sees it: asked, told, and what it makes of a tune."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.randomness import uniform, words
+from ringmaster.tuners.spsa import Adaptive, Array, C, Classic, Counting, GainMethod, Space, Spsa
+from tests.tuners.spsa.spaces import MIXED, classic, space_of
+
+
+def test_space_is_that_of_the_parameters() -> None:
+    space = Space.of([TunedParameter("a", 1.5, -1, 2), TunedParameter("b", 4, 0, 9, integer=True)])
+    assert space.start.tolist() == [1.5, 4]
+    assert space.width.tolist() == [3, 9]
+    assert space.integer.tolist() == [False, True]
+    assert space.least_c.tolist() == [0, 0.5]
+    assert space.clip(np.array([-3.0, 3.5])).tolist() == [-1, 3.5]
+
+
+@pytest.mark.parametrize("make", [classic, Adaptive])
+def test_iteration_depends_on_seed_number_and_theta_alone(make: type[Adaptive]) -> None:
+    one, other = (Spsa(make(MIXED), seed=7) for _ in range(2))
+    for k in (3, 1, 2):
+        other.ask(k)
+    for name in ("theta", "delta", "plus", "minus"):
+        assert getattr(one.ask(5), name).tolist() == getattr(other.ask(5), name).tolist()
+    seeds = {tuple(Spsa(make(space_of(*[(5, 0, 9)] * 12)), seed=s).ask(5).delta) for s in range(4)}
+    assert len(seeds) == 4
+
+
+def test_asking_changes_nothing() -> None:
+    tuner = Spsa(Adaptive(MIXED))
+    before = tuner.state()
+    for k in range(1, 50):
+        tuner.ask(k)
+    assert tuner.state() == before
+
+
+def test_difference_is_half_of_what_is_between_the_sides() -> None:
+    asked = Spsa(classic(space_of((50, 0, 100)))).ask(3)
+    assert asked.differences() == pytest.approx((asked.plus - asked.minus) / 2)
+    assert asked.differences() * asked.delta == pytest.approx(classic(space_of((50, 0, 100))).c(3))
+
+
+def test_midpoints_of_the_adaptive_method_are_off_theta_to_either_side() -> None:
+    tuner = Spsa(Adaptive(space_of((50, 0, 100))))
+    shift = tuner.method.shift(tuner.memory)
+    assert shift is not None
+    middles = {float((a.plus + a.minus)[0] / 2) for a in map(tuner.ask, range(1, 50))}
+    assert middles == {50 - shift[0], 50 + shift[0]}
+
+
+def told(tuner: Spsa, results: list[float]) -> Spsa:
+    for k, result in enumerate(results, 1):
+        asked = tuner.ask(k)
+        tuner.tell(k, asked.plus, asked.minus, result * float(asked.delta[0]))
+    return tuner
+
+
+def test_estimate_is_the_last_theta_while_it_is_under_way_and_then_the_mean() -> None:
+    space = space_of((0, -1e6, 1e6))
+    moving = told(Spsa(classic(space, alpha=0, gamma=0)), [1.0] * 40)
+    assert moving.estimate().tolist() == moving.theta.tolist()
+    swinging = told(Spsa(classic(space, alpha=0, gamma=0)), [1.0, -1.0] * 40)
+    assert swinging.estimate().tolist() == swinging.averages.mean().tolist()
+    assert swinging.estimate().tolist() != swinging.theta.tolist()
+
+
+@pytest.mark.parametrize("results", [[1.0] * 40, [1.0, -1.0] * 20 + [1.0]])
+def test_estimate_may_be_told_to_be_the_last_theta_or_the_mean(results: list[float]) -> None:
+    space = space_of((0, -1e6, 1e6))
+    last = told(Spsa(classic(space), trust="last"), results)
+    mean = told(Spsa(classic(space), trust="mean"), results)
+    assert last.estimate().tolist() == last.theta.tolist()
+    assert mean.estimate().tolist() == mean.averages.mean().tolist()
+
+
+def expected(space: Space, plus: Array, minus: Array) -> float:
+    """Return E[W−L] of a game of players who lose 30 Elo at half a range from 0.6 of it."""
+    best = space.minimum + 0.6 * space.width
+    loss = [30 * np.square(2 * (side - best) / space.width).sum() for side in (plus, minus)]
+    return float((loss[1] - loss[0]) / C)
+
+
+@pytest.mark.parametrize("make", [classic, Adaptive])
+def test_results_against_a_third_player_say_the_same_of_the_optimum(
+    make: type[Adaptive],
+) -> None:
+    """W−L of θ⁺ less W−L of θ⁻, games of θ⁺ alone: the expectation of a game is as when the
+    two play each other."""
+    space = space_of((45, 0, 100), (0.2, 0, 1))
+    method = make(space)
+    together, apart = Spsa(method, seed=2), Spsa(method, seed=2)
+    for k in range(1, 400):
+        asked = together.ask(k)
+        score = expected(space, asked.plus, asked.minus)
+        third = space.minimum + 0.3 * space.width
+        together.tell(k, asked.plus, asked.minus, 2 * score, 2)
+        over = [2 * expected(space, side, third) for side in (asked.plus, asked.minus)]
+        apart.tell(k, asked.plus, asked.minus, over[0] - over[1], 2)
+    for one, other in zip(together.fits(), apart.fits(), strict=True):
+        assert one.slope == pytest.approx(other.slope, rel=1e-9)
+    assert apart.estimate() == pytest.approx(together.estimate(), rel=1e-6)
+
+
+def test_games_to_halve_are_those_of_the_perturbations_to_come() -> None:
+    """With gamma ½ these are narrower than the mean of those so far."""
+    space = space_of((45, 0, 100))
+    tuner = Spsa(classic(space, N=4000, gamma=0.5, c=0.01, r=1.0))
+    for k in range(1, 2001):
+        asked = tuner.ask(k)
+        # scores without luck: a line is soon seen
+        tuner.tell(k, asked.plus, asked.minus, 2 * expected(space, asked.plus, asked.minus))
+    (fit,), (average,) = tuner.fits(), tuner.regression.fits()
+    assert fit.games_to_halve is not None
+    assert average.games_to_halve is not None
+    assert fit.optimum == pytest.approx(60, abs=1)
+    assert fit.games_to_halve > 1.5 * average.games_to_halve
+
+
+def test_tune_of_a_quadratic_finds_its_optimum() -> None:
+    """Elo loss e·((x−70)/100)² per side, coin-flip games decided by counter bits.  With
+    r = 0.005 the last iterate strays about 2.4 from the optimum (expected loss C·n·r/8 =
+    0.22 Elo); three times that is allowed."""
+    space = space_of((20, 0, 100))
+    gains = Classic(np.array([15.0]), np.array([0.005]), 4000, 0.602, 0.101, 400, space.least_c)
+    tuner = Spsa(GainMethod(space, gains), seed=1, counting=Counting())
+    for k in range(1, 4001):
+        asked = tuner.ask(k)
+        elo = [-400 * ((side[0] - 70) / 100) ** 2 for side in (asked.plus, asked.minus)]
+        win = 1 / (1 + 10 ** (-(elo[0] - elo[1]) / 400))
+        result = sum(1 if uniform(w) < win else -1 for w in words(9, 99, k, 2))
+        tuner.tell(k, asked.plus, asked.minus, result)
+    assert tuner.theta[0] == pytest.approx(70, abs=7.2)
+    assert tuner.averages.mean()[0] == pytest.approx(70, abs=5)
+    (fit,) = tuner.fits()
+    assert fit.low is not None
+    assert fit.high is not None
+    assert fit.low < 70 < fit.high

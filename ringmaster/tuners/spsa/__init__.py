@@ -8,7 +8,8 @@ stochastic optimization", IEEE Trans. Aerospace and Electronic Systems 34(3),
 
 and all but the adaptive method then move by θ ← clip(θ + R_k·d·(W−L)), d being
 the difference that was really played, (θ⁺ − θ⁻)/2 after clipping and rounding (or,
-where a practice is to be reproduced, c_k·δ).
+where a practice is to be reproduced, c_k·δ).  The adaptive method plays about points near
+θ, and finds θ from all results so far.
 
 Pure ask and tell: no engines, no files, no clock.  δ and the rounding are functions
 of (seed, iteration).  Everything is written for arrays (…, n): the last axis is that

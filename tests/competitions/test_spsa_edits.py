@@ -449,6 +449,16 @@ def test_state_of_an_older_version_is_told_how_to_go_on() -> None:
     assert theta(tune) == {"A": 60, "B": 3}
 
 
+def test_results_before_a_kill_count_by_the_settings_of_their_time() -> None:
+    stored, killed = Runs(), Runs(saved=lambda: False)
+    for runs in (stored, killed):
+        runs.begin(spsa())
+        runs.play(60)
+        runs.begin(spsa(parameter("A", r_end=0.5, max=70), parameter("C")))
+    assert killed.state() == stored.state()
+    assert killed.lines == stored.lines
+
+
 # a property: whatever is edited and killed, results are taken by the settings under which
 # they were recorded, and the state is that of runs that stored every one of them
 

@@ -259,6 +259,9 @@ class Ringmaster:
         for text in self._changes.texts():
             for line in text.splitlines():
                 self._journal.log(f"changed since the last run: {line}")
+        for line in self._event.effects:
+            self._journal.log(line)
+            self._display.message(line)
         for text in self._competition.notices():
             self._display.message(text)
             self._journal.log(text)
@@ -282,12 +285,6 @@ class Ringmaster:
             transaction.save_state(self._competition.state())
             transaction.set_note("history", effects)
         self._journal.history(effects)
-        for line in effects:
-            self._journal.log(line)
-        for line in effects[:MOST]:
-            self._display.message(line)
-        if len(effects) > MOST:
-            self._display.message(f"{len(effects) - MOST} more lines of it are in the history")
 
     def _resume_journal(self) -> None:
         """Write the history and the tree log of the last result, if a kill

@@ -26,8 +26,8 @@ players = {{"duel": Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by
                            "--pid-file", {log!r}], nodes=1)}}
 player = "duel"
 parameters = [
-    Parameter("Strength", start=300, min=0, max=1000, c_end=80, r_end=0.02, integer=True),
-    Parameter("Width", start=400, min=0, max=1000, c_end=80, r_end=0.02, integer=True),
+    Parameter("Strength", start=300, min=0, max=1000, integer=True),
+    Parameter("Width", start=400, min=0, max=1000, integer=True),
 ]
 openings = Openings("book.epd", order="random")
 number_of_games = {games}

@@ -167,6 +167,8 @@ def test_fewer_games_than_were_played_complete_the_tune_and_lose_nothing() -> No
     assert runs.tune.finished()
     assert runs.tune.next_job() is None
     assert runs.tune.tuner.told == 30
+    progress = runs.tune.progress()
+    assert (progress.completed, progress.total) == (60, 60)
     runs.begin(spsa())
     runs.play(1000)
     assert runs.tune.tuner.told == 100
@@ -298,6 +300,7 @@ def test_parameter_that_is_removed_is_not_given_to_engines_any_more() -> None:
     assert lines == [
         f"B: removed at {estimate:.6g}, its estimate; engines are not given it any more"
     ]
+    assert runs.tune.summary()["removed"] == {"B": pytest.approx(estimate)}
     assert set(delivered(runs.issue())[0]) == {"A"}
     assert theta(runs.tune) == {"A": theta(before)["A"]}
     runs.play(40)
@@ -446,6 +449,16 @@ def test_state_of_an_older_version_is_told_how_to_go_on() -> None:
     assert theta(tune) == {"A": 60, "B": 3}
 
 
+def test_results_before_a_kill_count_by_the_settings_of_their_time() -> None:
+    stored, killed = Runs(), Runs(saved=lambda: False)
+    for runs in (stored, killed):
+        runs.begin(spsa())
+        runs.play(60)
+        runs.begin(spsa(parameter("A", r_end=0.5, max=70), parameter("C")))
+    assert killed.state() == stored.state()
+    assert killed.lines == stored.lines
+
+
 # a property: whatever is edited and killed, results are taken by the settings under which
 # they were recorded, and the state is that of runs that stored every one of them
 
@@ -472,7 +485,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, data=st.data())
 def test_edits_and_kills_at_any_time_give_what_saved_results_give(
     steps: list[tuple[int, int, int, int]], data: st.DataObject
@@ -492,7 +505,7 @@ def test_edits_and_kills_at_any_time_give_what_saved_results_give(
     assert killed.lines == exact.lines
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     games=st.integers(0, 40),
     edits=st.lists(st.integers(0, len(EDITS) - 1), min_size=2, max_size=4),

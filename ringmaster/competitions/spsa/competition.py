@@ -222,6 +222,10 @@ class SpsaCompetition(Competition):
             "first side": self.named(self._grid.played(asked.plus.tolist())),
             "other side": self.named(self._grid.played(asked.minus.tolist())),
         }
+        if not all(p.integer for p in self.tuned):
+            # a part of the range that is no round number
+            between = [p.minimum + 0.38197 * (p.maximum - p.minimum) for p in self.tuned]
+            samples["between"] = self.named(self._grid.played(between))
         code = self.values["player"]
         jobs = [
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
@@ -480,14 +484,19 @@ class SpsaCompetition(Competition):
             # what a match of the present values has come to is one of those before
             before, played = self.closing.completed, 0
             games = 0 if self.closing.settings is None else self.closing.settings.games
+        planned = self.tuner.counting.games_before(self.iterations + 1)
         return Progress(
             self._state.completed + before + played,
-            self.games_per_iteration * self.iterations + before + games,
+            max(planned, self._state.completed) + before + games,
             phase="closing match" if standing.due else "tuning",
         )
 
     def report(self) -> Report:
         blocks: list[Table | Text] = self._report().blocks()
+        removed = self._state.past.removed()
+        if removed:
+            values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
+            blocks.append(Text((f"removed parameters, as they were left: {values}",)))
         blocks += self.closing.blocks(self._standing())
         if self._state.void:
             blocks.append(Text((f"void games (not counted): {self._state.void}",)))
@@ -498,6 +507,9 @@ class SpsaCompetition(Competition):
 
     def summary(self) -> dict[str, Any]:
         summary = self._report().data()
+        removed = self._state.past.removed()
+        if removed:
+            summary["removed"] = removed
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary

@@ -21,6 +21,7 @@ from ringmaster.competitions.spsa.terms import LEARNING, Known, Terms, by_code
 from ringmaster.tuners.spsa import GainMethod, Space, Spsa, Trust
 from ringmaster.tuners.spsa.carrying import Former, carry_on, former
 
+_NOT_SET = "not set"
 #: Parameters whose new c and R are told one by one.
 MOST_TOLD = 20
 
@@ -52,6 +53,12 @@ class Past(msgspec.Struct, omit_defaults=True):
         """Return where a frozen parameter is: where it was left, or at its start."""
         known = self.former.get(parameter.code)
         return parameter.start if known is None else parameter.clip(known.value)
+
+    def removed(self) -> dict[str, float]:
+        """Return the parameters that are not in the control file any more, as they were
+        left."""
+        present = by_code(self.terms.parameters)
+        return {code: left.value for code, left in self.former.items() if code not in present}
 
     def space(self) -> Space:
         """Return the space of the parameters that are tuned."""
@@ -243,13 +250,14 @@ def _texts(was: Tune, now: Tune, begun: int) -> Iterator[str]:
                 effect = "; θ stays where it is, and moves by the new method's steps"
                 if not isinstance(now.tuner.method, GainMethod):
                     effect = "; θ is where all results so far put it"
-            yield f"{name} {before.get(name, 'not set')} → {after.get(name, 'not set')}{effect}"
+            yield f"{name} {before.get(name, _NOT_SET)} → {after.get(name, _NOT_SET)}{effect}"
     planned, told = now.schedule.iterations, now.tuner.told
     if planned != was.schedule.iterations:
         text = f"the tune has {planned} iterations, not {was.schedule.iterations}"
         yield f"{text}: it is complete, with {told}" if told >= planned else text
     yield from _parameters(past, was.tuner, new, now.tuner)
-    yield from _gains(past, was.tuner, new, now.tuner, begun)
+    if told < planned:
+        yield from _gains(past, was.tuner, new, now.tuner, begun)
     under_way = begun - told
     if under_way > 0 and past.terms.parameters != new.terms.parameters:
         yield (
@@ -274,7 +282,7 @@ def _parameters(past: Past, tuner: Spsa, new: Past, tune: Spsa) -> Iterator[str]
     for p in new.terms.parameters:
         value = present[p.code]
         if p.code in before_known:
-            text = _change(before_known[p.code], p, was[p.code], value, told=tune.told > 0)
+            text = _change(before_known[p.code], p, was[p.code], value, tune)
             if text:
                 yield f"{p.code}: {text}"
         elif p.code in past.former:
@@ -302,8 +310,9 @@ _NAMES: Mapping[str, str] = {
 }
 
 
-def _change(p: Known, q: Known, was: float, now: float, *, told: bool) -> str:
+def _change(p: Known, q: Known, was: float, now: float, tune: Spsa) -> str:
     """Return what has become of a parameter, "" if nothing has."""
+    told = tune.told > 0
     changes = [
         f"{name} {_shown(getattr(p, field))} → {_shown(getattr(q, field))}"
         for field, name in _NAMES.items()
@@ -317,8 +326,12 @@ def _change(p: Known, q: Known, was: float, now: float, *, told: bool) -> str:
         changes.append(f"tuned from now on, from {now:.6g}")
     elif was != now and told:
         name = "its value" if q.frozen else "θ"
-        anew = "" if q.frozen or q.clip(was) == was else ", its averages begin anew"
-        changes.append(f"{name} {was:.6g} → {now:.6g}{anew}")
+        why = ""
+        if not q.frozen and q.clip(was) != was:
+            why = ", its averages begin anew"
+        elif not q.frozen and not isinstance(tune.method, GainMethod):
+            why = ", where the results put it now"
+        changes.append(f"{name} {was:.6g} → {now:.6g}{why}")
     elif changes and told:
         changes.append(f"{'it' if q.frozen else 'θ'} stays at {now:.6g}")
         if p.start != q.start:
@@ -327,6 +340,8 @@ def _change(p: Known, q: Known, was: float, now: float, *, told: bool) -> str:
 
 
 def _shown(value: Any) -> str:
+    if value is None:
+        return _NOT_SET
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

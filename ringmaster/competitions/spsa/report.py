@@ -139,8 +139,8 @@ class TuneReport:
     def _findings(self) -> list[Findings]:
         """Return what is known of each tuned parameter."""
         tuner = self.tuner
-        fits = tuner.regression.fits()
-        own = tuner.method.intervals(tuner.memory) if tuner.told else None
+        fits = tuner.fits()
+        own = tuner.intervals() if tuner.told else None
         intervals: Sequence[Interval | Fit] = fits if own is None else own
         mean = tuner.averages.mean() if tuner.told else tuner.theta
         return [

@@ -599,8 +599,9 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     control = write_event(tmp_path, SPSA, 10)
+    source = control.read_text()
     control.write_text(
-        control.read_text().replace("c_end=80, r_end=0.02, integer=True", "c_end=81")
+        source.replace("start=300, min=0, max=1000, integer=True", "start=300, min=0, max=1000")
     )
     assert run([str(control)]) == 1
     message = capfd.readouterr().err

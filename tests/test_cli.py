@@ -600,9 +600,8 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
 ) -> None:
     control = write_event(tmp_path, SPSA, 10)
     source = control.read_text()
-    control.write_text(
-        source.replace("start=300, min=0, max=1000, integer=True", "start=300, min=0, max=1000")
-    )
+    whole = "start=300, min=0, max=1000, integer=True"
+    control.write_text(source.replace(whole, whole.removesuffix(", integer=True")))
     assert run([str(control)]) == 1
     message = capfd.readouterr().err
     assert "parameters[0]: player 'duel': option 'Strength' cannot be" in message

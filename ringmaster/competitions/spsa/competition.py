@@ -225,9 +225,7 @@ class SpsaCompetition(Competition):
             "other side": self.named(self._grid.played(asked.minus.tolist())),
         }
         if not all(p.integer for p in self.tuned):
-            # a part of the range that is no round number
-            between = [p.minimum + 0.38197 * (p.maximum - p.minimum) for p in self.tuned]
-            samples["between"] = self.named(self._grid.played(between))
+            samples["between"] = self.named(self._grid.between())
         code = self.values["player"]
         jobs = [
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)

@@ -3,7 +3,6 @@ waste it."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
     Assumptions,
+    Given,
     Measured,
     assume,
     make_players,
@@ -64,22 +64,30 @@ class Plan:
         return None if self.seconds is None else self.games * self.seconds / self.parallel / 3600
 
 
-def run(arguments: argparse.Namespace, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
+@dataclass(frozen=True, kw_only=True)
+class GivenForPlan(Given):
+    """What is given of a plan.
+
+    seconds_per_game  None: as measured
+    """
+
+    seconds_per_game: float | None = None
+
+
+def run(given: GivenForPlan, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
     """Plan; returns what makes the text, and the data of --json.
 
     Raises UsageError, StoreError.
     """
-    plan = make_plan(arguments, event)
+    plan = make_plan(given, event)
     return lambda: render_report(_report(event.code, plan)), plan_data(event.code, plan)
 
 
-def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
+def make_plan(given: GivenForPlan, event: Event) -> Plan:
     """Return the plan of an event.  Raises UsageError, StoreError."""
     competition = spsa_of(event)
     known = measured(event)
-    if arguments.concurrency is None:
-        arguments.concurrency = arguments.parallel
-    assumed = assume(arguments, competition, known)
+    assumed = assume(given, competition, known)
     tuner = competition.tuner
     found, course, halving = None, None, None
     if isinstance(tuner.method, GainMethod):
@@ -109,17 +117,17 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
                 make_tune(competition, assumed.concurrency),
                 make_players(assumed),
                 replicates,
-                seed=arguments.seed or 0,
+                seed=given.seed,
             )
     lost = None if course is None else float(course.estimate[-1].mean())
-    seconds = arguments.seconds_per_game or known.seconds
+    seconds = given.seconds_per_game or known.seconds
     warnings = wastes(Wastes(competition, assumed, found, lost, halving))
     return Plan(
         competition,
         assumed,
         known,
         seconds,
-        arguments.parallel,
+        given.parallel,
         found,
         course,
         halving,

@@ -218,6 +218,7 @@ def test_against_a_reference_time_constant_and_noise_are_twice_as_large(plan: An
         (["--draw-ratio", "1"], "is not a number from 0 to 0.999"),
         (["--seconds-per-game", "0"], "is not a number above 0"),
         (["--replicates", "10"], "--replicates goes with simulate"),
+        (["--bias", "0"], "--bias goes with simulate"),
     ],
 )
 def test_bad_option_is_answered_by_what_would_be_right(

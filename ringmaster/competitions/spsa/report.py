@@ -140,7 +140,7 @@ class TuneReport:
         """Return what is known of each tuned parameter."""
         tuner = self.tuner
         fits = tuner.fits()
-        own = tuner.method.intervals(tuner.memory) if tuner.told else None
+        own = tuner.intervals() if tuner.told else None
         intervals: Sequence[Interval | Fit] = fits if own is None else own
         mean = tuner.averages.mean() if tuner.told else tuner.theta
         best: Iterable[float | None] = [f.optimum for f in fits]

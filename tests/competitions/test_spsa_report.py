@@ -175,6 +175,19 @@ def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_wa
     assert tune.finished()
 
 
+def test_mean_of_a_tune_of_a_version_without_one_begins_where_the_tune_is() -> None:
+    tune = spsa(estimate="mean")
+    tune.restore(EARLIER)
+    assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
+    assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
+
+
+def test_values_of_an_earlier_version_are_within_the_bounds_of_now() -> None:
+    tune = spsa(parameters=[parameter(max=51), parameter("Space")])
+    tune.restore(EARLIER)
+    assert tune.tuner.theta.tolist() == [51, 47.25]
+
+
 def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method() -> None:
     for method in ("adaptive", "constant"):
         with pytest.raises(StateRefused, match="method = 'classic' goes on with it") as refused:

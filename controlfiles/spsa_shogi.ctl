@@ -23,8 +23,7 @@ players = {
 player = "demo"
 
 def weight(name, start, max, min=0):
-    return Parameter(name, start=start, min=min, max=max, c_end=(max - min) / 8, r_end=0.02,
-                     integer=True)
+    return Parameter(name, start=start, min=min, max=max, integer=True)
 
 parameters = [
     weight("SilverValue", 150, 1000, min=50),
@@ -45,4 +44,4 @@ record_games = False
 seed = 1
 
 # When the tune is done: the tuned against the start values.
-verify = Verify(games=300)
+verify = Verify(games=1000, sprt=SPRT(0, 10))

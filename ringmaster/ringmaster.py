@@ -34,8 +34,9 @@ from ringmaster.storage.store import Issue, Pending, Run, Transaction
 
 #: Seconds between two looks for a `stop` command while no result comes in.
 COMMAND_PERIOD = 0.5
-#: A state larger than this (bytes) is not stored with every result.
-SMALL_STATE = 4096
+#: A state larger than this (bytes) is not stored with every result, but so that each
+#: result has some of it to pay for.
+SMALL_STATE, BYTES_A_RESULT = 4096, 1024
 #: Results kept for the display.
 RECENT = 50
 
@@ -482,12 +483,11 @@ class Ringmaster:
         """Store the state, a large one only now and then (or by force): what has
         come since is taken again from the results, and the cost of a game stays
         constant."""
-        self._unsaved += SMALL_STATE
-        if force or self._unsaved >= self._state_size:
-            state = self._competition.state()
-            self._state_size = len(msgspec.json.encode(state))
+        self._unsaved += 1
+        small = self._state_size <= SMALL_STATE
+        if force or small or self._unsaved * BYTES_A_RESULT >= self._state_size:
+            self._state_size = transaction.save_state(self._competition.state())
             self._unsaved = 0
-            transaction.save_state(state)
 
     def _pending(self, job: GameJob, result: GameResult) -> Pending | None:
         if result.record is None:

@@ -28,6 +28,7 @@ NEEDS = {
     "playoff_shogi_clock.ctl": ["fairy-stockfish", "gpsusi"],
     "spsa_glaurung.ctl": ["glaurung"],
     "spsa_shogi.ctl": [],
+    "spsa_toga2.ctl": ["toga2"],
     "sprt_chess.ctl": ["stockfish"],
     "swiss_chess.ctl": CHESS,
     "tune.ctl": [],

@@ -88,10 +88,7 @@ matchups[1] = Matchup("b", "b", sprt=SPRT(-4, 4))
 )
 
 #: A closing match long enough to be killed in, and to be decided.
-CLOSING = (
-    SPSA.replace("Verify(games=20)", "Verify(games=300, sprt=SPRT(-30, 30))")
-    + 'method = "classic"\n'
-)
+CLOSING = SPSA.replace("Verify(games=20)", "Verify(games=300, sprt=SPRT(-30, 30))")
 
 SOURCES = {
     "spsa": SPSA,

@@ -214,13 +214,15 @@ class _MemoryTransaction(Transaction):
         with self._change():
             self._remove(self._store._issues, game_id)
 
-    def save_state(self, state: dict[str, Any]) -> None:
+    def save_state(self, state: dict[str, Any]) -> int:
         """See `Transaction.save_state`."""
         with self._change():
             store = self._store
-            before, after = store._state, (len(store._results), encode(state))
+            text = encode(state)
+            before, after = store._state, (len(store._results), text)
             self._undo.append(lambda: setattr(store, "_state", before))
             store._state = after
+        return len(text)
 
     def add_pending(self, pending: Pending) -> None:
         """See `Transaction.add_pending`."""

@@ -432,13 +432,15 @@ class _SqliteTransaction(Transaction):
         """See `Transaction.withdraw`."""
         self._execute("DELETE FROM issues WHERE game_id = ?", (game_id,))
 
-    def save_state(self, state: dict[str, Any]) -> None:
+    def save_state(self, state: dict[str, Any]) -> int:
         """See `Transaction.save_state`."""
+        text = self._encode(state)
         self._execute(
             "INSERT OR REPLACE INTO state VALUES "
             "(1, (SELECT coalesce(max(seq), 0) FROM results), ?)",
-            (self._encode(state),),
+            (text,),
         )
+        return len(text)
 
     def add_pending(self, pending: Pending) -> None:
         """See `Transaction.add_pending`."""

@@ -91,8 +91,9 @@ class Transaction(ABC):
         """Forget a job that was given out."""
 
     @abstractmethod
-    def save_state(self, state: dict[str, Any]) -> None:
-        """Store the competition's state as of the last recorded result."""
+    def save_state(self, state: dict[str, Any]) -> int:
+        """Store the competition's state as of the last recorded result; returns how
+        many bytes it has."""
 
     @abstractmethod
     def add_pending(self, pending: Pending) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ringmaster.competitions.spsa.report import _with_error
 from ringmaster.errors import StateRefused
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, won
@@ -193,3 +194,21 @@ def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method
         with pytest.raises(StateRefused, match="method = 'classic' goes on with it") as refused:
             spsa(method=method).restore(EARLIER)
         assert refused.value.path == ("method",)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "told"),
+    [
+        (0.0, 20.3, "+0 ± 20"),
+        (0.27, 0.213, "+0.27 ± 0.21"),
+        (-0.001, 0.2, "+0.00 ± 0.20"),
+        (1234.0, 956.0, "+1230 ± 960"),
+        (-3.2e-5, 1.2e-5, "-0.000032 ± 0.000012"),
+        (1e-9, 1.2e-10, "+1e-09 ± 1.2e-10"),
+        (2.0, 0.0, "+2"),
+    ],
+)
+def test_slope_is_told_to_the_second_digit_of_its_error(
+    value: float, error: float, told: str
+) -> None:
+    assert _with_error(value, error) == told

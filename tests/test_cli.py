@@ -599,14 +599,31 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     control = write_event(tmp_path, SPSA, 10)
-    control.write_text(
-        control.read_text().replace("c_end=80, r_end=0.02, integer=True", "c_end=81")
-    )
+    source = control.read_text()
+    whole = "start=300, min=0, max=1000, integer=True"
+    control.write_text(source.replace(whole, whole.removesuffix(", integer=True")))
     assert run([str(control)]) == 1
     message = capfd.readouterr().err
     assert "parameters[0]: player 'duel': option 'Strength' cannot be" in message
     assert "expected integer=True in its Parameter" in message
     assert not control.with_suffix(".status").exists()
+
+
+def test_gtp_command_that_the_engine_refuses_is_told_once_at_its_parameter(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(
+        "competition_type = 'spsa'\nimport sys\nboard_size, komi = 5, 7.5\n"
+        "players = {'e': Player([sys.executable, '-m', 'ringmaster.demo', 'go'])}\n"
+        "player = 'e'\nnumber_of_games = 2\nparameters = [\n"
+        "    Parameter('other', 1, 0, 3, gtp='known_command'),\n"
+        "    Parameter('mob', 50, 0, 200, integer=True, gtp='param mob %s'),\n]\n"
+    )
+    assert run([str(control), "check", "--quick"]) == 1
+    message = capfd.readouterr().err
+    assert "tune.ctl:9:52: error: parameters[1].gtp: player 'e': it refused " in message
+    assert message.count("it refused") == 1
 
 
 def test_misspelt_name_is_answered_with_the_nearest(

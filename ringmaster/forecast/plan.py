@@ -3,7 +3,6 @@ waste it."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
     Assumptions,
+    Given,
     Measured,
     assume,
     make_players,
@@ -25,6 +25,7 @@ from ringmaster.forecast.assumptions import (
 from ringmaster.forecast.warnings import Wastes, wastes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
+from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import Course, simulate
 from ringmaster.tuners.spsa import Array, GainMethod
 from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
@@ -64,22 +65,30 @@ class Plan:
         return None if self.seconds is None else self.games * self.seconds / self.parallel / 3600
 
 
-def run(arguments: argparse.Namespace, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
+@dataclass(frozen=True, kw_only=True)
+class GivenForPlan(Given):
+    """What is given of a plan.
+
+    seconds_per_game  None: as measured
+    """
+
+    seconds_per_game: float | None = None
+
+
+def run(given: GivenForPlan, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
     """Plan; returns what makes the text, and the data of --json.
 
     Raises UsageError, StoreError.
     """
-    plan = make_plan(arguments, event)
+    plan = make_plan(given, event)
     return lambda: render_report(_report(event.code, plan)), plan_data(event.code, plan)
 
 
-def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
+def make_plan(given: GivenForPlan, event: Event) -> Plan:
     """Return the plan of an event.  Raises UsageError, StoreError."""
     competition = spsa_of(event)
     known = measured(event)
-    if arguments.concurrency is None:
-        arguments.concurrency = arguments.parallel
-    assumed = assume(arguments, competition, known)
+    assumed = assume(given, competition, known)
     tuner = competition.tuner
     found, course, halving = None, None, None
     if isinstance(tuner.method, GainMethod):
@@ -109,17 +118,17 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
                 make_tune(competition, assumed.concurrency),
                 make_players(assumed),
                 replicates,
-                seed=arguments.seed or 0,
+                seed=given.seed,
             )
     lost = None if course is None else float(course.estimate[-1].mean())
-    seconds = arguments.seconds_per_game or known.seconds
+    seconds = given.seconds_per_game or known.seconds
     warnings = wastes(Wastes(competition, assumed, found, lost, halving))
     return Plan(
         competition,
         assumed,
         known,
         seconds,
-        arguments.parallel,
+        given.parallel,
         found,
         course,
         halving,
@@ -183,23 +192,21 @@ def _report(code: str, plan: Plan) -> Report:
         f"both sides play {versus}",
         *(f"  assumed: {line}" for line in plan.assumed.lines),
     ]
-    notes: tuple[str, ...]
-    if found is not None:
-        table = _gains_table(plan, found)
-    else:
-        table = _plain_table(plan)
-    blocks: list[Table | Text] = [Text(tuple(head)), table, Text(tuple(_outcome(plan)))]
-    notes = tuple(f"warning: {line}" for line in plan.warnings)
-    if notes:
-        blocks.append(Text(notes))
+    tables = [_plain_table(plan)] if found is None else _gains_tables(plan, found)
+    blocks: list[Table | Text] = [Text(folded(head)), *tables, Text(folded(_outcome(plan)))]
+    if plan.warnings:
+        blocks.append(Text(folded([f"warning: {line}" for line in plan.warnings])))
     return Report(tuple(blocks))
 
 
-def _gains_table(plan: Plan, found: Outlook) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+def _gains_tables(plan: Plan, found: Outlook) -> list[Table | Text]:
+    """Return the gain sequences and what they lead to: two tables, since one would be
+    too wide."""
+    gains: list[tuple[Cell, ...]] = []
+    losses: list[tuple[Cell, ...]] = []
     for i, parameter in enumerate(plan.competition.tuned):
         lasts = plan.games / found.time_constant[i]
-        rows.append(
+        gains.append(
             (
                 parameter.code,
                 f"{found.c_first[i]:.4g}",
@@ -208,34 +215,34 @@ def _gains_table(plan: Plan, found: Outlook) -> Table:
                 f"{found.r_last[i]:.3g}",
                 _count(found.time_constant[i]),
                 f"{lasts:.3g}",
+            )
+        )
+        losses.append(
+            (
+                parameter.code,
                 f"{found.lost_at_start[i]:.3f}",
                 f"{found.lost_at_end[i]:.3f}",
                 f"{found.noise[i]:.3f}",
             )
         )
     sums = (found.lost_at_start, found.lost_at_end, found.noise)
-    rows.append(("all", *[None] * 6, *(f"{float(s.sum()):.3f}" for s in sums)))
-    return Table(
-        (
-            "parameter",
-            "c first",
-            "c last",
-            "R first",
-            "R last",
-            "λ (games)",
-            "games/λ",
-            "lost at start",
-            "at end",
-            "of it noise",
+    losses.append(("all", *(f"{float(s.sum()):.3f}" for s in sums)))
+    return [
+        Table(
+            ("parameter", "c first", "c last", "R first", "R last", "λ (games)", "games/λ"),
+            tuple(gains),
+            notes=("λ: the time constant with the last c and R",),
         ),
-        tuple(rows),
-        notes=(
-            "λ: time constant with the last c and R; lost: expected Elo below the optimum, at the "
-            "end of the last θ",
-            "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent "
-            "twice that); the mean of the last half has less of it",
+        Table(
+            ("parameter", "lost at start", "at end", "of it noise"),
+            tuple(losses),
+            notes=(
+                "lost: expected Elo below the optimum, at the end of the last θ",
+                "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent",
+                "  twice that); the mean of the last half has less of it",
+            ),
         ),
-    )
+    ]
 
 
 def _count(games: float) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
+import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
     Assumptions,
+    Given,
     assume,
     make_players,
     make_tune,
@@ -21,19 +23,30 @@ from ringmaster.forecast.assumptions import (
 from ringmaster.forecast.processes import Progress, simulate_in_processes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
+from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import Course
 from ringmaster.tuners.spsa import Array
 
 #: When the tunes are looked at: tenths of them.
 POINTS = tuple(i / 10 for i in range(1, 11))
-_REPLICATES = 100
 _QUANTILES = (0.1, 0.5, 0.9)
 _KINDS = ("last", "mean", "estimate")
 _HEADS = ("last θ", "mean of last half", "estimate")
 
 
+@dataclass(frozen=True, kw_only=True)
+class GivenForSimulation(Given):
+    """What is given of a simulation: the number of tunes, and what the players are."""
+
+    replicates: int = 100
+    elo_model: str = "quadratic"
+    draw_model: str = "fixed"
+    bias: float = 0.0
+    correlation: float = 0.0
+
+
 def run(
-    arguments: argparse.Namespace, event: Event, *, progress: Progress
+    given: GivenForSimulation, event: Event, *, progress: Progress
 ) -> tuple[Callable[[], str], dict[str, Any]]:
     """Simulate; returns what makes the text, and the data of --json.
 
@@ -41,33 +54,33 @@ def run(
     """
     competition = spsa_of(event)
     known = measured(event)
-    assumed = assume(arguments, competition, known)
-    model = arguments.elo_model or "quadratic"
-    draws = arguments.draw_model or "fixed"
-    bias, correlation = arguments.bias or 0.0, arguments.correlation or 0.0
+    assumed = assume(given, competition, known)
     players = make_players(
-        assumed, elo_model=model, draw_model=draws, bias=bias, correlation=correlation
+        assumed,
+        elo_model=given.elo_model,
+        draw_model=given.draw_model,
+        bias=given.bias,
+        correlation=given.correlation,
     )
     tune = make_tune(competition, assumed.concurrency)
-    replicates = arguments.replicates or _REPLICATES
-    seed = arguments.seed or 0
     course = simulate_in_processes(
         tune,
         players,
-        replicates,
-        processes=arguments.parallel,
-        seed=seed,
+        given.replicates,
+        processes=given.parallel,
+        seed=given.seed,
         points=POINTS,
         progress=progress,
     )
     lines = [
-        *_about_optimum(model, assumed),
-        f"Elo model {model}, draw model {draws}, opening bias {bias:g} Elo, correlation "
-        f"{correlation:g}, {assumed.concurrency} games in flight, seed {seed}",
+        *_about_optimum(given.elo_model, assumed),
+        f"Elo model {given.elo_model}, draw model {given.draw_model}, opening bias "
+        f"{given.bias:g} Elo, correlation {given.correlation:g}, {given.concurrency} "
+        f"game{'s' * (given.concurrency != 1)} in flight, seed {given.seed}",
     ]
     data = {
         "competition": event.code,
-        "replicates": replicates,
+        "replicates": given.replicates,
         "games": competition.iterations * tune.counting.games_per_iteration,
         "assumed": lines,
         **course_data(course, competition),
@@ -129,50 +142,65 @@ def _standard_error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _spread(found: dict[str, float], form: str = ".3f") -> tuple[str, str]:
-    """Return the mean, and median and quantiles."""
-    low, median, high = (format(found[name], form) for name in ("q10", "median", "q90"))
-    return format(found["mean"], form), f"{median} ({low} to {high})"
+def _elo(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _short(value: float) -> str:
+    """Return four digits of a value, never an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
+
+
+def _spread(found: dict[str, float], form: Callable[[float], str] = _elo) -> str:
+    """Return the mean, and in brackets quantiles."""
+    mean, low, median, high = (form(found[name]) for name in ("mean", "q10", "median", "q90"))
+    return f"{mean} ({low}/{median}/{high})"
 
 
 def _report(code: str, data: dict[str, Any]) -> Report:
-    rows: list[tuple[Cell, ...]] = [("0", *(_spread(data["start"]) * 3))]
+    rows: list[tuple[Cell, ...]] = [("0", *([_spread(data["start"])] * 3))]
     for point in data["course"]:
-        cells = [cell for kind in _KINDS for cell in _spread(point[kind])]
-        rows.append((f"{point['games']}", *cells))
-    heads = [cell for head in _HEADS for cell in (head, "median (10 % to 90 %)")]
+        rows.append((f"{point['games']}", *(_spread(point[kind]) for kind in _KINDS)))
     gain, better = data["gain"], data["better_than_start"]
-    spread = _spread(gain)
     parameters = [
         (
             found["code"],
             f"{found['start']:.6g}",
-            *_spread(found["estimate"], ".6g"),
-            *(_spread(found["distance"], ".4g") if "distance" in found else ()),
+            _spread(found["estimate"], _short),
+            *([_spread(found["distance"], _short)] if "distance" in found else ()),
         )
         for found in data["parameters"]
     ]
-    distance = ("off by", "median (10 % to 90 %)") if "distance" in data["parameters"][0] else ()
+    distance = ("off by",) if "distance" in data["parameters"][0] else ()
+    head = [
+        f"simulation of {code}: {data['replicates']} tunes of {data['games']} games",
+        *(f"  {line}" for line in data["assumed"]),
+    ]
     return Report(
         (
-            Text(
-                (
-                    f"simulation of {code}: {data['replicates']} tunes of {data['games']} games",
-                    *(f"  {line}" for line in data["assumed"]),
-                )
+            Text(folded(head)),
+            Table(
+                ("games", *_HEADS),
+                tuple(rows),
+                title="Elo below the optimum: mean (10 %/median/90 % of the tunes)",
             ),
-            Table(("games", *heads), tuple(rows), title="Elo below the optimum, means"),
             Text(
-                (
-                    f"gain from the start: {spread[0]} ± {1.96 * gain['error']:.3f} Elo (mean and "
-                    f"its 95 % interval), median {spread[1]}",
-                    f"the estimate is better than the start in {100 * better:.0f} % of the tunes",
+                folded(
+                    [
+                        f"gain from the start: {gain['mean']:.3f} ± {1.96 * gain['error']:.3f} Elo "
+                        f"(mean and its 95 % interval), median {gain['median']:.3f} (10 % to 90 %: "
+                        f"{gain['q10']:.3f} to {gain['q90']:.3f})",
+                        f"the estimate is better than the start in {100 * better:.0f} % of the "
+                        "tunes",
+                    ]
                 )
             ),
             Table(
-                ("parameter", "start", "mean", "median (10 % to 90 %)", *distance),
+                ("parameter", "start", "estimate", *distance),
                 tuple(parameters),
-                title="estimates at the end",
+                title="estimates at the end: mean (10 %/median/90 % of the tunes)",
             ),
         )
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ringmaster.competitions.spsa.report import _with_error
 from ringmaster.errors import StateRefused
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, won
@@ -53,6 +54,16 @@ def test_engine_value_is_what_the_engine_gets_at_the_estimate() -> None:
     (one,) = tune.summary()["parameters"]
     assert one["engine_value"] == 10 * tune.parameters[0].engine_value(one["estimate"])
     assert tune.estimated() == {"Mobility": one["engine_value"] // 10}
+
+
+def test_games_to_halve_are_those_of_the_perturbations_to_come() -> None:
+    tune = tune_of("classic", gamma=0.5, number_of_games=2000)
+    winning(tune, 1000, 60)
+    one, *_ = tune.summary()["parameters"]
+    fit, average = tune.tuner.fits()[0], tune.tuner.regression.fits()[0]
+    assert fit.games_to_halve is not None
+    assert one["games_to_halve"] == fit.games_to_halve != average.games_to_halve
+    assert f"{fit.games_to_halve:,}" in text(tune)
 
 
 @pytest.mark.parametrize("asked", ["last", "mean"])
@@ -165,8 +176,39 @@ def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_wa
     assert tune.finished()
 
 
+def test_mean_of_a_tune_of_a_version_without_one_begins_where_the_tune_is() -> None:
+    tune = spsa(estimate="mean")
+    tune.restore(EARLIER)
+    assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
+    assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
+
+
+def test_values_of_an_earlier_version_are_within_the_bounds_of_now() -> None:
+    tune = spsa(parameters=[parameter(max=51), parameter("Space")])
+    tune.restore(EARLIER)
+    assert tune.tuner.theta.tolist() == [51, 47.25]
+
+
 def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method() -> None:
     for method in ("adaptive", "constant"):
         with pytest.raises(StateRefused, match="method = 'classic' goes on with it") as refused:
             spsa(method=method).restore(EARLIER)
         assert refused.value.path == ("method",)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "told"),
+    [
+        (0.0, 20.3, "+0 ± 20"),
+        (0.27, 0.213, "+0.27 ± 0.21"),
+        (-0.001, 0.2, "+0.00 ± 0.20"),
+        (1234.0, 956.0, "+1230 ± 960"),
+        (-3.2e-5, 1.2e-5, "-0.000032 ± 0.000012"),
+        (1e-9, 1.2e-10, "+1e-09 ± 1.2e-10"),
+        (2.0, 0.0, "+2"),
+    ],
+)
+def test_slope_is_told_to_the_second_digit_of_its_error(
+    value: float, error: float, told: str
+) -> None:
+    assert _with_error(value, error) == told

@@ -193,6 +193,21 @@ def test_text_names_every_parameter_and_what_was_assumed(
         assert words in out
 
 
+@pytest.mark.parametrize("settings", ["", 'method = "classic"'])
+def test_text_fits_a_hundred_columns(
+    plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: str
+) -> None:
+    codes = ("Pawn Structure (Middle Game)", "Passed Pawns (Endgame)", "Mobility (Endgame)")
+    parameters = ", ".join(f'Parameter("{code}", 0, 0, 400, c_end=3)' for code in codes)
+    _, data = plan(settings=settings, parameters=parameters, games=2000)
+    assert data["warnings"]
+    elo = ",".join(f"{code}=1.2345" for code in codes)
+    assert run([str(tmp_path / "event.ctl"), "plan", "--elo", elo]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert all(any(code in line for line in lines) for code in codes)
+
+
 def test_frozen_parameters_are_not_planned(plan: Any) -> None:
     fixed = 'Parameter("fixed", 1, 0, 10, c_end=3, frozen=True)'
     _, data = plan(parameters=f"{GOOD}, {fixed}")
@@ -218,6 +233,7 @@ def test_against_a_reference_time_constant_and_noise_are_twice_as_large(plan: An
         (["--draw-ratio", "1"], "is not a number from 0 to 0.999"),
         (["--seconds-per-game", "0"], "is not a number above 0"),
         (["--replicates", "10"], "--replicates goes with simulate"),
+        (["--bias", "0"], "--bias goes with simulate"),
     ],
 )
 def test_bad_option_is_answered_by_what_would_be_right(

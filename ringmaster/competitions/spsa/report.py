@@ -140,7 +140,7 @@ class TuneReport:
         """Return what is known of each tuned parameter."""
         tuner = self.tuner
         fits = tuner.fits()
-        own = tuner.method.intervals(tuner.memory) if tuner.told else None
+        own = tuner.intervals() if tuner.told else None
         intervals: Sequence[Interval | Fit] = fits if own is None else own
         mean = tuner.averages.mean() if tuner.told else tuner.theta
         best: Iterable[float | None] = [f.optimum for f in fits]
@@ -231,7 +231,7 @@ class TuneReport:
             fit = one.fit
             slope: Cell = None
             if math.isfinite(fit.slope_error):
-                slope = f"{fit.slope:+.2g} ± {fit.slope_error:.1g}"
+                slope = _with_error(fit.slope, fit.slope_error)
             seen: list[Cell] = [None, None, None]
             if one.optimum is not None:
                 seen = [
@@ -275,6 +275,19 @@ _NAMES = {"last": "the last value", "mean": "the mean of the last half"}
 
 def _number(value: float) -> str:
     return f"{value:.6g}"
+
+
+def _with_error(value: float, error: float) -> str:
+    """Return a value and its error to the second digit of the error."""
+    if not error > 0:
+        return f"{value:+.2g}"
+    digits = 1 - math.floor(math.log10(error))
+    if abs(digits) > 6:
+        return f"{value:+.2g} ± {error:.2g}"
+    places = max(0, digits)
+    # no "-0.00"
+    value = round(value, digits) + 0.0
+    return f"{value:+.{places}f} ± {round(error, digits):.{places}f}"
 
 
 def _end(value: float | None, without: str) -> str:

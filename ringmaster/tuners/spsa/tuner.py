@@ -50,10 +50,6 @@ class Counting:
             games, left = games + iterations * each, left - iterations
         return games + left * self.games_per_iteration
 
-    def games_of(self, iteration: int) -> int:
-        """Return the number of games of an iteration."""
-        return self.games_before(iteration + 1) - self.games_before(iteration)
-
     def place(self, game: int) -> tuple[int, int]:
         """Return the iteration of a game, and its number in it; games are counted from 0."""
         before, iterations = 0, 0

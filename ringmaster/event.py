@@ -38,6 +38,16 @@ from ringmaster.storage.store import Issue, Store
 
 #: How a problem with an option begins (engines.uci).
 _OPTION = re.compile(r"(?:has no option|option) '([^']*)'")
+#: How a refused GTP command is told (engines.gtp): all its words but the last, and why.
+_COMMAND = re.compile(r"it refused '(.+) [^ ]+': (.*)", re.DOTALL)
+
+
+def _begins(template: str | None, words: str) -> bool:
+    """Whether a GTP command made of a template begins with some words, and has one more."""
+    if template is None:
+        return False
+    fixed, conversion, _ = template.partition("%")
+    return fixed.split() == words.split() and (not conversion or fixed.endswith(" "))
 
 
 def _table_of(type_name: str) -> tuple[Setting, ...] | None:
@@ -194,11 +204,15 @@ class Event:
     def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
         """Return what startup checks found as errors of the control file, each
         problem once; None when all players passed."""
-        errors = {
-            (result.code, problem): self._check_error(result.code, problem)
-            for result in results
-            for problem in result.problems
-        }
+        errors: dict[tuple[object, ...], SettingError] = {}
+        for result in results:
+            for problem in result.problems:
+                # a command that is refused with one value of a parameter is so with others
+                command = _COMMAND.search(problem)
+                what = (problem,) if command is None else command.groups()
+                key = (result.code, *what)
+                if key not in errors:
+                    errors[key] = self._check_error(result.code, problem)
         return self.loaded.error(errors.values()) if errors else None
 
     def _check_error(self, code: str, problem: str) -> SettingError:
@@ -207,7 +221,13 @@ class Event:
         place = self.competition.place_of(code)
         option = _OPTION.search(problem)
         if option is None:
-            return SettingError(place, message)
+            command = _COMMAND.search(problem)
+            given = [
+                i
+                for i, parameter in enumerate(self.loaded.values.get("parameters", ()))
+                if command is not None and _begins(getattr(parameter, "gtp", None), command[1])
+            ]
+            return SettingError(("parameters", given[0], "gtp") if given else place, message)
         for i, parameter in enumerate(self.loaded.values.get("parameters", ())):
             if option[1] in (parameter.option, parameter.code):
                 # the commonest slip in a tune

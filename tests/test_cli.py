@@ -609,6 +609,23 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
     assert not control.with_suffix(".status").exists()
 
 
+def test_gtp_command_that_the_engine_refuses_is_told_once_at_its_parameter(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(
+        "competition_type = 'spsa'\nimport sys\nboard_size, komi = 5, 7.5\n"
+        "players = {'e': Player([sys.executable, '-m', 'ringmaster.demo', 'go'])}\n"
+        "player = 'e'\nnumber_of_games = 2\nparameters = [\n"
+        "    Parameter('other', 1, 0, 3, gtp='known_command'),\n"
+        "    Parameter('mob', 50, 0, 200, integer=True, gtp='param mob %s'),\n]\n"
+    )
+    assert run([str(control), "check", "--quick"]) == 1
+    message = capfd.readouterr().err
+    assert "tune.ctl:9:52: error: parameters[1].gtp: player 'e': it refused " in message
+    assert message.count("it refused") == 1
+
+
 def test_misspelt_name_is_answered_with_the_nearest(
     folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,6 +46,7 @@ class SettingChange:
     reason  why a rule of the competition type refuses it, else ""
     old     what to put back, "" when it is too long to be said
     lines   the lines of a function that differ
+    code    of the item of a list that it is in, which says more than its index
     """
 
     path: SettingPath
@@ -57,6 +58,7 @@ class SettingChange:
     reason: str = ""
     old: str = ""
     lines: tuple[str, ...] = ()
+    code: str = ""
 
     @property
     def allowed(self) -> bool:
@@ -64,7 +66,8 @@ class SettingChange:
         return self.change != "refused"
 
     def __str__(self) -> str:
-        return f"{self.where}{'' if self.what.startswith('[') else ' '}{self.what}"
+        item = f" ({self.code})" if self.code else ""
+        return f"{self.where}{item}{'' if self.what.startswith('[') else ' '}{self.what}"
 
     def applies(self, game: int) -> str:
         """Return from when on it holds, `game` being the next: "from game 812"."""
@@ -169,7 +172,10 @@ def find_changes(
         default = None if setting.default is REQUIRED else canonical(setting.default)
         old = before.get(setting.name, default)
         comparison.setting(setting, (setting.name,), old, now[setting.name], "free")
-    return sorted(comparison.found, key=lambda change: change.allowed)
+    found = [
+        dataclasses.replace(change, code=_code_in(change.path, now)) for change in comparison.found
+    ]
+    return sorted(found, key=lambda change: change.allowed)
 
 
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
@@ -400,6 +406,17 @@ def _at(value: Any, path: SettingPath) -> Any:
         except (LookupError, TypeError):
             return ABSENT
     return value
+
+
+def _code_in(path: SettingPath, values: Mapping[str, Any]) -> str:
+    """Return the code of the item of a list in which a path goes on, "" if there is
+    none."""
+    for end in range(len(path) - 1, 1, -1):
+        item = _at(values, path[:end])
+        if isinstance(path[end - 1], int) and isinstance(item, dict):
+            code = item.get("code")
+            return code if isinstance(code, str) else ""
+    return ""
 
 
 def _has_dict(value: Any) -> bool:

@@ -25,9 +25,10 @@ from ringmaster.forecast.assumptions import (
 from ringmaster.forecast.warnings import Wastes, wastes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
+from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import Course, simulate
-from ringmaster.tuners.spsa import GainMethod
-from ringmaster.tuners.spsa.planning import Outlook, outlook
+from ringmaster.tuners.spsa import Array, GainMethod
+from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
 
 #: Replicates of the simulation that stands in for formulas, and games of all together
 #: at most: some seconds.
@@ -40,6 +41,7 @@ class Plan:
 
     outlook  with gain sequences, else None
     course   of a short simulation, None where the formulas do, or it would be too long
+    halving  without gain sequences the games that halve what each parameter loses, (n,)
     """
 
     competition: SpsaCompetition
@@ -49,6 +51,7 @@ class Plan:
     parallel: int
     outlook: Outlook | None
     course: Course | None
+    halving: Array | None
     warnings: tuple[str, ...]
 
     @property
@@ -87,7 +90,7 @@ def make_plan(given: GivenForPlan, event: Event) -> Plan:
     known = measured(event)
     assumed = assume(given, competition, known)
     tuner = competition.tuner
-    found, course = None, None
+    found, course, halving = None, None, None
     if isinstance(tuner.method, GainMethod):
         found = outlook(
             tuner.space,
@@ -100,6 +103,14 @@ def make_plan(given: GivenForPlan, event: Event) -> Plan:
             reference=competition.pairing == "reference",
         )
     else:
+        halving = games_to_halve_loss(
+            tuner.space,
+            tuner.method.c(1, tuner.method.start()),
+            elo=assumed.elo,
+            lost_at_start=assumed.lost_at_start(),
+            draw_ratio=assumed.draw_ratio,
+            reference=competition.pairing == "reference",
+        )
         games = competition.iterations * tuner.counting.games_per_iteration
         replicates = min(_REPLICATES, _MOST_GAMES // (games * max(1, len(tuner.space) // 8)))
         if replicates >= _FEWEST:
@@ -111,7 +122,7 @@ def make_plan(given: GivenForPlan, event: Event) -> Plan:
             )
     lost = None if course is None else float(course.estimate[-1].mean())
     seconds = given.seconds_per_game or known.seconds
-    warnings = wastes(Wastes(competition, assumed, found, lost))
+    warnings = wastes(Wastes(competition, assumed, found, lost, halving))
     return Plan(
         competition,
         assumed,
@@ -120,6 +131,7 @@ def make_plan(given: GivenForPlan, event: Event) -> Plan:
         given.parallel,
         found,
         course,
+        halving,
         tuple(warnings),
     )
 
@@ -138,6 +150,8 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
         }
         if found is not None:
             entry.update({name: _finite(value[i]) for name, value in vars(found).items()})
+        if plan.halving is not None:
+            entry["games_to_halve_loss"] = _finite(plan.halving[i])
         parameters.append(entry)
     total: dict[str, Any] = {"lost_at_start": float(sum(start))}
     if found is not None:
@@ -178,23 +192,21 @@ def _report(code: str, plan: Plan) -> Report:
         f"both sides play {versus}",
         *(f"  assumed: {line}" for line in plan.assumed.lines),
     ]
-    notes: tuple[str, ...]
-    if found is not None:
-        table = _gains_table(plan, found)
-    else:
-        table = _plain_table(plan)
-    blocks: list[Table | Text] = [Text(tuple(head)), table, Text(tuple(_outcome(plan)))]
-    notes = tuple(f"warning: {line}" for line in plan.warnings)
-    if notes:
-        blocks.append(Text(notes))
+    tables = [_plain_table(plan)] if found is None else _gains_tables(plan, found)
+    blocks: list[Table | Text] = [Text(folded(head)), *tables, Text(folded(_outcome(plan)))]
+    if plan.warnings:
+        blocks.append(Text(folded([f"warning: {line}" for line in plan.warnings])))
     return Report(tuple(blocks))
 
 
-def _gains_table(plan: Plan, found: Outlook) -> Table:
-    rows: list[tuple[Cell, ...]] = []
+def _gains_tables(plan: Plan, found: Outlook) -> list[Table | Text]:
+    """Return the gain sequences and what they lead to: two tables, since one would be
+    too wide."""
+    gains: list[tuple[Cell, ...]] = []
+    losses: list[tuple[Cell, ...]] = []
     for i, parameter in enumerate(plan.competition.tuned):
         lasts = plan.games / found.time_constant[i]
-        rows.append(
+        gains.append(
             (
                 parameter.code,
                 f"{found.c_first[i]:.4g}",
@@ -203,34 +215,34 @@ def _gains_table(plan: Plan, found: Outlook) -> Table:
                 f"{found.r_last[i]:.3g}",
                 _count(found.time_constant[i]),
                 f"{lasts:.3g}",
+            )
+        )
+        losses.append(
+            (
+                parameter.code,
                 f"{found.lost_at_start[i]:.3f}",
                 f"{found.lost_at_end[i]:.3f}",
                 f"{found.noise[i]:.3f}",
             )
         )
     sums = (found.lost_at_start, found.lost_at_end, found.noise)
-    rows.append(("all", *[None] * 6, *(f"{float(s.sum()):.3f}" for s in sums)))
-    return Table(
-        (
-            "parameter",
-            "c first",
-            "c last",
-            "R first",
-            "R last",
-            "λ (games)",
-            "games/λ",
-            "lost at start",
-            "at end",
-            "of it noise",
+    losses.append(("all", *(f"{float(s.sum()):.3f}" for s in sums)))
+    return [
+        Table(
+            ("parameter", "c first", "c last", "R first", "R last", "λ (games)", "games/λ"),
+            tuple(gains),
+            notes=("λ: the time constant with the last c and R",),
         ),
-        tuple(rows),
-        notes=(
-            "λ: time constant with the last c and R; lost: expected Elo below the optimum, at the "
-            "end of the last θ",
-            "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent "
-            "twice that); the mean of the last half has less of it",
+        Table(
+            ("parameter", "lost at start", "at end", "of it noise"),
+            tuple(losses),
+            notes=(
+                "lost: expected Elo below the optimum, at the end of the last θ",
+                "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent",
+                "  twice that); the mean of the last half has less of it",
+            ),
         ),
-    )
+    ]
 
 
 def _count(games: float) -> str:
@@ -243,10 +255,11 @@ def _plain_table(plan: Plan) -> Table:
     c = plan.competition.tuner.method.c(1, memory)
     lost = plan.assumed.lost_at_start()
     for i, parameter in enumerate(plan.competition.tuned):
-        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}"))
+        games = "∞" if plan.halving is None else _count(plan.halving[i])
+        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}", games))
     return Table(
-        ("parameter", "c first", "lost at start"),
-        (*rows, ("all", None, f"{float(lost.sum()):.3f}")),
+        ("parameter", "c first", "lost at start", "games to halve it"),
+        (*rows, ("all", None, f"{float(lost.sum()):.3f}", None)),
         notes=("lost: expected Elo below the optimum",),
     )
 

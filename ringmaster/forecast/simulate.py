@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ from ringmaster.forecast.assumptions import (
 from ringmaster.forecast.processes import Progress, simulate_in_processes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
+from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import Course
 from ringmaster.tuners.spsa import Array
 
@@ -73,8 +75,8 @@ def run(
     lines = [
         *_about_optimum(given.elo_model, assumed),
         f"Elo model {given.elo_model}, draw model {given.draw_model}, opening bias "
-        f"{given.bias:g} Elo, correlation {given.correlation:g}, {given.concurrency} games in "
-        f"flight, seed {given.seed}",
+        f"{given.bias:g} Elo, correlation {given.correlation:g}, {given.concurrency} "
+        f"game{'s' * (given.concurrency != 1)} in flight, seed {given.seed}",
     ]
     data = {
         "competition": event.code,
@@ -140,50 +142,65 @@ def _standard_error(values: Array) -> float:
     return float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
-def _spread(found: dict[str, float], form: str = ".3f") -> tuple[str, str]:
-    """Return the mean, and median and quantiles."""
-    low, median, high = (format(found[name], form) for name in ("q10", "median", "q90"))
-    return format(found["mean"], form), f"{median} ({low} to {high})"
+def _elo(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _short(value: float) -> str:
+    """Return four digits of a value, never an exponent."""
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
+
+
+def _spread(found: dict[str, float], form: Callable[[float], str] = _elo) -> str:
+    """Return the mean, and in brackets quantiles."""
+    mean, low, median, high = (form(found[name]) for name in ("mean", "q10", "median", "q90"))
+    return f"{mean} ({low}/{median}/{high})"
 
 
 def _report(code: str, data: dict[str, Any]) -> Report:
-    rows: list[tuple[Cell, ...]] = [("0", *(_spread(data["start"]) * 3))]
+    rows: list[tuple[Cell, ...]] = [("0", *([_spread(data["start"])] * 3))]
     for point in data["course"]:
-        cells = [cell for kind in _KINDS for cell in _spread(point[kind])]
-        rows.append((f"{point['games']}", *cells))
-    heads = [cell for head in _HEADS for cell in (head, "median (10 % to 90 %)")]
+        rows.append((f"{point['games']}", *(_spread(point[kind]) for kind in _KINDS)))
     gain, better = data["gain"], data["better_than_start"]
-    spread = _spread(gain)
     parameters = [
         (
             found["code"],
             f"{found['start']:.6g}",
-            *_spread(found["estimate"], ".6g"),
-            *(_spread(found["distance"], ".4g") if "distance" in found else ()),
+            _spread(found["estimate"], _short),
+            *([_spread(found["distance"], _short)] if "distance" in found else ()),
         )
         for found in data["parameters"]
     ]
-    distance = ("off by", "median (10 % to 90 %)") if "distance" in data["parameters"][0] else ()
+    distance = ("off by",) if "distance" in data["parameters"][0] else ()
+    head = [
+        f"simulation of {code}: {data['replicates']} tunes of {data['games']} games",
+        *(f"  {line}" for line in data["assumed"]),
+    ]
     return Report(
         (
-            Text(
-                (
-                    f"simulation of {code}: {data['replicates']} tunes of {data['games']} games",
-                    *(f"  {line}" for line in data["assumed"]),
-                )
+            Text(folded(head)),
+            Table(
+                ("games", *_HEADS),
+                tuple(rows),
+                title="Elo below the optimum: mean (10 %/median/90 % of the tunes)",
             ),
-            Table(("games", *heads), tuple(rows), title="Elo below the optimum, means"),
             Text(
-                (
-                    f"gain from the start: {spread[0]} ± {1.96 * gain['error']:.3f} Elo (mean and "
-                    f"its 95 % interval), median {spread[1]}",
-                    f"the estimate is better than the start in {100 * better:.0f} % of the tunes",
+                folded(
+                    [
+                        f"gain from the start: {gain['mean']:.3f} ± {1.96 * gain['error']:.3f} Elo "
+                        f"(mean and its 95 % interval), median {gain['median']:.3f} (10 % to 90 %: "
+                        f"{gain['q10']:.3f} to {gain['q90']:.3f})",
+                        f"the estimate is better than the start in {100 * better:.0f} % of the "
+                        "tunes",
+                    ]
                 )
             ),
             Table(
-                ("parameter", "start", "mean", "median (10 % to 90 %)", *distance),
+                ("parameter", "start", "estimate", *distance),
                 tuple(parameters),
-                title="estimates at the end",
+                title="estimates at the end: mean (10 %/median/90 % of the tunes)",
             ),
         )
     )

@@ -19,7 +19,8 @@ from ringmaster.parameter_files import (
 )
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, WriteOptions
 from ringmaster.parameter_files.objects import load_object
-from ringmaster.parameter_files.text import Text
+from ringmaster.parameter_files.reading import cells_of
+from ringmaster.parameter_files.text import Text, number
 
 
 @dataclass(frozen=True)
@@ -136,13 +137,28 @@ def recognised(text: Text) -> str | None:
     del counts["openbench" if yaneuraou.is_marked(text) else "yaneuraou"]
     most = max(counts.values())
     if not most:
-        return None
+        return _nearly(text)
     fitting = [name for name, found in counts.items() if found == most]
     if len(fitting) > 1:
         raise ParameterFileError(
             f"{text.name}: {' and '.join(fitting)} fit alike; expected a file of one format"
         )
     return fitting[0]
+
+
+def _nearly(text: Text) -> str | None:
+    """Return the format of a table none of whose lines is sound, so that what is wrong
+    with each can be told; None when nothing is like one."""
+    if text.is_object or not text.rows:
+        return None
+    cells = max((cells_of(row) for row in text.rows), key=len)
+    if sum(number(cell) is not None for cell in cells) < 3:
+        return None
+    if len(cells) == 6:
+        return "fishtest"
+    if len(cells) == 7:
+        return "spsa_tuner" if number(cells[1]) is not None else "openbench"
+    return None
 
 
 def read_file(text: Text, format: str | None, options: ReadOptions) -> ParameterFile:

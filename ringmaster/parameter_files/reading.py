@@ -239,13 +239,22 @@ def _take_header(reading: Reading, row: Row, header: Sequence[str], columns: Seq
         )
 
 
+def cells_of(row: Row) -> list[str]:
+    """Return the columns that a line may have been meant to have, whatever separates
+    them; none where its quotes do not match."""
+    if row.cells is None or len(row.cells) != 1:
+        return list(row.cells or ())
+    raw = row.raw.strip()
+    return [cell.strip() for cell in raw.split(";")] if ";" in raw else raw.split()
+
+
 def _why(row: Row, columns: Sequence[str]) -> tuple[str, str]:
     """Return what is wrong with a line, and what is right."""
     expected = f"{len(columns)} columns: {','.join(columns)}"
     if row.cells is None:
         return "the quotes in it do not match", expected
     count = len(row.cells)
-    if count == 1 and (";" in row.raw or "\t" in row.raw.strip()):
+    if count == 1 and len(cells_of(row)) > 1:
         return "its columns are not separated by commas", expected
     if count != len(columns):
         return f"it has {count} column{'s' * (count != 1)}", expected

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 #: Stands for what could not be printed.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -38,6 +38,20 @@ _ASCII_FORMS = str.maketrans(
         REPLACEMENT: "?",
     }
 )
+
+
+def folded(lines: Iterable[str], columns: int = 100) -> tuple[str, ...]:
+    """Return lines broken between words where they are longer than `columns`; what goes
+    on is set in by four more than its line."""
+    import textwrap
+
+    found: list[str] = []
+    for line in lines:
+        margin = " " * (len(line) - len(line.lstrip()) + 4)
+        found += textwrap.wrap(
+            line, columns, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+        )
+    return tuple(found)
 
 
 def sanitise(text: str, limit: int | None = None) -> str:

@@ -137,7 +137,9 @@ def import_material(material: Material, places: Places) -> Match:
         if importer.recognises(material):
             return importer.take(material, places)
     what = shown(material.words[0]) if material.words else material.name
-    raise UsageError(f"import: {what} is nothing that can be imported; expected {_kinds()}")
+    empty = material.data is not None and not material.data.strip()
+    why = "is empty" if empty else "is nothing that can be imported"
+    raise UsageError(f"import: {what} {why}; expected {_kinds()}")
 
 
 def _kinds() -> str:

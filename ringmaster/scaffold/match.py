@@ -120,6 +120,7 @@ class Match:
         head += [
             "#",
             f"#   ringmaster {shown} check",
+            *([f"#   ringmaster {shown} plan"] if self.type_name == "spsa" else ()),
             f"#   ringmaster {shown} run{jobs}",
             "#",
             comment(f"It was made from: {self.origin}", "    "),

@@ -164,11 +164,15 @@ def known() -> list[str]:
 
 
 def _heading(about: str, type_name: str, name: str) -> str:
+    plan = [comment(f"  ringmaster {name} plan       says what to expect of the settings")]
+    if type_name != "spsa":
+        plan = []
     return "\n".join(
         [
             comment(about),
             "#",
             comment(f"  ringmaster {name} check      says whether the engines are ready"),
+            *plan,
             comment(f"  ringmaster {name} run -j 2   plays, two games at a time"),
             comment(f"  ringmaster {name} show       shows the results, also during a run"),
             "#",

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ringmaster.competitions.spsa.report import _with_error
 from ringmaster.errors import StateRefused
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call, won
@@ -102,6 +103,37 @@ def test_optimum_that_shows_is_given_with_its_interval() -> None:
     assert f"{one['low']:.4g} to {one['high']:.4g}" in text(tune)
 
 
+def test_adaptive_method_tells_optimum_interval_and_stake_without_a_signal_too() -> None:
+    """The optimum is the method's own estimate, and not the regression's."""
+    tune = spsa(method="adaptive", parameters=[parameter(c_end=None, r_end=None)])
+    play_out(tune, 4)
+    one = tune.summary()["parameters"][0]
+    shown = text(tune)
+    assert not one["signal"]
+    assert "no signal yet: what the results say of this parameter alone might be" in shown
+    row = next(line for line in reversed(shown.splitlines()) if line.startswith("Mobility"))
+    assert f"{one['estimate']:.4g}" in row
+    assert f"{one['low']:.4g} to {one['high']:.4g}" in row
+    assert f"{one['elo_at_stake']:+.1f}" in row
+
+
+def test_elo_at_stake_is_that_from_the_start_to_the_estimate() -> None:
+    tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
+    winning(tune, 600, 60)
+    one = tune.summary()["parameters"][0]
+    off = [place - one["optimum"] for place in (one["start"], one["estimate"])]
+    assert one["elo_at_stake"] == pytest.approx(one["curvature"] * (off[0] ** 2 - off[1] ** 2))
+    assert f"{one['elo_at_stake']:+.1f} in all" in text(tune)
+
+
+def test_games_to_halve_are_those_of_the_perturbation_to_come() -> None:
+    tune = spsa(parameters=[parameter(c_end=5, r_end=0.3)], number_of_games=600, gamma=0.5)
+    winning(tune, 600, 50)
+    (fit,), (average,) = tune.tuner.fits(), tune.tuner.regression.fits()
+    assert tune.summary()["parameters"][0]["games_to_halve"] == fit.games_to_halve
+    assert fit.games_to_halve > average.games_to_halve
+
+
 def test_what_was_derived_is_in_the_report() -> None:
     tune = spsa(
         method="constant", parameters=[parameter(c_end=None, r_end=None)], number_of_games=None
@@ -144,8 +176,39 @@ def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_wa
     assert tune.finished()
 
 
+def test_mean_of_a_tune_of_a_version_without_one_begins_where_the_tune_is() -> None:
+    tune = spsa(estimate="mean")
+    tune.restore(EARLIER)
+    assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
+    assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
+
+
+def test_values_of_an_earlier_version_are_within_the_bounds_of_now() -> None:
+    tune = spsa(parameters=[parameter(max=51), parameter("Space")])
+    tune.restore(EARLIER)
+    assert tune.tuner.theta.tolist() == [51, 47.25]
+
+
 def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method() -> None:
     for method in ("adaptive", "constant"):
         with pytest.raises(StateRefused, match="method = 'classic' goes on with it") as refused:
             spsa(method=method).restore(EARLIER)
         assert refused.value.path == ("method",)
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "told"),
+    [
+        (0.0, 20.3, "+0 ± 20"),
+        (0.27, 0.213, "+0.27 ± 0.21"),
+        (-0.001, 0.2, "+0.00 ± 0.20"),
+        (1234.0, 956.0, "+1230 ± 960"),
+        (-3.2e-5, 1.2e-5, "-0.000032 ± 0.000012"),
+        (1e-9, 1.2e-10, "+1e-09 ± 1.2e-10"),
+        (2.0, 0.0, "+2"),
+    ],
+)
+def test_slope_is_told_to_the_second_digit_of_its_error(
+    value: float, error: float, told: str
+) -> None:
+    assert _with_error(value, error) == told

@@ -109,11 +109,11 @@ def test_each_kind_of_change_is_told_by_its_setting() -> None:
 def test_innermost_setting_that_says_something_judges() -> None:
     before = {**SAME, "parameters": [ONE]}
     for edit, told in [
-        ({"format": "%s"}, ["parameters.0.format None → '%s' (report)"]),
-        ({"split": 4}, ["parameters.0.split 8 → 4 (refused)"]),
-        ({"deep": {"x": 2, "y": True}}, ["parameters.0.deep.x 1 → 2 (free)",
-                                         "parameters.0.deep.y is new: True (free)"]),
-        ({"deep": None}, ["parameters.0.deep {'x': 1} → None (free)"]),
+        ({"format": "%s"}, ["parameters.0.format (a) None → '%s' (report)"]),
+        ({"split": 4}, ["parameters.0.split (a) 8 → 4 (refused)"]),
+        ({"deep": {"x": 2, "y": True}}, ["parameters.0.deep.x (a) 1 → 2 (free)",
+                                         "parameters.0.deep.y (a) is new: True (free)"]),
+        ({"deep": None}, ["parameters.0.deep (a) {'x': 1} → None (free)"]),
         ({"code": "z"}, ["parameters 'a' is gone (refused)",
                          "parameters.0 ('z') is new (refused)"]),
     ]:  # fmt: skip
@@ -125,7 +125,7 @@ def test_items_are_matched_by_their_code() -> None:
     new = {**ONE, "code": "new"}
     assert texts(TABLE, before, {**SAME, "parameters": [new, ONE, TWO | {"split": 3}]}) == [
         "parameters.0 ('new') is new (refused)",
-        "parameters.2.split 8 → 3 (refused)",
+        "parameters.2.split (b) 8 → 3 (refused)",
     ]
     assert texts(TABLE, before, {**SAME, "parameters": [TWO, ONE]}) == [
         "parameters in another order: ['a', 'b'] → ['b', 'a'] (refused)"

@@ -153,6 +153,27 @@ def test_default_method_is_simulated(plan: Any) -> None:
     assert 0 < data["all"]["lost_at_end"] < data["all"]["lost_at_start"]
 
 
+MANY = ", ".join(f'Parameter("p{i}", 100, 0, 200)' for i in range(200))
+
+
+def test_many_parameters_that_hardly_matter_are_told_also_where_nothing_is_simulated(
+    plan: Any,
+) -> None:
+    tune = {"settings": "", "parameters": MANY, "games": 60_000}
+    _, data = plan("--elo", "0.5", **tune)
+    assert "simulated" not in data["all"]
+    (warning,) = data["warnings"]
+    # 347.4²·0.39/(16·0.5·0.5/3) over ¼²·4
+    assert "and 195 more: 60,000 games are too few" in warning
+    assert "141,2" in warning
+    assert plan(**tune)[1]["warnings"] == []
+
+
+def test_sound_tune_by_the_default_method_is_planned_without_a_warning(plan: Any) -> None:
+    four = ", ".join(f'Parameter("p{i}", 60, 0, 200)' for i in range(4))
+    assert plan(settings="", parameters=four, games=20_000)[1]["warnings"] == []
+
+
 def test_tune_too_long_to_be_simulated_says_so(
     plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -170,6 +191,21 @@ def test_text_names_every_parameter_and_what_was_assumed(
     out = capsys.readouterr().out
     for words in ("steep", "a 2, steep 30", "61 % draws", "λ (games)"):
         assert words in out
+
+
+@pytest.mark.parametrize("settings", ["", 'method = "classic"'])
+def test_text_fits_a_hundred_columns(
+    plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], settings: str
+) -> None:
+    codes = ("Pawn Structure (Middle Game)", "Passed Pawns (Endgame)", "Mobility (Endgame)")
+    parameters = ", ".join(f'Parameter("{code}", 0, 0, 400, c_end=3)' for code in codes)
+    _, data = plan(settings=settings, parameters=parameters, games=2000)
+    assert data["warnings"]
+    elo = ",".join(f"{code}=1.2345" for code in codes)
+    assert run([str(tmp_path / "event.ctl"), "plan", "--elo", elo]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert all(any(code in line for line in lines) for code in codes)
 
 
 def test_frozen_parameters_are_not_planned(plan: Any) -> None:

@@ -129,6 +129,7 @@ def test_text_shows_course_gain_and_estimates(
     out, progress = capsys.readouterr()
     for words in ("Elo below the optimum", "gain from the start", "estimates at the end", "40 "):
         assert words in out
+    assert max(map(len, out.splitlines())) <= 100
     assert "simulated" in progress or progress == ""
 
 

@@ -71,6 +71,27 @@ def test_prose_is_answered_with_every_format() -> None:
     assert message.count("\n        ") == 9
 
 
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("A,nan,0,200,10,0.002", "tune.txt:1: start 'nan' is not a finite number"),
+        ("A;30;0;200;10;0.002", "tune.txt:1: its columns are not separated by commas; expected 6"),
+        (
+            "A 30 0 200 10 0.002 0",
+            "tune.txt:1: its columns are not separated by commas; expected 7",
+        ),
+        ("A,int,3,0,9,1,x", "tune.txt:1: r_end 'x' is not a finite number"),
+    ],
+)
+def test_table_without_one_sound_line_is_refused_by_its_lines(content: str, message: str) -> None:
+    assert message in refused(content)
+
+
+def test_words_are_no_table() -> None:
+    message = refused("cutechess -engine cmd=foo -engine cmd=bar -each tc=1")
+    assert "no format of parameter files has lines such as 'cutechess" in message
+
+
 def test_unknown_format_is_answered_with_the_known_ones() -> None:
     with pytest.raises(UsageError, match="expected 'fishtest'"):
         read("a,1,0,9,2,.002", format="fishtst")

@@ -211,3 +211,23 @@ def test_prose_is_nothing_that_can_be_imported(
     (tmp_path / "t.txt").write_text("Dear reader\n")
     assert run(["import", "t.txt"]) == USAGE
     assert "a parameter file of another tuner" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "import: tune.csv is empty; expected "),
+        ("A;30;0;200;10;0.002\n", "tune.csv:1: its columns are not separated by commas"),
+    ],
+)
+def test_file_of_nothing_sound_is_answered_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
+) -> None:
+    (tmp_path / "tune.csv").write_text(content)
+    assert run(["import", "-o", "-", str(tmp_path / "tune.csv")]) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_control_file_of_a_tune_says_how_to_plan_it() -> None:
+    text = made(SAMPLES["fishtest"]).render("x.ctl")
+    assert "#   ringmaster x.ctl plan\n" in text

@@ -170,8 +170,10 @@ class SpsaCompetition(Competition):
 
     @property
     def all_told(self) -> bool:
-        """Whether every iteration has been told."""
-        return self._state.told >= self.iterations
+        """Whether every iteration has been told.  Where the number of games has been cut,
+        those that are told may be later ones than some that are under way."""
+        state, last = self._state, self.iterations
+        return state.told >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
         """Return where the tune is, for the closing match: that is due when the tune

@@ -187,7 +187,7 @@ class Spsa:
         """Return the regression's fit for each parameter; the games to come are as the
         next ones."""
         next_k = self.counting.k(self.told + 1)
-        return self.regression.fits(self.method.c(next_k, self.memory))
+        return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
 
     def intervals(self) -> list[Interval] | None:
         """Return what the method itself knows of each parameter, if it does."""

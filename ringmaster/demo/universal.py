@@ -22,6 +22,8 @@ MATE_BOUND = 29_000
 MAX_DEPTH = 32
 #: How many nodes pass between two looks at the clock and the input.
 CHECK_EVERY = 256
+#: Characters of a position at most.
+_MAX_POSITION = 200
 
 #: Seconds kept back from every clock for the way to the referee.
 _OVERHEAD = 0.02
@@ -129,24 +131,33 @@ class UniversalEngine(ABC):
 
     #: "uci" or "usi"; the handshake's commands are made of it.
     protocol: ClassVar[str]
+    #: What the protocol calls the text of a position: "fen" or "sfen".
+    notation: ClassVar[str]
+    #: The usual position.
+    start: ClassVar[str]
 
     def __init__(self, console: Console, table: tuple[Option, ...]) -> None:
         self.console = console
         self.options = Options(table)
+        self._new_game()
         #: Whether "quit" was received.
         self.quit = False
-
-    @abstractmethod
-    def _new_game(self) -> None:
-        """Set the usual position up."""
 
     @abstractmethod
     def _options_changed(self) -> None:
         """An option has another value now."""
 
     @abstractmethod
-    def _position(self, words: list[str]) -> list[str]:
-        """Carry out a `position` command."""
+    def _set_up(self, position: str) -> None:
+        """Set up a position without moves.  Raises ValueError, and changes nothing then."""
+
+    @abstractmethod
+    def _play(self, text: str) -> bool:
+        """Play a move in the protocol's notation; returns whether it is legal."""
+
+    def _complete(self, fields: list[str]) -> str:
+        """Return the text of a position as it is set up."""
+        return " ".join(fields)
 
     @abstractmethod
     def _search(self, limits: Limits, on_check: Callable[[], None]) -> Deepening:
@@ -206,6 +217,43 @@ class UniversalEngine(ABC):
         ]
         about = [f"id name ringmaster demo {__version__}", "id author the authors of ringmaster"]
         return [*about, *options, f"{self.protocol}ok"]
+
+    def _new_game(self) -> None:
+        self._begin(self.start)
+
+    def _begin(self, position: str) -> None:
+        """Set up a position without moves.  Raises ValueError."""
+        self._set_up(position)
+        self._position_text = position
+        self._played: list[str] = []
+        #: Hashes of the positions before this one that can still be repeated.
+        self._history: set[int] = set()
+
+    def _position(self, words: list[str]) -> list[str]:
+        """position (startpos | fen <fen> | sfen <sfen>) [moves <move>…]"""
+        end = words.index("moves") if "moves" in words else len(words)
+        moves = words[end + 1 :]
+        if words[:1] == ["startpos"]:
+            position = self.start
+        elif words[:1] == [self.notation]:
+            position = self._complete(words[1:end])
+        else:
+            return [f"info string position needs 'startpos' or '{self.notation}'"]
+        played = self._played
+        if position == self._position_text and moves[: len(played)] == played:
+            moves = moves[len(played) :]
+        else:
+            try:
+                if len(position) > _MAX_POSITION or not position.isascii():
+                    raise ValueError(f"not in {self.notation.upper()}")
+                self._begin(position)
+            except ValueError as error:
+                return [f"info string cannot set up {printable(position)}: {printable(str(error))}"]
+        for text in moves:
+            if not self._play(text):
+                return [f"info string illegal move {printable(text)}, it and all after it ignored"]
+            self._played.append(text)
+        return []
 
     def _set_option(self, words: list[str]) -> list[str]:
         """setoption name <words> [value <words>]"""

@@ -11,69 +11,39 @@ from rsshogi.types import Color
 from ringmaster.demo.console import Console
 from ringmaster.demo.shogi_evaluation import NOISE, WEIGHTS, Evaluation
 from ringmaster.demo.shogi_search import Search
-from ringmaster.demo.universal import Limits, UniversalEngine, printable
+from ringmaster.demo.universal import Limits, UniversalEngine
 
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
-
-_MAX_SFEN = 200
 
 
 class ShogiEngine(UniversalEngine):
     """A USI engine that is fed one line at a time."""
 
     protocol: ClassVar[str] = "usi"
+    notation: ClassVar[str] = "sfen"
+    start: ClassVar[str] = START
 
     def __init__(self, console: Console) -> None:
         super().__init__(console, WEIGHTS + NOISE)
         self._evaluation: Evaluation | None = None
-        self._set_up(START)
-
-    def _new_game(self) -> None:
-        self._set_up(START)
 
     def _options_changed(self) -> None:
         self._evaluation = None
 
-    def _set_up(self, sfen: str) -> None:
-        """Set up a position without moves.  Raises ValueError."""
+    def _set_up(self, position: str) -> None:
         board = Board()
-        board.set_sfen(sfen)
+        board.set_sfen(position)
         if not board.is_valid():
             raise ValueError("not a position of a game")
         self._board = board
-        self._sfen = sfen
-        self._played: list[str] = []
-        #: Hashes of the positions before this one.
-        self._history: set[int] = set()
 
-    def _position(self, words: list[str]) -> list[str]:
-        """position (startpos | sfen <sfen>) [moves <move>…]"""
-        end = words.index("moves") if "moves" in words else len(words)
-        moves = words[end + 1 :]
-        if words[:1] == ["startpos"]:
-            sfen = START
-        elif words[:1] == ["sfen"]:
-            sfen = " ".join(words[1:end])
-        else:
-            return ["info string position needs 'startpos' or 'sfen'"]
-        played = self._played
-        if sfen == self._sfen and moves[: len(played)] == played:
-            moves = moves[len(played) :]
-        else:
-            try:
-                if len(sfen) > _MAX_SFEN or not sfen.isascii():
-                    raise ValueError("not an SFEN")
-                self._set_up(sfen)
-            except ValueError as error:
-                return [f"info string cannot set up {printable(sfen)}: {printable(str(error))}"]
-        for text in moves:
-            move = next((m for m in self._board.legal_moves() if m.to_usi() == text), None)
-            if move is None:
-                return [f"info string illegal move {printable(text)}, it and all after it ignored"]
-            self._history.add(self._board.zobrist_hash())
-            self._board.apply_move(move)
-            self._played.append(text)
-        return []
+    def _play(self, text: str) -> bool:
+        move = next((m for m in self._board.legal_moves() if m.to_usi() == text), None)
+        if move is None:
+            return False
+        self._history.add(self._board.zobrist_hash())
+        self._board.apply_move(move)
+        return True
 
     def _search(self, limits: Limits, on_check: Callable[[], None]) -> Search:
         if self._evaluation is None:

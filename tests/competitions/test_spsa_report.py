@@ -56,16 +56,6 @@ def test_engine_value_is_what_the_engine_gets_at_the_estimate() -> None:
     assert tune.estimated() == {"Mobility": one["engine_value"] // 10}
 
 
-def test_games_to_halve_are_those_of_the_perturbations_to_come() -> None:
-    tune = tune_of("classic", gamma=0.5, number_of_games=2000)
-    winning(tune, 1000, 60)
-    one, *_ = tune.summary()["parameters"]
-    fit, average = tune.tuner.fits()[0], tune.tuner.regression.fits()[0]
-    assert fit.games_to_halve is not None
-    assert one["games_to_halve"] == fit.games_to_halve != average.games_to_halve
-    assert f"{fit.games_to_halve:,}" in text(tune)
-
-
 @pytest.mark.parametrize("asked", ["last", "mean"])
 def test_estimate_is_what_the_setting_asks_for(asked: str) -> None:
     tune = spsa(estimate=asked, number_of_games=200)

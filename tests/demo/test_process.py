@@ -57,6 +57,7 @@ def test_go_is_played_over_gtp_until_the_end_of_input() -> None:
 
 def test_first_line_decides_when_no_game_is_named() -> None:
     assert run("uci\nquit\n").stdout.endswith("uciok\n")
+    assert run("usi\nquit\n").stdout.endswith("usiok\n")
     assert run("protocol_version\nquit\n").stdout == "= 2\n\n=\n\n"
     assert run("").returncode == 0
 
@@ -67,7 +68,7 @@ def test_seed_of_the_command_line_is_the_option_seed() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("shogi",), ("chess", "go"), ("--seed",), ("--seed", "x"), ("--seed", "-1")]
+    "arguments", [("xiangqi",), ("chess", "shogi"), ("--seed",), ("--seed", "x"), ("--seed", "-1")]
 )
 def test_usage_is_shown_for_arguments_not_understood(arguments: tuple[str, ...]) -> None:
     done = run("", *arguments)

@@ -8,13 +8,10 @@ from the store, so a crash at any instant loses and doubles nothing.
 
 from __future__ import annotations
 
-import os
-import signal
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import FrameType
 
 import msgspec
 
@@ -24,8 +21,10 @@ from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
-from ringmaster.model.jobs import CheckJob, GameJob
-from ringmaster.model.results import CheckResult, GameResult
+from ringmaster.execution.signals import Signals
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import GameResult
+from ringmaster.player_checks import check_players
 from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
@@ -84,7 +83,7 @@ class Ringmaster:
         self._stop_fd = stop_fd
         self._stop_asked = stop_asked
         self._clock = clock
-        self._interrupted: int | None = None
+        self._signals = Signals()
         self._started = 0
         self._completed = 0
         self._recent: list[str] = []
@@ -115,8 +114,7 @@ class Ringmaster:
         event = self._event
         paths = event.paths
         self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
-        with self._signals() as wake_fd:
-            self._wake_fd = wake_fd
+        with self._signals:
             self._display.start()
             try:
                 event.prepare()
@@ -125,7 +123,7 @@ class Ringmaster:
                 self._executor = self._make_executor()
                 try:
                     self._check_players()
-                    if self._interrupted is None:
+                    if self._signals.came is None:
                         self._play()
                 finally:
                     self._executor.close()
@@ -140,7 +138,7 @@ class Ringmaster:
             raise self._event.loaded.error([self._failure])
         if self._halt:
             raise CompetitionHalted(f"the run was ended early: {self._halt}")
-        if self._interrupted is not None:
+        if self._signals.came is not None:
             return 3
         if not self._stopping and not self._competition.finished():
             raise CompetitionHalted(
@@ -148,33 +146,6 @@ class Ringmaster:
                 "report this, with the control file and the status file"
             )
         return 0
-
-    @contextmanager
-    def _signals(self) -> Iterator[int]:
-        """Turn signals into a flag and a readable descriptor."""
-        read_fd, write_fd = os.pipe()
-        os.set_blocking(read_fd, False)
-        os.set_blocking(write_fd, False)
-
-        def note(number: int, frame: FrameType | None) -> None:
-            self._interrupted = number
-
-        # what is ignored on purpose (nohup, a shell's background job) stays so
-        numbers = [
-            number
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-            if signal.getsignal(number) is not signal.SIG_IGN
-        ]
-        before = {number: signal.signal(number, note) for number in numbers}
-        wakeup = signal.set_wakeup_fd(write_fd)
-        try:
-            yield read_fd
-        finally:
-            signal.set_wakeup_fd(wakeup)
-            for number, handler in before.items():
-                signal.signal(number, handler)
-            os.close(read_fd)
-            os.close(write_fd)
 
     def _open_known_store(self) -> None:
         """Go on from a status file; nothing is written when there is none yet,
@@ -199,7 +170,9 @@ class Ringmaster:
         """Start every player once.  Raises ControlFileError naming each problem."""
         if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
             return
-        results = check_players(self._event, self._executor, [self._wake_fd], self._is_interrupted)
+        results = check_players(
+            self._event, self._executor, [self._signals.fd], lambda: self._signals.came is not None
+        )
         failure = self._event.check_failure(results)
         if failure is not None:
             self._journal.log(f"startup check failed: {failure}")
@@ -208,19 +181,7 @@ class Ringmaster:
     def _wake(self) -> list[int]:
         """Return what ends a wait for results."""
         stop_fd = self._stop_fd()
-        return [self._wake_fd] if stop_fd is None else [self._wake_fd, stop_fd]
-
-    def _drain_wake_fd(self) -> None:
-        """Read what signals have written, also those that are none of ours
-        (Ctrl-Z and its return), or every wait would end at once."""
-        try:
-            while os.read(self._wake_fd, 256):
-                pass
-        except BlockingIOError:
-            pass
-
-    def _is_interrupted(self) -> bool:
-        return self._interrupted is not None
+        return [self._signals.fd] if stop_fd is None else [self._signals.fd, stop_fd]
 
     def _play(self) -> None:
         event = self._event
@@ -299,8 +260,8 @@ class Ringmaster:
             self._journal.snapshot(snapshot, unless_last=True)
 
     def _reason(self) -> str:
-        if self._interrupted is not None:
-            return f"interrupted by {signal.Signals(self._interrupted).name}"
+        if self._signals.came is not None:
+            return f"interrupted by {self._signals.came.name}"
         if self._failure is not None:
             return f"an error in the control file: {self._failure}"
         if self._halt:
@@ -359,7 +320,7 @@ class Ringmaster:
     def _next_job(self, transaction: Transaction) -> GameJob | None:
         """Return the next job, stored as issued; None when there is none, or
         none is wanted any more in this run."""
-        if self._halt or self._stopping or self._failure or self._interrupted is not None:
+        if self._halt or self._stopping or self._failure or self._signals.came is not None:
             return None
         limit = self._options.max_games
         if limit is not None and self._started >= limit:
@@ -404,7 +365,7 @@ class Ringmaster:
     def _loop(self) -> None:
         while self._executor.running():
             self._look_for_stop()
-            if self._interrupted is not None:
+            if self._signals.came is not None:
                 return
             self._display.update(self._view)
             due = self._display.next_update()
@@ -420,7 +381,7 @@ class Ringmaster:
                     for line in details:
                         self._journal.log(line)
                     self._executor.submit(event.job)
-            self._drain_wake_fd()
+            self._signals.drain()
         self._display.update(self._view)
 
     def _look_for_stop(self) -> None:
@@ -537,45 +498,3 @@ class Ringmaster:
             parallel=self._options.parallel,
             hint="Ctrl-X to stop after these games, Ctrl-C to stop at once",
         )
-
-
-def check_players(
-    event: Event,
-    executor: Executor,
-    wake: Sequence[int] = (),
-    interrupted: Callable[[], bool] = lambda: False,
-    *,
-    show_stderr: bool = False,
-    thorough: bool = False,
-) -> list[CheckResult]:
-    """Run the startup checks; returns their results in order.
-
-    thorough  whether to test each engine's keeping to its protocol, too; of players
-              that differ by the values of options and limits only, just the first
-    """
-    jobs: list[CheckJob] = []
-    tested: dict[Hashable, str] = {}
-    tested_as: dict[str, str] = {}
-    for job in event.competition.check_jobs():
-        key = event.engine_key(job.player)
-        jobs.append(
-            msgspec.structs.replace(
-                job, show_stderr=show_stderr, thorough=thorough and key not in tested
-            )
-        )
-        code = tested.setdefault(key, job.player.code)
-        if thorough and code != job.player.code:
-            tested_as[job.player.code] = code
-    for job in jobs:
-        executor.submit(job)
-    results: dict[str, CheckResult] = {}
-    while executor.running() and not interrupted():
-        for outcome in executor.wait(COMMAND_PERIOD, wake):
-            if isinstance(outcome, Done):
-                assert isinstance(outcome.result, CheckResult)
-                twin = tested_as.get(outcome.result.code, "")
-                result = msgspec.structs.replace(outcome.result, tested_as=twin)
-                results[outcome.job.id] = result
-            else:
-                executor.submit(outcome.job)
-    return [results[job.id] for job in jobs if job.id in results]

@@ -599,9 +599,9 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     control = write_event(tmp_path, SPSA, 10)
-    control.write_text(
-        control.read_text().replace("c_end=80, r_end=0.02, integer=True", "c_end=81")
-    )
+    source = control.read_text()
+    whole = "start=300, min=0, max=1000, integer=True"
+    control.write_text(source.replace(whole, whole.removesuffix(", integer=True")))
     assert run([str(control)]) == 1
     message = capfd.readouterr().err
     assert "parameters[0]: player 'duel': option 'Strength' cannot be" in message

@@ -18,8 +18,9 @@ LAYERS = [
     {"competitions"},
     {"control", "storage", "execution", "reporting"},
     {"event"},
-    {"results"},
+    {"results", "player_checks"},
     {"ringmaster", "export", "scaffold", "forecast"},
+    {"command_line"},
     {"cli"},
     {"__main__"},
 ]

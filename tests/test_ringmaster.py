@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -138,7 +139,7 @@ def interrupted_before_a_result(control: Path, monkeypatch: pytest.MonkeyPatch) 
     with monkeypatch.context() as patch:
 
         def no_loop(self: Ringmaster) -> None:
-            self._interrupted = 2
+            self._signals.came = signal.SIGINT
 
         patch.setattr(Ringmaster, "_loop", no_loop)
         assert run(control) == 3

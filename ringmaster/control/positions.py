@@ -20,6 +20,7 @@ import lark
 
 from ringmaster.control.grammar import Tree, parse
 from ringmaster.control.names import node_span
+from ringmaster.control.parameters import NAME as READ_PARAMETERS
 from ringmaster.control.paths import UNKNOWN, Positional, argument_index, key_of, part
 from ringmaster.control.source import Source, Span
 from ringmaster.model.settings import Call, SettingPath
@@ -35,10 +36,6 @@ _BLOCKS = frozenset(
         *("finally", "with_stmt", "match_stmt", "case", "decorated"),
     }
 )
-
-
-#: What makes calls of another name where it stands.
-_MAKERS = ("read_parameters",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ class Positions:
         if call.position is None:
             return node, place
         for written in self._calls.get(call.position, ()):
-            if _function(written) in (call.kind, *_MAKERS):
+            if _function(written) in (call.kind, READ_PARAMETERS):
                 return _Node(written), Place(_span(written))
         if not self._complete:
             line, column = call.position

@@ -3,10 +3,9 @@ status file has measured, for the parameters of one competition."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,32 @@ from ringmaster.tuners.simulation import (
 )
 from ringmaster.tuners.spsa import Array, Space
 
+#: Values of an option by the parameter's code; under None that of the others.
+ByCode = Mapping[str | None, Any]
+
 DEFAULT_ELO = 2.0
 #: Draws where nothing has been measured: fishtest's figure, and none in Go and shogi.
 _DRAWS_IN_CHESS = 0.61
 #: How many of the last results are looked at.
 _LOOKED_AT = 2000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Given:
+    """What is given of the games of a forecast.
+
+    elo, optimum  as _elo and _optimum read them
+    draw_ratio    None: as measured
+    concurrency   games in flight in the real run
+    parallel      games at a time in the real run (`plan`), processes here (`simulate`)
+    """
+
+    elo: ByCode = field(default_factory=dict)
+    optimum: ByCode = field(default_factory=dict)
+    draw_ratio: float | None = None
+    concurrency: int = 1
+    seed: int = 0
+    parallel: int = 1
 
 
 def spsa_of(event: Event) -> SpsaCompetition:
@@ -105,20 +125,18 @@ class Assumptions:
         return self.elo * np.square(distance)
 
 
-def assume(
-    arguments: argparse.Namespace, competition: SpsaCompetition, known: Measured
-) -> Assumptions:
-    """Return what the options say, with defaults where they do not.  Raises UsageError."""
+def assume(given: Given, competition: SpsaCompetition, known: Measured) -> Assumptions:
+    """Return what is given, with defaults for the rest.  Raises UsageError."""
     codes = [p.code for p in competition.tuned]
     space = competition.tuner.space
-    elo, elo_text = _elo(arguments.elo, codes)
-    optimum, place_text = _optimum(arguments.optimum, codes, space)
-    ratio, ratio_text = _draw_ratio(arguments.draw_ratio, competition, known)
-    concurrency = arguments.concurrency or 1
-    return Assumptions(space, elo, optimum, ratio, concurrency, (elo_text, place_text, ratio_text))
+    elo, elo_text = _elo(given.elo, codes)
+    optimum, place_text = _optimum(given.optimum, codes, space)
+    ratio, ratio_text = _draw_ratio(given.draw_ratio, competition, known)
+    lines = (elo_text, place_text, ratio_text)
+    return Assumptions(space, elo, optimum, ratio, given.concurrency, lines)
 
 
-def _by_parameter(given: Mapping[str | None, Any], codes: list[str], option: str) -> list[Any]:
+def _by_parameter(given: ByCode, codes: list[str], option: str) -> list[Any]:
     """Return an option's value for each parameter, None where it has none."""
     for code in given:
         if code is not None and code not in codes:
@@ -128,10 +146,9 @@ def _by_parameter(given: Mapping[str | None, Any], codes: list[str], option: str
     return [given.get(code, given.get(None)) for code in codes]
 
 
-def _elo(given: Mapping[str | None, float] | None, codes: list[str]) -> tuple[Array, str]:
+def _elo(given: ByCode, codes: list[str]) -> tuple[Array, str]:
     values = [
-        DEFAULT_ELO if value is None else value
-        for value in _by_parameter(given or {}, codes, "--elo")
+        DEFAULT_ELO if value is None else value for value in _by_parameter(given, codes, "--elo")
     ]
     if len(set(values)) == 1:
         text = f"{values[0]:g} Elo are lost at half a range from the optimum of each parameter"
@@ -141,10 +158,8 @@ def _elo(given: Mapping[str | None, float] | None, codes: list[str]) -> tuple[Ar
     return np.array(values, dtype=np.float64), f"{text} (--elo)"
 
 
-def _optimum(
-    given: Mapping[str | None, str | float] | None, codes: list[str], space: Space
-) -> tuple[Array | None, str]:
-    places = _by_parameter(given or {}, codes, "--optimum")
+def _optimum(given: ByCode, codes: list[str], space: Space) -> tuple[Array | None, str]:
+    places = _by_parameter(given, codes, "--optimum")
     where = {place for place in places if place is not None} or {"random"}
     if where == {"random"}:
         return None, "optima may be anywhere within the bounds (--optimum)"

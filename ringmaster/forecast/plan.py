@@ -3,7 +3,6 @@ waste it."""
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
     Assumptions,
+    Given,
     Measured,
     assume,
     make_players,
@@ -27,8 +27,8 @@ from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
 from ringmaster.tuners.simulation import Course, simulate
-from ringmaster.tuners.spsa import GainMethod
-from ringmaster.tuners.spsa.planning import Outlook, outlook
+from ringmaster.tuners.spsa import Array, GainMethod
+from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
 
 #: Replicates of the simulation that stands in for formulas, and games of all together
 #: at most: some seconds.
@@ -41,6 +41,7 @@ class Plan:
 
     outlook  with gain sequences, else None
     course   of a short simulation, None where the formulas do, or it would be too long
+    halving  without gain sequences the games that halve what each parameter loses, (n,)
     """
 
     competition: SpsaCompetition
@@ -50,6 +51,7 @@ class Plan:
     parallel: int
     outlook: Outlook | None
     course: Course | None
+    halving: Array | None
     warnings: tuple[str, ...]
 
     @property
@@ -63,24 +65,32 @@ class Plan:
         return None if self.seconds is None else self.games * self.seconds / self.parallel / 3600
 
 
-def run(arguments: argparse.Namespace, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
+@dataclass(frozen=True, kw_only=True)
+class GivenForPlan(Given):
+    """What is given of a plan.
+
+    seconds_per_game  None: as measured
+    """
+
+    seconds_per_game: float | None = None
+
+
+def run(given: GivenForPlan, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
     """Plan; returns what makes the text, and the data of --json.
 
     Raises UsageError, StoreError.
     """
-    plan = make_plan(arguments, event)
+    plan = make_plan(given, event)
     return lambda: render_report(_report(event.code, plan)), plan_data(event.code, plan)
 
 
-def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
+def make_plan(given: GivenForPlan, event: Event) -> Plan:
     """Return the plan of an event.  Raises UsageError, StoreError."""
     competition = spsa_of(event)
     known = measured(event)
-    if arguments.concurrency is None:
-        arguments.concurrency = arguments.parallel
-    assumed = assume(arguments, competition, known)
+    assumed = assume(given, competition, known)
     tuner = competition.tuner
-    found, course = None, None
+    found, course, halving = None, None, None
     if isinstance(tuner.method, GainMethod):
         found = outlook(
             tuner.space,
@@ -93,6 +103,14 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
             reference=competition.pairing == "reference",
         )
     else:
+        halving = games_to_halve_loss(
+            tuner.space,
+            tuner.method.c(1, tuner.method.start()),
+            elo=assumed.elo,
+            lost_at_start=assumed.lost_at_start(),
+            draw_ratio=assumed.draw_ratio,
+            reference=competition.pairing == "reference",
+        )
         games = competition.iterations * tuner.counting.games_per_iteration
         replicates = min(_REPLICATES, _MOST_GAMES // (games * max(1, len(tuner.space) // 8)))
         if replicates >= _FEWEST:
@@ -100,19 +118,20 @@ def make_plan(arguments: argparse.Namespace, event: Event) -> Plan:
                 make_tune(competition, assumed.concurrency),
                 make_players(assumed),
                 replicates,
-                seed=arguments.seed or 0,
+                seed=given.seed,
             )
     lost = None if course is None else float(course.estimate[-1].mean())
-    seconds = arguments.seconds_per_game or known.seconds
-    warnings = wastes(Wastes(competition, assumed, found, lost))
+    seconds = given.seconds_per_game or known.seconds
+    warnings = wastes(Wastes(competition, assumed, found, lost, halving))
     return Plan(
         competition,
         assumed,
         known,
         seconds,
-        arguments.parallel,
+        given.parallel,
         found,
         course,
+        halving,
         tuple(warnings),
     )
 
@@ -131,6 +150,8 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
         }
         if found is not None:
             entry.update({name: _finite(value[i]) for name, value in vars(found).items()})
+        if plan.halving is not None:
+            entry["games_to_halve_loss"] = _finite(plan.halving[i])
         parameters.append(entry)
     total: dict[str, Any] = {"lost_at_start": float(sum(start))}
     if found is not None:
@@ -234,10 +255,11 @@ def _plain_table(plan: Plan) -> Table:
     c = plan.competition.tuner.method.c(1, memory)
     lost = plan.assumed.lost_at_start()
     for i, parameter in enumerate(plan.competition.tuned):
-        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}"))
+        games = "∞" if plan.halving is None else _count(plan.halving[i])
+        rows.append((parameter.code, f"{c[i]:.4g}", f"{lost[i]:.3f}", games))
     return Table(
-        ("parameter", "c first", "lost at start"),
-        (*rows, ("all", None, f"{float(lost.sum()):.3f}")),
+        ("parameter", "c first", "lost at start", "games to halve it"),
+        (*rows, ("all", None, f"{float(lost.sum()):.3f}", None)),
         notes=("lost: expected Elo below the optimum",),
     )
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
     Assumptions,
+    Given,
     assume,
     make_players,
     make_tune,
@@ -28,14 +29,24 @@ from ringmaster.tuners.spsa import Array
 
 #: When the tunes are looked at: tenths of them.
 POINTS = tuple(i / 10 for i in range(1, 11))
-_REPLICATES = 100
 _QUANTILES = (0.1, 0.5, 0.9)
 _KINDS = ("last", "mean", "estimate")
 _HEADS = ("last θ", "mean of last half", "estimate")
 
 
+@dataclass(frozen=True, kw_only=True)
+class GivenForSimulation(Given):
+    """What is given of a simulation: the number of tunes, and what the players are."""
+
+    replicates: int = 100
+    elo_model: str = "quadratic"
+    draw_model: str = "fixed"
+    bias: float = 0.0
+    correlation: float = 0.0
+
+
 def run(
-    arguments: argparse.Namespace, event: Event, *, progress: Progress
+    given: GivenForSimulation, event: Event, *, progress: Progress
 ) -> tuple[Callable[[], str], dict[str, Any]]:
     """Simulate; returns what makes the text, and the data of --json.
 
@@ -43,34 +54,33 @@ def run(
     """
     competition = spsa_of(event)
     known = measured(event)
-    assumed = assume(arguments, competition, known)
-    model = arguments.elo_model or "quadratic"
-    draws = arguments.draw_model or "fixed"
-    bias, correlation = arguments.bias or 0.0, arguments.correlation or 0.0
+    assumed = assume(given, competition, known)
     players = make_players(
-        assumed, elo_model=model, draw_model=draws, bias=bias, correlation=correlation
+        assumed,
+        elo_model=given.elo_model,
+        draw_model=given.draw_model,
+        bias=given.bias,
+        correlation=given.correlation,
     )
     tune = make_tune(competition, assumed.concurrency)
-    replicates = arguments.replicates or _REPLICATES
-    seed = arguments.seed or 0
     course = simulate_in_processes(
         tune,
         players,
-        replicates,
-        processes=arguments.parallel,
-        seed=seed,
+        given.replicates,
+        processes=given.parallel,
+        seed=given.seed,
         points=POINTS,
         progress=progress,
     )
     lines = [
-        *_about_optimum(model, assumed),
-        f"Elo model {model}, draw model {draws}, opening bias {bias:g} Elo, correlation "
-        f"{correlation:g}, {assumed.concurrency} game{'s' * (assumed.concurrency != 1)} in flight, "
-        f"seed {seed}",
+        *_about_optimum(given.elo_model, assumed),
+        f"Elo model {given.elo_model}, draw model {given.draw_model}, opening bias "
+        f"{given.bias:g} Elo, correlation {given.correlation:g}, {given.concurrency} "
+        f"game{'s' * (given.concurrency != 1)} in flight, seed {given.seed}",
     ]
     data = {
         "competition": event.code,
-        "replicates": replicates,
+        "replicates": given.replicates,
         "games": competition.iterations * tune.counting.games_per_iteration,
         "assumed": lines,
         **course_data(course, competition),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.forecast.assumptions import Assumptions
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.spsa import Array
 from ringmaster.tuners.spsa.planning import Outlook
 
 #: A tune of fewer time constants has not arrived.
@@ -33,12 +35,14 @@ class Wastes:
 
     outlook  None with a method without gain sequences
     lost     expected Elo below the optimum at the end, where a simulation has told it
+    halving  with such a method the games that halve what each parameter loses, (n,)
     """
 
     competition: SpsaCompetition
     assumed: Assumptions
     outlook: Outlook | None
     lost: float | None
+    halving: Array | None = None
 
 
 def wastes(on: Wastes) -> list[str]:
@@ -46,6 +50,8 @@ def wastes(on: Wastes) -> list[str]:
     found = [*_bounds(on), *_rounding(on)]
     if on.outlook is not None:
         found += [*_gains(on, on.outlook), *_in_flight(on, on.outlook)]
+    if on.halving is not None:
+        found += _little(on, on.halving)
     return [*found, *_outcome(on)]
 
 
@@ -159,6 +165,22 @@ def _gains(on: Wastes, found: Outlook) -> Iterator[str]:
         yield (
             f"{_codes(jumpy)}: R times the games of an iteration is more than 1: a single "
             "iteration can move θ by more than c"
+        )
+
+
+def _little(on: Wastes, halving: Array) -> Iterator[str]:
+    competition = on.competition
+    games = competition.iterations * competition.tuner.counting.games_per_iteration
+    little = [
+        (p, need)
+        for p, need in zip(competition.tuned, halving.tolist(), strict=True)
+        if games < need < math.inf
+    ]
+    if little:
+        yield (
+            f"{_codes([p for p, _ in little])}: {games:,} games are too few to gain half of what "
+            f"is lost by the start, if no more Elo depend on it than assumed; "
+            f"{max(need for _, need in little):,.0f} would do"
         )
 
 

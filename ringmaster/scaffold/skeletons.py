@@ -11,8 +11,6 @@ from ringmaster.model.players import GameName
 from ringmaster.scaffold.engines import Engine, Level, Weight
 from ringmaster.scaffold.text import Call, Code, identifier, literal
 
-_PAIRINGS = "Codes of players, from the list above."
-
 
 @dataclass
 class Skeleton:

@@ -425,6 +425,24 @@ def test_value_of_before_a_slip_comes_back_when_a_game_was_given_out_but_not_pla
     assert runs.issued[job.id].parameters == job.parameters
 
 
+def test_closing_match_of_a_tune_cut_short_waits_for_the_iterations_under_way() -> None:
+    verify = call("Verify", games=20)
+    runs = Runs()
+    runs.begin(spsa(verify=verify))
+    # the newest game comes back first: iterations 1 and 2 are late
+    runs.play(41, in_flight=4)
+    assert sorted(runs.issued) == ["001a", "001b", "002a"]
+    runs.begin(spsa(number_of_games=36, verify=verify))
+    assert runs.tune._state.told > runs.tune.iterations
+    assert runs.tune.next_job() is None
+    assert not runs.tune.finished()
+    runs.play(3)
+    assert runs.tune.all_told
+    runs.play(100)
+    assert runs.tune.finished()
+    assert [match.told for match in runs.tune.closing.matches] == [runs.tune._state.told]
+
+
 def test_state_of_an_older_version_is_told_how_to_go_on() -> None:
     old = {
         "codes": ["A", "B"],

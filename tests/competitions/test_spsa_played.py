@@ -47,6 +47,19 @@ def test_ticket_gives_back_exactly_what_was_played(
             assert isinstance(value, int) == p.integer
 
 
+@given(ranges())
+def test_fraction_is_found_between_the_bounds_wherever_one_is_played(
+    one: tuple[TunedParameter, float],
+) -> None:
+    p, c = one
+    grid = Grid([p], [c])
+    (value,) = grid.between()
+    assert p.minimum <= value <= p.maximum
+    if grid.layout.places[0] > 0 and abs(p.minimum) + abs(p.maximum) < 1e9:
+        assert value != int(value)
+    assert grid.played([value]) == [value]
+
+
 @given(ranges(), st.data())
 def test_what_is_played_is_off_by_less_than_a_hundredth_of_the_perturbation(
     one: tuple[TunedParameter, float], data: st.DataObject

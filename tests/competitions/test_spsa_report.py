@@ -56,6 +56,16 @@ def test_engine_value_is_what_the_engine_gets_at_the_estimate() -> None:
     assert tune.estimated() == {"Mobility": one["engine_value"] // 10}
 
 
+def test_games_to_halve_are_those_of_the_perturbations_to_come() -> None:
+    tune = tune_of("classic", gamma=0.5, number_of_games=2000)
+    winning(tune, 1000, 60)
+    one, *_ = tune.summary()["parameters"]
+    fit, average = tune.tuner.fits()[0], tune.tuner.regression.fits()[0]
+    assert fit.games_to_halve is not None
+    assert one["games_to_halve"] == fit.games_to_halve != average.games_to_halve
+    assert f"{fit.games_to_halve:,}" in text(tune)
+
+
 @pytest.mark.parametrize("asked", ["last", "mean"])
 def test_estimate_is_what_the_setting_asks_for(asked: str) -> None:
     tune = spsa(estimate=asked, number_of_games=200)
@@ -91,6 +101,37 @@ def test_optimum_that_shows_is_given_with_its_interval() -> None:
     assert one["signal"]
     assert one["low"] < one["optimum"] < one["high"]
     assert f"{one['low']:.4g} to {one['high']:.4g}" in text(tune)
+
+
+def test_adaptive_method_tells_optimum_interval_and_stake_without_a_signal_too() -> None:
+    """The optimum is the method's own estimate, and not the regression's."""
+    tune = spsa(method="adaptive", parameters=[parameter(c_end=None, r_end=None)])
+    play_out(tune, 4)
+    one = tune.summary()["parameters"][0]
+    shown = text(tune)
+    assert not one["signal"]
+    assert "no signal yet: what the results say of this parameter alone might be" in shown
+    row = next(line for line in reversed(shown.splitlines()) if line.startswith("Mobility"))
+    assert f"{one['estimate']:.4g}" in row
+    assert f"{one['low']:.4g} to {one['high']:.4g}" in row
+    assert f"{one['elo_at_stake']:+.1f}" in row
+
+
+def test_elo_at_stake_is_that_from_the_start_to_the_estimate() -> None:
+    tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
+    winning(tune, 600, 60)
+    one = tune.summary()["parameters"][0]
+    off = [place - one["optimum"] for place in (one["start"], one["estimate"])]
+    assert one["elo_at_stake"] == pytest.approx(one["curvature"] * (off[0] ** 2 - off[1] ** 2))
+    assert f"{one['elo_at_stake']:+.1f} in all" in text(tune)
+
+
+def test_games_to_halve_are_those_of_the_perturbation_to_come() -> None:
+    tune = spsa(parameters=[parameter(c_end=5, r_end=0.3)], number_of_games=600, gamma=0.5)
+    winning(tune, 600, 50)
+    (fit,), (average,) = tune.tuner.fits(), tune.tuner.regression.fits()
+    assert tune.summary()["parameters"][0]["games_to_halve"] == fit.games_to_halve
+    assert fit.games_to_halve > average.games_to_halve
 
 
 def test_what_was_derived_is_in_the_report() -> None:
@@ -133,6 +174,19 @@ def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_wa
     assert tune.tuner.told == 4
     play_out(tune)
     assert tune.finished()
+
+
+def test_mean_of_a_tune_of_a_version_without_one_begins_where_the_tune_is() -> None:
+    tune = spsa(estimate="mean")
+    tune.restore(EARLIER)
+    assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
+    assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
+
+
+def test_values_of_an_earlier_version_are_within_the_bounds_of_now() -> None:
+    tune = spsa(parameters=[parameter(max=51), parameter("Space")])
+    tune.restore(EARLIER)
+    assert tune.tuner.theta.tolist() == [51, 47.25]
 
 
 def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method() -> None:

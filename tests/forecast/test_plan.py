@@ -155,6 +155,27 @@ def test_default_method_is_simulated(plan: Any) -> None:
     assert 0 < data["all"]["lost_at_end"] < data["all"]["lost_at_start"]
 
 
+MANY = ", ".join(f'Parameter("p{i}", 100, 0, 200)' for i in range(200))
+
+
+def test_many_parameters_that_hardly_matter_are_told_also_where_nothing_is_simulated(
+    plan: Any,
+) -> None:
+    tune = {"settings": "", "parameters": MANY, "games": 60_000}
+    _, data = plan("--elo", "0.5", **tune)
+    assert "simulated" not in data["all"]
+    (warning,) = data["warnings"]
+    # 347.4²·0.39/(16·0.5·0.5/3) over ¼²·4
+    assert "and 195 more: 60,000 games are too few" in warning
+    assert "141,2" in warning
+    assert plan(**tune)[1]["warnings"] == []
+
+
+def test_sound_tune_by_the_default_method_is_planned_without_a_warning(plan: Any) -> None:
+    four = ", ".join(f'Parameter("p{i}", 60, 0, 200)' for i in range(4))
+    assert plan(settings="", parameters=four, games=20_000)[1]["warnings"] == []
+
+
 def test_tune_too_long_to_be_simulated_says_so(
     plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -214,6 +235,7 @@ def test_against_a_reference_time_constant_and_noise_are_twice_as_large(plan: An
         (["--draw-ratio", "1"], "is not a number from 0 to 0.999"),
         (["--seconds-per-game", "0"], "is not a number above 0"),
         (["--replicates", "10"], "--replicates goes with simulate"),
+        (["--bias", "0"], "--bias goes with simulate"),
     ],
 )
 def test_bad_option_is_answered_by_what_would_be_right(

@@ -236,7 +236,7 @@ def test_every_game_has_its_place_in_an_iteration(earlier: Any, size: int, game:
     counting = Counting("games", size, earlier)
     iteration, number = counting.place(game)
     assert counting.games_before(iteration) + number == game
-    assert 0 <= number < counting.games_of(iteration)
+    assert 0 <= number < counting.games_before(iteration + 1) - counting.games_before(iteration)
     assert counting.iterations(game) == iteration - 1
     assert counting.k(iteration) == counting.games_before(iteration + 1)
 

@@ -7,8 +7,9 @@ import pytest
 
 from ringmaster.tuners.simulation import FixedDraws, Players, Shaped, Tune, simulate
 from ringmaster.tuners.spsa import Classic, Constant, Counting, GainMethod, Gains, Space, autoselect
+from ringmaster.tuners.spsa.adaptive import Adaptive
 from ringmaster.tuners.spsa.gains import C
-from ringmaster.tuners.spsa.planning import outlook, uniform_loss
+from ringmaster.tuners.spsa.planning import games_to_halve_loss, outlook, uniform_loss
 
 E = np.array([2.0, 20.0])
 COUNTING = Counting()
@@ -84,3 +85,25 @@ def test_loss_at_the_start_is_the_mean_over_optima_anywhere() -> None:
     optima = np.linspace(0, 200, 100_001)
     expected = [np.mean(((optima - start) / 100) ** 2) for start in of.start]
     np.testing.assert_allclose(uniform_loss(of, np.ones(2)), expected, rtol=1e-3)
+
+
+def test_half_of_the_loss_is_gained_in_as_many_games_as_foretold() -> None:
+    n, elo, off = 6, 3.0, 0.5
+    full = np.ones(n)
+    where = Space(100 * full, 0 * full, 200 * full, np.zeros(n, dtype=bool))
+    method = Adaptive(where)
+    games = games_to_halve_loss(
+        where, method.c(1), elo=elo * full, lost_at_start=elo * off**2 * full, draw_ratio=0.6
+    )
+    assert np.all(games == games[0])
+    players = Players(Shaped((100 + 100 * off) * full, elo * full, 100 * full), FixedDraws(0.6))
+    course = simulate(Tune(method, round(games[0] / 2), COUNTING), players, 60, seed=1)
+    assert course.estimate[-1].mean() == pytest.approx(n * elo * off**2 / 2, rel=0.25)
+
+
+def test_parameter_that_loses_nothing_at_the_start_never_loses_half_of_it() -> None:
+    nothing = np.zeros(2)
+    found = games_to_halve_loss(
+        space(), np.full(2, 50.0), elo=E, lost_at_start=nothing, draw_ratio=0.6
+    )
+    assert np.all(np.isinf(found))

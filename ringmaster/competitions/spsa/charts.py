@@ -181,7 +181,7 @@ class TuneCharts:
         regressions = [
             chart
             for i, (p, fit) in enumerate(zip(self._parameters, fits, strict=True))
-            if (chart := self._regression(i, p, fit)) is not None
+            if (chart := self._regression(i, p, fit, known[i])) is not None
         ]
         if regressions:
             groups.append(
@@ -224,7 +224,9 @@ class TuneCharts:
         bounds = (parameter.minimum, parameter.maximum)
         return Chart(parameter.code, tuple(pieces), "games", "", note, bounds)
 
-    def _regression(self, i: int, parameter: TunedParameter, fit: Fit) -> Chart | None:
+    def _regression(
+        self, i: int, parameter: TunedParameter, fit: Fit, said: Fit | Known
+    ) -> Chart | None:
         """Return the gain in Elo a unit by where it was measured.
 
         In games of m ± d the expected W − L is 2d·slope/C, of m + d against a
@@ -256,7 +258,7 @@ class TuneCharts:
         pieces.append(Whiskers("results", tuple(points)))
         if right > left:
             pieces.append(Series("fit", tuple(ends), "average"))
-        return Chart(parameter.code, tuple(pieces), "value", "Elo a unit", _said(parameter, fit))
+        return Chart(parameter.code, tuple(pieces), "value", "Elo a unit", _said(fit, said))
 
     def _balance(self) -> ChartGroup:
         course = thinned([*self._results, (float(self.games), self._sum, math.sqrt(self._squares))])
@@ -307,16 +309,18 @@ def _merged(sums: Array) -> list[tuple[float, float, float]]:
     return found
 
 
-def _said(parameter: TunedParameter, fit: Fit) -> str:
-    if not fit.signal:
+def _said(fit: Fit, said: Fit | Known) -> str:
+    """Return the line in words; where the method has more to say than it, only that."""
+    if not said.signal:
         return "no signal yet"
     if fit.optimum is None:
-        return f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit"
-    text = f"optimum {_number(fit.optimum)}"
-    if fit.low is not None and fit.high is not None:
-        text += f" ({_number(fit.low)} … {_number(fit.high)})"
-    if fit.elo_at_stake is not None:
-        text += f", {fit.elo_at_stake:+.1f} Elo"
+        text = f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit"
+    else:
+        text = f"optimum {_number(fit.optimum)}"
+        if fit.low is not None and fit.high is not None:
+            text += f" ({_number(fit.low)} … {_number(fit.high)})"
+    if said.elo_at_stake is not None:
+        text += f", {said.elo_at_stake:+.1f} Elo from start to estimate"
     return text
 
 

@@ -30,11 +30,12 @@ from ringmaster.competitions.spsa.checks import (
 from ringmaster.competitions.spsa.delivery import Delivery
 from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
 from ringmaster.competitions.spsa.pairing import Games, Side
-from ringmaster.competitions.spsa.played import Grid, Layout, Numbers, decode
+from ringmaster.competitions.spsa.played import Grid, Layout
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.competitions.spsa.terms import Terms
+from ringmaster.competitions.spsa.tickets import Tickets
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -119,6 +120,7 @@ class SpsaCompetition(Competition):
         #: Iterations that are planned.
         self.iterations = self.schedule.iterations
         self._grid = Grid(self.tuned, self.schedule.least_c())
+        self._tickets = Tickets(self._state.past, self._games, self._grid)
 
     def _layout(self) -> Layout:
         past = self._state.past
@@ -141,13 +143,13 @@ class SpsaCompetition(Competition):
         """The values that the tune begins with, of all parameters."""
         return {p.code: p.engine_value(p.start) for p in self.parameters}
 
-    def named(self, values: Sequence[float], layout: int = -1) -> Named:
-        """Return values of tuned parameters (as they are played) with those of the rest.
+    def named(self, values: Sequence[float]) -> Named:
+        """Return values of tuned parameters (as they are played) with those of the rest."""
+        return self._all(self._state.past.layouts[-1].named(values))
 
-        layout  which ones the values are of, -1: those that are tuned now
-        """
-        given = self._state.past.layouts[layout].named(values)
-        # one that has been added since is at its start for both sides
+    def _all(self, given: Named) -> Named:
+        """Return given values with those of parameters that were not there yet: at their
+        start, for both sides."""
         return {
             p.code: given[p.code] if p.code in given else p.engine_value(p.start)
             for p in self.parameters
@@ -168,8 +170,10 @@ class SpsaCompetition(Competition):
 
     @property
     def all_told(self) -> bool:
-        """Whether every iteration has been told."""
-        return self._state.told >= self.iterations
+        """Whether every iteration has been told.  Where the number of games has been cut,
+        those that are told may be later ones than some that are under way."""
+        state, last = self._state, self.iterations
+        return state.told >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
         """Return where the tune is, for the closing match: that is due when the tune
@@ -223,9 +227,7 @@ class SpsaCompetition(Competition):
             "other side": self.named(self._grid.played(asked.minus.tolist())),
         }
         if not all(p.integer for p in self.tuned):
-            # a part of the range that is no round number
-            between = [p.minimum + 0.38197 * (p.maximum - p.minimum) for p in self.tuned]
-            samples["between"] = self.named(self._grid.played(between))
+            samples["between"] = self.named(self._grid.between())
         code = self.values["player"]
         jobs = [
             CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
@@ -247,7 +249,7 @@ class SpsaCompetition(Competition):
             k, game = state.iteration, state.game
             iteration = state.open.get(str(k)) or self._begin(k)
             game_id = Games(self.pairing, iteration.size).game_id(k, game, self.iterations)
-            return self._give_out(game_id, self._ticket(k, game, iteration))
+            return self._give_out(game_id, self._tickets.make(k, game, iteration))
         standing = self._standing()
         game_of_match = self.closing.next_game(standing) if standing.due else None
         return None if game_of_match is None else self._give_out(*game_of_match)
@@ -260,20 +262,6 @@ class SpsaCompetition(Competition):
             size=self.games_per_iteration,
             layout=len(self._state.past.layouts) - 1,
         )
-
-    def _ticket(self, k: int, game: int, iteration: Iteration) -> Ticket:
-        """Return a game's ticket: what is played, and what is not as usual."""
-        ticket: Ticket = {"k": k, "g": game}
-        if iteration.layout == len(self._state.past.layouts) - 1:
-            ticket["d"] = self._grid.encode(iteration.plus, iteration.minus)
-        else:
-            # of a time when the parameters were others
-            ticket["p"], ticket["m"] = iteration.plus, iteration.minus
-        if iteration.size != 2:
-            ticket["n"] = iteration.size
-        if iteration.layout:
-            ticket["l"] = iteration.layout
-        return ticket
 
     def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
         """Make a job, then count it: a function of the control file may fail,
@@ -300,7 +288,7 @@ class SpsaCompetition(Competition):
                 self.closing.opening(ticket),
                 (first.values, second.values),
             )
-        sides = self._sides(ticket)
+        sides = self._tickets.sides(ticket)
         named = self._named(ticket, sides[0]), self._named(ticket, sides[1])
         return self._game_job(
             game_id,
@@ -316,35 +304,9 @@ class SpsaCompetition(Competition):
         before = self.tuner.counting.games_before(ticket["k"])
         return self._games.opening(before + int(ticket["g"]))
 
-    def _games_of(self, ticket: Ticket) -> Games:
-        size = ticket.get("n", 2)
-        return self._games if size == self._games.size else Games(self.pairing, size)
-
-    def _sides(self, ticket: Ticket) -> tuple[Side, Side]:
-        return self._games_of(ticket).sides(ticket["k"], ticket["g"])
-
     def _named(self, ticket: Ticket, side: Side) -> Named:
-        """Return the parameter values of a side of a game, {} for the opponent."""
-        if side == "=":
-            return {}
-        plus, minus = self._values(ticket)
-        return self.named(plus if side == "+" else minus, ticket.get("l", 0))
-
-    def _described(self, ticket: Ticket, side: Side) -> Named:
-        """Return the same as it was, whatever parameters there are by now."""
-        if side == "=":
-            return {}
-        plus, minus = self._values(ticket)
-        past = self._state.past
-        named = past.layouts[ticket.get("l", 0)].named(plus if side == "+" else minus)
-        return {code: named[code] for code in past.slots if code in named}
-
-    def _values(self, ticket: Ticket) -> tuple[Numbers, Numbers]:
-        """Return what θ⁺ and θ⁻ are in a game."""
-        if "p" in ticket:
-            # as earlier versions wrote them
-            return ticket["p"], ticket["m"]
-        return decode(ticket["d"], self._state.past.layouts[ticket.get("l", 0)])
+        """Return the values of all parameters for a side of a game, {} for the opponent."""
+        return {} if side == "=" else self._all(self._tickets.values(ticket, side))
 
     def _player(self, side: Side, named: Named) -> Player:
         if side == "=":
@@ -358,10 +320,13 @@ class SpsaCompetition(Competition):
     def describe(self, ticket: Ticket) -> Played:
         if "v" in ticket:
             return self.closing.describe(ticket)
-        first, second = self._sides(ticket)
+        first, second = self._tickets.sides(ticket)
         return Played(
             players=(self._code(first), self._code(second)),
-            parameters=(self._described(ticket, first), self._described(ticket, second)),
+            parameters=(
+                self._tickets.values(ticket, first),
+                self._tickets.values(ticket, second),
+            ),
             opening=ticket.get("o", ""),
         )
 
@@ -375,13 +340,11 @@ class SpsaCompetition(Competition):
             self.closing.count(ticket, self._standing())
             return
         k, game = ticket["k"], ticket["g"]
-        size = ticket.get("n", 2)
         # a game is issued or taken only while its iteration is under way
         if str(k) not in state.open:
-            plus, minus = self._values(ticket)
-            state.open[str(k)] = Iteration(plus, minus, size=size, layout=ticket.get("l", 0))
+            state.open[str(k)] = self._tickets.iteration(ticket)
         if (k, game) >= (state.iteration, state.game):
-            following = (k, game + 1) if game + 1 < size else (k + 1, 0)
+            following = (k, game + 1) if game + 1 < state.open[str(k)].size else (k + 1, 0)
             state.iteration, state.game = following
 
     # learning
@@ -391,7 +354,7 @@ class SpsaCompetition(Competition):
             return self.closing.take(ticket, result, self._standing())
         state = self._state
         self._count(ticket)
-        sides = self._sides(ticket)
+        sides = self._tickets.sides(ticket)
         line = result_line(result, (self._code(sides[0]), self._code(sides[1])))
         void = result.outcome == "void"
         first = not state.completed

@@ -68,6 +68,16 @@ class Grid:
         ]
         return _numbers(self.layout, steps)
 
+    def between(self) -> Numbers:
+        """Return values from within the bounds; no whole numbers, where any others are
+        played."""
+        steps = []
+        for scale, low, high in self._steps:
+            step = low + int(0.38197 * (high - low))
+            whole = scale > 1 and step % scale == 0
+            steps.append(min(step + 1, high) if whole else step)
+        return _numbers(self.layout, steps)
+
     def encode(self, plus: Sequence[float], minus: Sequence[float]) -> str:
         """Return the text of values that `played` has returned."""
         first = [

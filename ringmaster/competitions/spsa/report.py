@@ -4,7 +4,7 @@ them, and the same as data."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,6 @@ from ringmaster.model.report import RIGHT, Cell, Table, Text
 from ringmaster.tuners.spsa import Interval, Spsa
 from ringmaster.tuners.spsa.regression import Fit
 
-#: Where the optimum would be told.
 _NO_SIGNAL = "no signal yet"
 
 
@@ -23,13 +22,14 @@ _NO_SIGNAL = "no signal yet"
 class Findings:
     """What the results say of one tuned parameter, in its own units.
 
-    low, high, elo_at_stake, signal  the method's own, or the regression's; None
-                                     where they cannot be told
+    optimum, low, high, elo_at_stake, signal  the method's own, or the regression's; None
+                                              where they cannot be told
     """
 
     estimate: float
     mean: float
     fit: Fit
+    optimum: float | None
     low: float | None
     high: float | None
     elo_at_stake: float | None
@@ -139,15 +139,26 @@ class TuneReport:
     def _findings(self) -> list[Findings]:
         """Return what is known of each tuned parameter."""
         tuner = self.tuner
-        fits = tuner.regression.fits()
-        own = tuner.method.intervals(tuner.memory) if tuner.told else None
+        fits = tuner.fits()
+        own = tuner.intervals() if tuner.told else None
         intervals: Sequence[Interval | Fit] = fits if own is None else own
         mean = tuner.averages.mean() if tuner.told else tuner.theta
+        best: Iterable[float | None] = [f.optimum for f in fits]
+        if own is not None and (known := tuner.method.estimate(tuner.memory)) is not None:
+            best = known.tolist()
+        found = zip(tuner.estimate().tolist(), mean.tolist(), fits, best, intervals, strict=True)
         return [
-            Findings(estimate, average, fit, said.low, said.high, said.elo_at_stake, said.signal)
-            for estimate, average, fit, said in zip(
-                tuner.estimate().tolist(), mean.tolist(), fits, intervals, strict=True
+            Findings(
+                estimate,
+                average,
+                fit,
+                optimum,
+                said.low,
+                said.high,
+                said.elo_at_stake,
+                said.signal,
             )
+            for estimate, average, fit, optimum, said in found
         ]
 
     def _title(self) -> str:
@@ -221,21 +232,42 @@ class TuneReport:
             slope: Cell = None
             if math.isfinite(fit.slope_error):
                 slope = _with_error(fit.slope, fit.slope_error)
-            seen: list[Cell] = [_NO_SIGNAL, None, None]
-            if one.signal:
-                optimum = one.estimate if fit.optimum is None else fit.optimum
-                interval = f"{_end(one.low, '…')} to {_end(one.high, '…')}"
-                stake = None if one.elo_at_stake is None else f"{one.elo_at_stake:.1f}"
-                seen = [f"{optimum:.4g}", interval, stake]
+            seen: list[Cell] = [None, None, None]
+            if one.optimum is not None:
+                seen = [
+                    f"{one.optimum:.4g}",
+                    f"{_end(one.low, '…')} to {_end(one.high, '…')}",
+                    None if one.elo_at_stake is None else f"{one.elo_at_stake:+.1f}",
+                ]
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
-            rows.append((parameter.code, slope, *seen, halve))
+            signal = "yes" if one.signal else _NO_SIGNAL
+            rows.append((parameter.code, *seen, signal, slope, halve))
+        headers = ("parameter", "optimum", "95 %", "Elo at stake", "signal", "Elo/unit")
         return Table(
-            headers=("parameter", "Elo/unit", "optimum", "95 %", "Elo at stake", "games to halve"),
+            headers=(*headers, "games to halve"),
             rows=tuple(rows),
             title="what the results say of each parameter",
-            notes=("games to halve: further games that halve the interval",),
-            align=("left", *([RIGHT] * 5)),
+            notes=tuple(_explained(found)),
+            align=("left", *([RIGHT] * 6)),
         )
+
+
+def _explained(found: Sequence[Findings]) -> Iterator[str]:
+    """Yield what the columns mean, as far as there is something in them."""
+    stakes = [f.elo_at_stake for f in found if f.elo_at_stake is not None]
+    if stakes:
+        yield (
+            "Elo at stake: gained from the start to the estimate, as the results have it; "
+            f"{sum(stakes):+.1f} in all"
+        )
+    if not all(f.signal for f in found):
+        yield (
+            f"{_NO_SIGNAL}: what the results say of this parameter alone might be chance; the "
+            "estimate as a whole may be better than the start all the same"
+        )
+    yield "Elo/unit: gained by a higher value, at the mean of what was played"
+    if any(f.fit.games_to_halve is not None for f in found):
+        yield "games to halve: further games that halve the interval"
 
 
 _NAMES = {"last": "the last value", "mean": "the mean of the last half"}

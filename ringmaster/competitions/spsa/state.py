@@ -109,10 +109,13 @@ def read_state(data: Mapping[str, Any], terms: Terms, fresh: Mapping[str, Any]) 
     past.layouts = [Layout(data["codes"], [0] * len(data["codes"]))]
     upgraded["past"] = msgspec.to_builtins(past)
     if "theta" in data:
+        theta = [p.clip(v) for p, v in zip(terms.tuned, upgraded.pop("theta"), strict=True)]
         upgraded["tuner"] = {
             **fresh,
             "told": data["told"],
-            "memory": {"theta": upgraded.pop("theta")},
+            "memory": {"theta": theta},
+            # the mean is that of the iterates from here on
+            "averages": {**fresh["averages"], "last": theta},
         }
     upgraded["iteration"], upgraded["game"] = data["next"] // 2 + 1, data["next"] % 2
     return msgspec.convert(upgraded, State)

@@ -20,7 +20,10 @@ For each e of a grid and the prior o ~ N(0, τ²), o is normal and the likelihoo
     λ = β²·A + 1/τ²        ô = β·(P + β·B)/λ
     log L = ½·(λ·ô² − log λ − β²·D) − β·Q
 
-ln e has a normal prior.  E[e·(x − o)²] is least at x* = E[e·o]/E[e], the estimate, about
+ln e is normal about a location μ with a deviation of 1.5, and μ is found from all parameters
+together: its own prior is wide, and the product of what they say of it, Σₑ L·P(e|μ), makes
+it narrow where there are many.  So a tune of many parameters that hardly matter does not take
+the noise of some for effects.  E[e·(x − o)²] is least at x* = E[e·o]/E[e], the estimate, about
 which the next iteration plays; with ς² = E[e·(o − x*)²]/E[e], c is 14·ς, but a quarter of
 the range at most: wide while little is known, and then narrowing about as k^−¼, so that
 the bias of a lopsided or saturating loss shrinks as the noise does.  Midpoints are θ ± 2·ς at
@@ -41,9 +44,12 @@ from ringmaster.tuners.spsa.space import Array, Flags, Space
 
 #: τ, half ranges.
 PRIOR_DEVIATION = 0.5
-#: The grid of e; median of its prior, and standard deviation of its logarithm.
+#: The grid of e, and the standard deviation of ln e about its location.
 ELO = np.geomspace(0.02, 1000.0, 37)
-ELO_MEDIAN, ELO_SPREAD = 2.0, 2.5
+ELO_SPREAD = 1.5
+#: The grid of locations, as e; median and deviation of the logarithm of their prior.
+LOCATION = np.geomspace(0.05, 300.0, 18)
+LOCATION_MEDIAN, LOCATION_SPREAD = 2.0, 2.0
 #: c in ς, and at most, in half ranges.
 C_PER_DEVIATION, WIDEST = 14.0, 0.5
 #: How far the midpoints are from θ: in ς, and at most in c.
@@ -55,7 +61,10 @@ EVERY = 256
 SIGNAL = 8.27
 
 _BETA = 4 * ELO / C
-_LOG_PRIOR = -np.square(np.log(ELO / ELO_MEDIAN) / ELO_SPREAD) / 2
+_LOG_LOCATION = -np.square(np.log(LOCATION / LOCATION_MEDIAN) / LOCATION_SPREAD) / 2
+#: P(e) by location, (locations, grid).
+_SHARE = np.exp(-np.square(np.log(ELO / LOCATION[:, np.newaxis]) / ELO_SPREAD) / 2)
+_SHARE /= _SHARE.sum(axis=1, keepdims=True)
 _TINY = 1e-300
 #: Bisections of a quantile.
 _HALVINGS = 40
@@ -197,8 +206,14 @@ class Adaptive(Method):
         precision = np.square(_BETA) * a + PRIOR_DEVIATION**-2
         mean = _BETA * (p + _BETA * b) / precision
         log = (precision * np.square(mean) - np.log(precision) - np.square(_BETA) * d) / 2
-        log += _LOG_PRIOR - _BETA * q
-        weight = np.exp(log - log.max(axis=-1, keepdims=True))
+        log -= _BETA * q
+        likelihood = np.exp(log - log.max(axis=-1, keepdims=True))
+        # by location: of each parameter, and then of all
+        evidence = likelihood @ _SHARE.T
+        location = np.log(evidence).sum(axis=-2) + _LOG_LOCATION
+        location = np.exp(location - location.max(axis=-1, keepdims=True))
+        location /= location.sum(axis=-1, keepdims=True)
+        weight = likelihood * ((location[..., np.newaxis, :] / evidence) @ _SHARE)
         weight /= weight.sum(axis=-1, keepdims=True)
         return _Posterior(weight, mean, precision**-0.5)
 

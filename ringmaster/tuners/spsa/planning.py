@@ -31,6 +31,28 @@ from ringmaster.tuners.spsa.tuner import Counting
 _STRETCHES = 2000
 
 
+def games_to_halve_loss(
+    space: Space,
+    c: Array,
+    *,
+    elo: Array,
+    lost_at_start: Array,
+    draw_ratio: float,
+    reference: bool = False,
+) -> Array:
+    """Return after how many games a parameter may be expected to lose half of what it loses
+    at the start, (n,), infinite where that is nothing.
+
+    So many games at d = c tell as much of an optimum as is known beforehand, which is its
+    mean square distance, lost_at_start/elo, and no method has better.  The number of the
+    parameters does not matter: each is noise to the others, but next to none beside chance.
+    """
+    square = np.square(np.minimum(c / (space.width / 2), 1.0)) * elo * lost_at_start
+    with np.errstate(divide="ignore"):
+        games = (1 - draw_ratio) * (C / 4) ** 2 / square
+    return games * (4 if reference else 1)
+
+
 @dataclass(frozen=True, eq=False)
 class Outlook:
     """What to expect of a tune with gain sequences; arrays (n,).

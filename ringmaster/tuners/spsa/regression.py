@@ -50,8 +50,7 @@ class Fit:
     optimum             where the fitted slope is zero, bounds or not
     low, high           95 % interval of the optimum (Fieller's), as far as it is within
                         the bounds; both are a bound if all of it lies beyond
-    elo_at_stake        Elo gained from the start to the fitted optimum, or to the bound
-                        before it
+    elo_at_stake        Elo gained from the start to the estimate, by the fitted parabola
     games_to_halve      further games at the optimum that halve the interval
     signal              whether slope or curvature can be told from zero (95 % both)
     """
@@ -186,21 +185,32 @@ class Regression:
         """Return the fits as arrays, (n,)."""
         return lines(self._space, self._sums, self.games, np.asarray(self.squares))
 
-    def fits(self, c: Array | None = None) -> list[Fit]:
+    def fits(self, c: Array | None = None, estimate: Array | None = None) -> list[Fit]:
         """Return one fit for each parameter.
 
-        c  perturbations of the games to come, (n,), for `games_to_halve`; None: they
-           are as in the mean so far
+        c         perturbations of the games to come, (n,), for `games_to_halve`; None:
+                  they are as in the mean so far
+        estimate  what the tune has come to, (n,), for `elo_at_stake`; None: the fitted
+                  optimum, or the bound before it
         """
         fitted = self.lines()
         zero, low, high = fitted.interval()
         rate = fitted.weight / max(self.games, 1.0) if c is None else np.square(c)
-        return [
-            self._fit(fitted, i, float(zero[i]), float(low[i]), float(high[i]), float(rate[i]))
-            for i in range(len(self._space))
-        ]
+        if estimate is None:
+            estimate = self._space.clip(self._space.start + zero)
+        rows = np.stack([zero, low, high, rate, estimate], axis=-1).tolist()
+        return [self._fit(fitted, i, *row) for i, row in enumerate(rows)]
 
-    def _fit(self, fitted: Lines, i: int, zero: float, low: float, high: float, rate: float) -> Fit:
+    def _fit(
+        self,
+        fitted: Lines,
+        i: int,
+        zero: float,
+        low: float,
+        high: float,
+        rate: float,
+        estimate: float,
+    ) -> Fit:
         slope, error = C / 2 * float(fitted.a[i]), C / 2 * float(fitted.a_error[i])
         signal = bool(fitted.signal[i])
         if not fitted.visible[i]:
@@ -209,7 +219,6 @@ class Regression:
         bottom, top = float(self._space.minimum[i]), float(self._space.maximum[i])
         e = C / 4 * float(fitted.b[i])
         optimum = start + zero
-        inside = min(max(optimum, bottom), top)
         weight, spread = float(fitted.weight[i]), float(fitted.spread[i])
         needed = weight_to_halve(weight, spread, zero - float(fitted.mean[i]))
         return Fit(
@@ -219,7 +228,7 @@ class Regression:
             optimum,
             min(max(start + low, bottom), top),
             min(max(start + high, bottom), top),
-            e * (zero**2 - (inside - optimum) ** 2),
+            e * (zero**2 - (estimate - optimum) ** 2),
             signal,
             round(needed / rate) if rate > 0 else None,
         )

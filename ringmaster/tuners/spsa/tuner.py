@@ -50,10 +50,6 @@ class Counting:
             games, left = games + iterations * each, left - iterations
         return games + left * self.games_per_iteration
 
-    def games_of(self, iteration: int) -> int:
-        """Return the number of games of an iteration."""
-        return self.games_before(iteration + 1) - self.games_before(iteration)
-
     def place(self, game: int) -> tuple[int, int]:
         """Return the iteration of a game, and its number in it; games are counted from 0."""
         before, iterations = 0, 0
@@ -191,7 +187,7 @@ class Spsa:
         """Return the regression's fit for each parameter; the games to come are as the
         next ones."""
         next_k = self.counting.k(self.told + 1)
-        return self.regression.fits(self.method.c(next_k, self.memory))
+        return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
 
     def intervals(self) -> list[Interval] | None:
         """Return what the method itself knows of each parameter, if it does."""

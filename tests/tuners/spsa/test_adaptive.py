@@ -12,9 +12,11 @@ from ringmaster.tuners.spsa import Adaptive, Array, C, Method, Space, sides
 from ringmaster.tuners.spsa.adaptive import (
     C_PER_DEVIATION,
     ELO,
-    ELO_MEDIAN,
     ELO_SPREAD,
     EVERY,
+    LOCATION,
+    LOCATION_MEDIAN,
+    LOCATION_SPREAD,
     PRIOR_DEVIATION,
     WIDEST,
     stride,
@@ -59,34 +61,47 @@ def of_each(memory: Memory) -> list[Memory]:
     return [{name: array[i] for name, array in memory.items()} for i in range(count)]
 
 
-def test_estimate_and_interval_are_those_of_plain_integration() -> None:
-    """Over a fine grid of e and o, weighting each by prior and likelihood."""
-    space = space_of((40, 0, 100))
-    method = Adaptive(space)
-    memory = simulated(method, np.array([40.0]), np.array([65.0]), 1, 300, seed=1)
-    (one,) = of_each(memory)
-    weight, moment, square, slope, slope_m, noise = one["sums"][:, 0]
+def masses(one: Memory, i: int, o: Array) -> Array:
+    """Return how likely each e and o of a parameter are by its results alone and the prior
+    of o, (grid, len(o)); all to the same factor."""
+    weight, moment, square, slope, slope_m, noise = one["sums"][:, i]
     _, games, squares = one["totals"]
     v = (squares + 2) / (games + 4)
-    o = np.linspace(-5, 5, 20_001)
     mass = np.zeros((len(ELO), len(o)))
-    for i, e in enumerate(ELO):
+    for row, e in enumerate(ELO):
         beta = 4 * e / C
         # log likelihood of a line with one noise for all: −Σ(s/d − g·β·(o−m))²/(2·g·mean noise)
         fit = 2 * beta * (o * slope - slope_m)
         fit -= beta**2 * (o**2 * weight - 2 * o * moment + square)
         log = fit * weight / (2 * noise * v) - o**2 / (2 * PRIOR_DEVIATION**2)
         # a normal prior of o has the same factor for every e
-        mass[i] = np.exp(log - math.log(e / ELO_MEDIAN) ** 2 / (2 * ELO_SPREAD**2))
+        mass[row] = np.exp(log)
+    return mass
+
+
+def test_estimate_and_interval_are_those_of_plain_integration() -> None:
+    """Over a fine grid of e and o and all locations of e, one after the other."""
+    space = space_of((40, 0, 100), (50, 0, 100))
+    method = Adaptive(space)
+    memory = simulated(method, np.array([40.0, 3.0]), np.array([65.0, 40.0]), 1, 300, seed=1)
+    (one,) = of_each(memory)
+    o = np.linspace(-5, 5, 20_001)
+    first, second = masses(one, 0, o), masses(one, 1, o)
+    mass = np.zeros_like(first)
+    for location in LOCATION:
+        share = np.exp(-np.square(np.log(ELO / location)) / (2 * ELO_SPREAD**2))
+        share /= share.sum()
+        other = (share * second.sum(axis=1)).sum()
+        prior = math.exp(-(math.log(location / LOCATION_MEDIAN) ** 2) / (2 * LOCATION_SPREAD**2))
+        mass += prior * other * share[:, np.newaxis] * first
     mass /= mass.sum()
     best = (mass * ELO[:, np.newaxis] * o).sum() / (mass * ELO[:, np.newaxis]).sum()
     assert method.estimate(one)[0] == pytest.approx(40 + 50 * best, abs=0.01)
-    ((low, high),) = [(i.low, i.high) for i in method.intervals(one)]
+    interval = method.intervals(one)[0]
     below = np.cumsum(mass.sum(axis=0))
-    assert (low, high) == pytest.approx(
+    assert (interval.low, interval.high) == pytest.approx(
         tuple(np.clip(40 + 50 * np.interp([0.025, 0.975], below, o), 0, 100)), abs=0.05
     )
-    (interval,) = method.intervals(one)
     gain = o**2 - (o - best) ** 2
     assert interval.elo_at_stake == pytest.approx(
         (mass * ELO[:, np.newaxis] * gain).sum(), rel=0.01
@@ -138,6 +153,23 @@ def test_parameters_without_effect_do_not_wander_far_and_show_no_signal() -> Non
     assert np.mean(signals) <= 0.025
     assert np.mean(np.abs(method.estimate(memory) - 70)) < 40
     assert np.mean([i.high - i.low for i in method.intervals(of_each(memory)[0])]) > 100
+
+
+def test_the_more_parameters_have_no_effect_the_less_they_wander() -> None:
+    """What is learnt of all of them is that none matters.  Each by itself: a ratio of 1."""
+    off = []
+    for n in (2, 40):
+        method = Adaptive(space_of(*[(100, 0, 200)] * n))
+        memory = simulated(method, np.zeros(n), np.full(n, 100.0), 240 // n, 1500, seed=9)
+        off.append(np.mean(np.abs(method.estimate(memory) - 100)))
+    assert off[1] < 0.85 * off[0]
+
+
+def test_steep_parameter_among_many_without_effect_is_found() -> None:
+    method = Adaptive(space_of(*[(130, 0, 200)] * 40))
+    elo = np.array([0.0] * 39 + [40.0])
+    memory = simulated(method, elo, np.full(40, 80.0), 4, 3000, seed=10)
+    assert method.estimate(memory)[:, -1] == pytest.approx(80, abs=12)
 
 
 def test_intervals_hold_the_optimum_in_about_95_of_100_tunes() -> None:

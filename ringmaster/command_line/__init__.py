@@ -1,0 +1,1 @@
+"""The command line: its options and its actions, a module for those that need the same."""

@@ -1,0 +1,77 @@
+"""The action `check`: every player is started and tested."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from ringmaster.command_line.events import compared, tell_changes
+from ringmaster.command_line.output import DONE, REPORTED, say, say_data
+from ringmaster.command_line.workers import executor_maker
+from ringmaster.errors import RingmasterError
+from ringmaster.player_checks import check_players
+from ringmaster.reporting.check import as_data, render_check
+from ringmaster.reporting.text import sanitise
+
+
+def check(arguments: argparse.Namespace) -> int:
+    if not arguments.json:
+        return _check(arguments)[0]
+    answer: dict[str, Any]
+    try:
+        status, answer = _check(arguments)
+    except RingmasterError as error:
+        status, answer = REPORTED, {"ok": False, "errors": str(error).splitlines()}
+    say_data(answer)
+    return status
+
+
+def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
+    """Check an event; returns the exit status and what `check --json` prints."""
+    with compared(arguments) as (event, store, comparison):
+        refused = event.changes_failure(comparison) or event.state_failure(store)
+    event.prepare()
+    warnings = event.warnings()
+    executor = executor_maker(arguments)()
+    try:
+        results = check_players(event, executor, show_stderr=True, thorough=not arguments.quick)
+    finally:
+        executor.close()
+    problems: dict[str, dict[str, None]] = {r.code: {} for r in results}
+    for result in results:
+        problems[result.code].update(dict.fromkeys(result.problems))
+    names = {result.code: result.name for result in results}
+    failure = event.check_failure(results)
+    if not arguments.json:
+        tell_changes(comparison)
+        noise = [f"{r.code}: {sanitise(line)}" for r in results for line in r.stderr]
+        for line in [*warnings, *dict.fromkeys(noise)]:
+            print(line, file=sys.stderr)
+        for error in (refused, failure):
+            if error is not None:
+                print(error, file=sys.stderr)
+        for code, name in names.items():
+            tested = [r for r in results if r.code == code and r.findings]
+            if arguments.quiet:
+                continue
+            if tested:
+                say(render_check(tested[0], verbose=arguments.verbose))
+            elif not problems[code]:
+                twin = next((r.tested_as for r in results if r.code == code), "")
+                verdict = f"set up; its engine is tested as player {twin!r}" if twin else "ok"
+                say(f"player {code!r}: {verdict}{f' ({sanitise(name, 80)})' if name else ''}\n")
+    players = [
+        {"code": code, "name": names[code], "problems": list(found), **as_data(results, code)}
+        for code, found in problems.items()
+    ]
+    ok = failure is None and refused is None
+    answer = {
+        "ok": ok,
+        "players": players,
+        "warnings": warnings,
+        "changes": comparison.as_data(),
+    }
+    if refused is not None:
+        answer["errors"] = str(refused).splitlines()
+    return DONE if ok else REPORTED, answer

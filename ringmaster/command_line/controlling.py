@@ -1,0 +1,31 @@
+"""The actions that need no control file that loads: `reset` and `stop`."""
+
+from __future__ import annotations
+
+import argparse
+
+from ringmaster.command_line.output import DONE
+from ringmaster.errors import RingmasterError, StoreUnwritable
+from ringmaster.storage.lock import CompetitionLock, is_locked
+from ringmaster.storage.paths import OutputPaths
+
+
+def reset(arguments: argparse.Namespace) -> int:
+    # an event whose control file is broken can be reset, too
+    paths = OutputPaths(arguments.control_file)
+    if not arguments.control_file.exists():
+        raise RingmasterError(f"there is no control file {arguments.control_file}")
+    with CompetitionLock(paths.log):
+        paths.remove_all()
+    return DONE
+
+
+def stop(arguments: argparse.Namespace) -> int:
+    paths = OutputPaths(arguments.control_file)
+    if not is_locked(paths.log):
+        raise RingmasterError(f"{arguments.control_file} is not running")
+    try:
+        paths.cmd.write_text("stop\n", encoding="ascii")
+    except OSError as error:
+        raise StoreUnwritable(f"cannot write {paths.cmd}: {error.strerror}") from error
+    return DONE

@@ -1,0 +1,48 @@
+"""The event of a command line, what was changed in it, and what has been recorded of it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ringmaster.control.changes import MOST, Comparison
+from ringmaster.event import Event
+from ringmaster.storage.lock import is_locked
+from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.storage.store import Store
+
+
+def load(arguments: argparse.Namespace) -> Event:
+    return Event(arguments.control_file)
+
+
+@contextmanager
+def compared(arguments: argparse.Namespace) -> Iterator[tuple[Event, Store | None, Comparison]]:
+    """Load an event, open its store for reading if there is one, and compare
+    the control file with the one of the last run."""
+    event = load(arguments)
+    if not event.paths.status.exists():
+        yield event, None, event.compare(None)
+        return
+    store = SqliteStore.open_readonly(event.paths.status)
+    try:
+        yield event, store, event.compare(store)
+    finally:
+        store.close()
+
+
+def tell_changes(comparison: Comparison) -> None:
+    for text in comparison.texts(MOST):
+        print(f"changed since the last run: {text}", file=sys.stderr)
+
+
+def summarise(event: Event, store: Store | None) -> dict[str, Any]:
+    """Give an event its results so far; returns its summary."""
+    if store is None:
+        return event.summary(None, 0)
+    outstanding = event.restore(store)
+    # games that were given out are in progress only while a run is alive
+    return event.summary(store, len(outstanding) if is_locked(event.paths.log) else 0)

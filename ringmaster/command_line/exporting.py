@@ -1,0 +1,50 @@
+"""The actions that write files for others: `export`, `export-parameters`, `plot`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from ringmaster.command_line.events import compared, summarise
+from ringmaster.command_line.output import DONE, complain, say
+from ringmaster.errors import UsageError
+
+
+def export(arguments: argparse.Namespace) -> int:
+    from ringmaster.export import FORMATS, export_results, format_of
+    from ringmaster.results import load
+
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    format = arguments.format or format_of(output)
+    if format not in FORMATS:
+        raise UsageError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}")
+    results = load(arguments.control_file)
+    for line in export_results(results, format, output, void=arguments.void):
+        complain(line)
+    return DONE
+
+
+def plot(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.plots import check_plot, write_plots
+
+    with compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        target = check_plot(event, Path(arguments.output) if arguments.output else None)
+        summarise(event, store)
+        lines = write_plots(event, store, target)
+    for line in lines:
+        complain(line)
+    if not arguments.quiet:
+        say(f"{target}\n")
+    return DONE
+
+
+def export_parameters(arguments: argparse.Namespace) -> int:
+    from ringmaster.export.parameters import export_parameters as write_parameters
+
+    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    for line in write_parameters(arguments.control_file, arguments.format, output):
+        complain(line)
+    return DONE

@@ -609,6 +609,25 @@ def test_parameter_that_should_be_an_integer_is_refused_before_the_first_game(
     assert not control.with_suffix(".status").exists()
 
 
+@pytest.mark.parametrize("action", ["show", "plan"])
+def test_other_competition_types_and_masked_arrays_are_not_imported(
+    tmp_path: Path, action: str
+) -> None:
+    control = write_event(tmp_path, SPSA, 10)
+    program = (
+        "import sys; from ringmaster.cli import run; run(sys.argv[1:]); "
+        "print(sorted({'numpy.ma', 'ringmaster.competitions.swiss'} & sys.modules.keys()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(control), action],
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_gtp_command_that_the_engine_refuses_is_told_once_at_its_parameter(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -189,7 +189,11 @@ def load(
         source_hash=source.hash,
         namespace=namespace,
         origin=source,
-        warnings=caught + unused_names(tree, source, competition_type, names, elsewhere or {}),
+        warnings=caught
+        # the length of `elsewhere` is not asked for: it would import every type
+        + unused_names(
+            tree, source, competition_type, names, {} if elsewhere is None else elsewhere
+        ),
     )
     context = Context(loaded.directory, returned=loaded.look_at)
     if namespace.get("competition_type") != competition_type:

@@ -18,6 +18,13 @@ from ringmaster.tuners.spsa.planning import Outlook
 _TIME_CONSTANTS = 3
 #: Games that pass before a result is used, in time constants, from which it matters.
 _LATE = 0.25
+#: What c and R are set by.
+_SETTINGS = {
+    "classic": ("c_end", "r_end"),
+    "constant": ("c_end", "r_end"),
+    "blog": ("c_end", "epsilon"),
+    "weather_factory": ("step", "a"),
+}
 #: Codes named in one warning.
 _NAMED = 5
 
@@ -118,6 +125,7 @@ def _gains(on: Wastes, found: Outlook) -> Iterator[str]:
     ]
     if wide:
         yield f"{_codes(wide)}: the first c is more than half the range, and is cut at its bounds"
+    by_c, by_r = _SETTINGS[competition.values["method"]]
     never = [p for p, time in zip(tuned, found.time_constant.tolist(), strict=True) if time > games]
     slow = [
         p
@@ -128,7 +136,8 @@ def _gains(on: Wastes, found: Outlook) -> Iterator[str]:
     if never:
         yield (
             f"{_codes(never)}: the time constant λ is longer than the tune; R cannot converge. "
-            "A wider c helps most (λ goes with 1/c²), then a larger R"
+            f"A wider c ({by_c}) helps most (λ goes with 1/c²), then a larger R ({by_r}); the "
+            "default method finds its own"
         )
     if slow:
         yield (

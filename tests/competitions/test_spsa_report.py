@@ -81,7 +81,7 @@ def test_report_says_why_the_last_value_is_trusted_while_theta_drifts() -> None:
 def test_parameter_without_a_signal_is_said_to_have_none() -> None:
     tune = spsa(parameters=[parameter()], number_of_games=20)
     play_out(tune, 4)
-    assert "no signal yet" in text(tune)
+    assert "signal not yet" in text(tune)
 
 
 def test_optimum_that_shows_is_given_with_its_interval() -> None:
@@ -100,7 +100,7 @@ def test_adaptive_method_tells_optimum_interval_and_stake_without_a_signal_too()
     one = tune.summary()["parameters"][0]
     shown = text(tune)
     assert not one["signal"]
-    assert "no signal yet: what the results say of this parameter alone might be" in shown
+    assert "signal not yet: what the results say of this parameter alone might be" in shown
     row = next(line for line in reversed(shown.splitlines()) if line.startswith("Mobility"))
     assert f"{one['estimate']:.4g}" in row
     assert f"{one['low']:.4g} to {one['high']:.4g}" in row
@@ -202,3 +202,13 @@ def test_slope_is_told_to_the_second_digit_of_its_error(
     value: float, error: float, told: str
 ) -> None:
     assert _with_error(value, error) == told
+
+
+def test_report_fits_a_hundred_columns() -> None:
+    codes = ("Pawn Structure (Middle Game)", "Passed Pawns (Endgame)")
+    tuned = [parameter(code, max=1000, c_end=200) for code in codes]
+    tune = spsa(parameters=tuned, number_of_games=600)
+    winning(tune, 600, 700)
+    lines = text(tune).splitlines()
+    assert max(map(len, lines)) <= 100
+    assert any(line.startswith(f"{codes[0]}  ") and "yes" in line for line in lines)

@@ -115,6 +115,8 @@ def test_seconds_and_draws_are_measured_where_games_have_been_played(tmp_path: P
         ({"parameters": 'Parameter("a", 5, 0, 10, c_end=4)'}, "more than half the range"),
         ({"parameters": 'Parameter("a", 0, 0, 10, c_end=2)'}, "the start is at a bound"),
         ({"games": 2000}, "R cannot converge"),
+        ({"games": 2000}, "a larger R (r_end)"),
+        ({"games": 2000, "settings": 'method = "blog"'}, "a larger R (epsilon)"),
         ({"games": 300_000}, "shorter than 3 time"),
         ({"parameters": GOOD.replace("0.004", "0.2")}, "noise of θ costs more Elo"),
         ({"parameters": GOOD.replace("0.004", "0.9")}, "by more than c"),

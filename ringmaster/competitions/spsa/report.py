@@ -15,7 +15,7 @@ from ringmaster.model.report import RIGHT, Cell, Table, Text
 from ringmaster.tuners.spsa import Interval, Spsa
 from ringmaster.tuners.spsa.regression import Fit
 
-_NO_SIGNAL = "no signal yet"
+_NO_SIGNAL = "not yet"
 
 
 @dataclass(frozen=True)
@@ -232,23 +232,21 @@ class TuneReport:
             slope: Cell = None
             if math.isfinite(fit.slope_error):
                 slope = _with_error(fit.slope, fit.slope_error)
-            seen: list[Cell] = [None, None, None]
+            seen: list[Cell] = [None, None]
             if one.optimum is not None:
                 seen = [
-                    f"{one.optimum:.4g}",
-                    f"{_end(one.low, '…')} to {_end(one.high, '…')}",
+                    f"{one.optimum:.4g} ({_end(one.low, '…')} to {_end(one.high, '…')})",
                     None if one.elo_at_stake is None else f"{one.elo_at_stake:+.1f}",
                 ]
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
             signal = "yes" if one.signal else _NO_SIGNAL
             rows.append((parameter.code, *seen, signal, slope, halve))
-        headers = ("parameter", "optimum", "95 %", "Elo at stake", "signal", "Elo/unit")
         return Table(
-            headers=(*headers, "games to halve"),
+            headers=("parameter", "optimum (95 %)", "at stake", "signal", "Elo/unit", "to halve"),
             rows=tuple(rows),
             title="what the results say of each parameter",
             notes=tuple(_explained(found)),
-            align=("left", *([RIGHT] * 6)),
+            align=("left", *([RIGHT] * 5)),
         )
 
 
@@ -257,17 +255,15 @@ def _explained(found: Sequence[Findings]) -> Iterator[str]:
     stakes = [f.elo_at_stake for f in found if f.elo_at_stake is not None]
     if stakes:
         yield (
-            "Elo at stake: gained from the start to the estimate, as the results have it; "
+            "at stake: Elo gained from the start to the estimate, as the results have it; "
             f"{sum(stakes):+.1f} in all"
         )
     if not all(f.signal for f in found):
-        yield (
-            f"{_NO_SIGNAL}: what the results say of this parameter alone might be chance; the "
-            "estimate as a whole may be better than the start all the same"
-        )
+        yield f"signal {_NO_SIGNAL}: what the results say of this parameter alone might be chance;"
+        yield "  the estimate as a whole may be better than the start all the same"
     yield "Elo/unit: gained by a higher value, at the mean of what was played"
     if any(f.fit.games_to_halve is not None for f in found):
-        yield "games to halve: further games that halve the interval"
+        yield "to halve: further games that halve the interval"
 
 
 _NAMES = {"last": "the last value", "mean": "the mean of the last half"}

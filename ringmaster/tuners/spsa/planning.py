@@ -105,14 +105,10 @@ def outlook(
     half = space.width / 2
     games = counting.games_per_iteration
     # beginnings of the stretches: gain sequences change most at first
-    edges = np.unique(
-        np.concatenate(
-            [
-                np.geomspace(1, iterations + 1, _STRETCHES),
-                np.linspace(1, iterations + 1, _STRETCHES),
-            ]
-        ).round()
-    ).astype(int)
+    ends = (1, iterations + 1, _STRETCHES)
+    edges = sorted(
+        {round(k) for k in (*np.geomspace(*ends).tolist(), *np.linspace(*ends).tolist())}
+    )
     lost = lost_at_start.astype(np.float64)
     passed, fastest = np.zeros(len(space)), np.zeros(len(space))
     for begin, end in pairwise(edges):

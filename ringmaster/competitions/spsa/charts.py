@@ -320,7 +320,7 @@ def _said(fit: Fit, said: Fit | Known) -> str:
         if fit.low is not None and fit.high is not None:
             text += f" ({_number(fit.low)} … {_number(fit.high)})"
     if said.elo_at_stake is not None:
-        text += f", {said.elo_at_stake:+.1f} Elo"
+        text += f", {said.elo_at_stake:+z.1f} Elo"
     return text
 
 

@@ -236,7 +236,7 @@ class TuneReport:
             if one.optimum is not None:
                 seen = [
                     f"{one.optimum:.4g} ({_end(one.low, '…')} to {_end(one.high, '…')})",
-                    None if one.elo_at_stake is None else f"{one.elo_at_stake:+.1f}",
+                    None if one.elo_at_stake is None else f"{one.elo_at_stake:+z.1f}",
                 ]
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
             signal = "yes" if one.signal else _NO_SIGNAL
@@ -256,7 +256,7 @@ def _explained(found: Sequence[Findings]) -> Iterator[str]:
     if stakes:
         yield (
             "at stake: Elo gained from the start to the estimate, as the results have it; "
-            f"{sum(stakes):+.1f} in all"
+            f"{sum(stakes):+z.1f} in all"
         )
     if not all(f.signal for f in found):
         yield f"signal {_NO_SIGNAL}: what the results say of this parameter alone might be chance;"

@@ -66,7 +66,7 @@ class Grid:
             min(max(math.floor(value * scale + 0.5), low), high)
             for value, (scale, low, high) in zip(values, self._steps, strict=True)
         ]
-        return _numbers(self.layout, steps)
+        return _numbers(self.layout.places, steps)
 
     def between(self) -> Numbers:
         """Return values from within the bounds; no whole numbers, where any others are
@@ -76,7 +76,7 @@ class Grid:
             step = low + int(0.38197 * (high - low))
             whole = scale > 1 and step % scale == 0
             steps.append(min(step + 1, high) if whole else step)
-        return _numbers(self.layout, steps)
+        return _numbers(self.layout.places, steps)
 
     def encode(self, plus: Sequence[float], minus: Sequence[float]) -> str:
         """Return the text of values that `played` has returned."""
@@ -93,16 +93,22 @@ class Grid:
 
 def decode(text: str, layout: Layout) -> tuple[Numbers, Numbers]:
     """Return θ⁺ and θ⁻ as they were played."""
+    plus, minus = _decoded(text, tuple(layout.places))
+    return [*plus], [*minus]
+
+
+@functools.lru_cache(maxsize=256)
+def _decoded(text: str, places: tuple[int, ...]) -> tuple[Numbers, Numbers]:
+    # asked for again with every game of an iteration
     steps = _decode(text)
-    first, second = steps[: len(layout.codes)], steps[len(layout.codes) :]
+    first, second = steps[: len(places)], steps[len(places) :]
     other = [a - b for a, b in zip(first, second, strict=True)]
-    return _numbers(layout, first), _numbers(layout, other)
+    return _numbers(places, first), _numbers(places, other)
 
 
-def _numbers(layout: Layout, steps: Sequence[int]) -> Numbers:
+def _numbers(places: Sequence[int], steps: Sequence[int]) -> Numbers:
     return [
-        step if places < 0 else step / 10**places
-        for step, places in zip(steps, layout.places, strict=True)
+        step if place < 0 else step / 10**place for step, place in zip(steps, places, strict=True)
     ]
 
 
@@ -140,7 +146,6 @@ def _encode(numbers: Sequence[int]) -> str:
     return base64.b64encode(data).decode("ascii").rstrip("=")
 
 
-@functools.lru_cache(maxsize=256)
 def _decode(text: str) -> tuple[int, ...]:
     numbers = []
     number = shift = 0

@@ -136,9 +136,13 @@ class Adaptive(Method):
         weight = games * moved
         slope = result[..., np.newaxis] * inverse
         moment = weight * m
-        memory["sums"] += np.stack(
-            [weight, moment, moment * m, slope, slope * m, games * inverse * inverse], axis=-2
-        )
+        sums = memory["sums"]
+        sums[..., 0, :] += weight
+        sums[..., 1, :] += moment
+        sums[..., 2, :] += moment * m
+        sums[..., 3, :] += slope
+        sums[..., 4, :] += slope * m
+        sums[..., 5, :] += games * inverse * inverse
         totals = memory["totals"]
         totals[..., 0] += 1
         totals[..., 1] += games

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, WriteOptions
-from ringmaster.parameter_files.reading import Reading, fitting, table
+from ringmaster.parameter_files.reading import Reading, entry_of, fitting, table
 from ringmaster.parameter_files.text import Text
 from ringmaster.parameter_files.writing import columns_name, numbers
 
@@ -21,18 +21,8 @@ def read(text: Text, options: ReadOptions) -> ParameterFile:
     """Return what a file holds.  Raises ParameterFileError."""
     reading = Reading(text, options)
     for row, values in table(reading, COLUMNS):
-        entry = Entry(
-            values["name"],
-            values["start"],
-            values["min"],
-            values["max"],
-            c_end=values["c_end"],
-            r_end=values["r_end"],
-            comment=row.comment,
-            line=row.number,
-        )
         # its workers round every value that they send
-        reading.add(entry, None)
+        reading.add(entry_of(row, values), None)
     return reading.finish("fishtest")
 
 

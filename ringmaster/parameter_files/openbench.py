@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, WriteOptions
-from ringmaster.parameter_files.reading import Reading, fitting, table
+from ringmaster.parameter_files.reading import Reading, entry_of, fitting, table
 from ringmaster.parameter_files.text import Text, number_text
 from ringmaster.parameter_files.writing import columns_name, numbers
 
@@ -23,20 +23,7 @@ def read(text: Text, options: ReadOptions) -> ParameterFile:
     """Return what a file holds.  Raises ParameterFileError."""
     reading = Reading(text, options)
     for row, values in table(reading, COLUMNS):
-        reading.add(
-            Entry(
-                values["name"],
-                values["start"],
-                values["min"],
-                values["max"],
-                c_end=values["c_end"],
-                r_end=values["r_end"],
-                integer=values["type"],
-                comment=row.comment,
-                line=row.number,
-            ),
-            values["type"],
-        )
+        reading.add(entry_of(row, values), values["type"])
     return reading.finish("openbench")
 
 

@@ -222,6 +222,23 @@ def table(
     return found
 
 
+def entry_of(row: Row, values: Mapping[str, Any]) -> Entry:
+    """Return the parameter of a row, by the names of its columns."""
+    return Entry(
+        values["name"],
+        values["start"],
+        values["min"],
+        values["max"],
+        c_end=values["c_end"],
+        r_end=values["r_end"],
+        integer=values.get("type", False),
+        simul_elo=values.get("simul_elo"),
+        comment=row.comment,
+        not_used=row.not_used,
+        line=row.number,
+    )
+
+
 def _header(row: Row) -> list[str] | None:
     """Return the columns that a line names, None if it is no header."""
     cells = row.cells or ()

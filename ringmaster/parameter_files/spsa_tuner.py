@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from ringmaster.errors import UsageError
 from ringmaster.model.wording import shown
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, WriteOptions
-from ringmaster.parameter_files.reading import Reading, fitting, table
+from ringmaster.parameter_files.reading import Reading, entry_of, fitting, table
 from ringmaster.parameter_files.text import Text, number_text
 from ringmaster.parameter_files.writing import numbers
 
@@ -40,19 +40,10 @@ def read(text: Text, options: ReadOptions) -> ParameterFile:
             "its program reads the smaller one first"
         )
     for row, values in rows:
-        low, high = values["min"], values["max"]
-        entry = Entry(
-            values["name"],
-            values["start"],
-            *((high, low) if swapped else (low, high)),
-            c_end=values["c_end"],
-            r_end=values["r_end"],
-            simul_elo=values["simul_elo"],
-            comment=row.comment,
-            line=row.number,
-        )
+        if swapped:
+            values = {**values, "min": values["max"], "max": values["min"]}
         # the program rounds every value that it sends
-        reading.add(entry, None)
+        reading.add(entry_of(row, values), None)
     return reading.finish("spsa_tuner")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions, WriteOptions
 from ringmaster.parameter_files.openbench import COLUMNS
-from ringmaster.parameter_files.reading import Reading, fitting, table
+from ringmaster.parameter_files.reading import Reading, entry_of, fitting, table
 from ringmaster.parameter_files.text import NOT_USED, Text
 from ringmaster.parameter_files.writing import columns_name, numbers
 
@@ -31,21 +31,7 @@ def read(text: Text, options: ReadOptions) -> ParameterFile:
     """Return what a file holds.  Raises ParameterFileError."""
     reading = Reading(text, options)
     for row, values in table(reading, COLUMNS, marks=True):
-        reading.add(
-            Entry(
-                values["name"],
-                values["start"],
-                values["min"],
-                values["max"],
-                c_end=values["c_end"],
-                r_end=values["r_end"],
-                integer=values["type"],
-                comment=row.comment,
-                not_used=row.not_used,
-                line=row.number,
-            ),
-            values["type"],
-        )
+        reading.add(entry_of(row, values), values["type"])
     unused = [entry.code for entry in reading.entries if entry.not_used]
     if unused:
         names = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")

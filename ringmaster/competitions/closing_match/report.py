@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 from ringmaster.competitions.closing_match.match import Match
@@ -20,7 +21,8 @@ def match_id(number: int) -> str:
 def match_table(match: Match, series: Series, settings: GameSettings, told: int) -> Table:
     """Return a match's results; told: iterations of the tune now."""
     values = ", ".join(f"{code}={_shown(value)}" for code, value in match.tuned.items())
-    details = [f"tuned: {values}", match.conditions.describe()]
+    lines = textwrap.wrap(f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False)
+    details = [*lines, match.conditions.describe()]
     if match.told != told:
         details.append("the tune has gone on since")
     if match.earlier:

@@ -115,7 +115,8 @@ def take_entry(contestant: Contestant, entry: dict[str, Any], match: Match) -> s
     contestant.white_view = entry.get("whitepov") is True
     variants = entry.get("variants") or []
     if variants:
-        match.note(f"engine {title}: variants ({printable(', '.join(map(str, variants)))})"[:300])
+        named = variants if isinstance(variants, list) else [variants]
+        match.note(f"engine {title}: variants ({printable(', '.join(map(str, named)))})"[:300])
     lines = entry.get("initStrings") or []
     try:
         for line in lines if isinstance(lines, list) else [lines]:

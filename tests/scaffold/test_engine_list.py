@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import UsageError
@@ -145,6 +145,7 @@ ENTRY = st.dictionaries(FIELDS, JSON | st.lists(OPTION, max_size=2), max_size=5)
 
 @settings(deadline=None)
 @given(st.lists(ENTRY | JSON, max_size=4))
+@example([{"name": "x", "command": "y", "protocol": "uci", "variants": True}])
 def test_any_list_gives_a_file_that_loads_or_an_error(
     tmp_path_factory: pytest.TempPathFactory, entries: list[Any]
 ) -> None:

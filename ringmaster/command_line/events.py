@@ -34,6 +34,17 @@ def compared(arguments: argparse.Namespace) -> Iterator[tuple[Event, Store | Non
         store.close()
 
 
+@contextmanager
+def accepted(arguments: argparse.Namespace) -> Iterator[tuple[Event, Store | None]]:
+    """Do the same where no changes are told of.  Raises ControlFileError for changes that
+    are refused."""
+    with compared(arguments) as (event, store, comparison):
+        failure = event.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        yield event, store
+
+
 def tell_changes(comparison: Comparison) -> None:
     for text in comparison.texts(MOST):
         print(f"changed since the last run: {text}", file=sys.stderr)

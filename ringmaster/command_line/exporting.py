@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ringmaster.command_line.events import compared, summarise
+from ringmaster.command_line.events import accepted, summarise
 from ringmaster.command_line.output import DONE, complain, say
 from ringmaster.errors import UsageError
 
@@ -14,7 +14,7 @@ def export(arguments: argparse.Namespace) -> int:
     from ringmaster.export import FORMATS, export_results, format_of
     from ringmaster.results import load
 
-    output = None if arguments.output in (None, "-") else Path(arguments.output)
+    output = _output(arguments)
     format = arguments.format or format_of(output)
     if format not in FORMATS:
         raise UsageError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}")
@@ -27,10 +27,7 @@ def export(arguments: argparse.Namespace) -> int:
 def plot(arguments: argparse.Namespace) -> int:
     from ringmaster.export.plots import check_plot, write_plots
 
-    with compared(arguments) as (event, store, comparison):
-        failure = event.changes_failure(comparison)
-        if failure is not None:
-            raise failure
+    with accepted(arguments) as (event, store):
         target = check_plot(event, Path(arguments.output) if arguments.output else None)
         summarise(event, store)
         lines = write_plots(event, store, target)
@@ -44,7 +41,11 @@ def plot(arguments: argparse.Namespace) -> int:
 def export_parameters(arguments: argparse.Namespace) -> int:
     from ringmaster.export.parameters import export_parameters as write_parameters
 
-    output = None if arguments.output in (None, "-") else Path(arguments.output)
-    for line in write_parameters(arguments.control_file, arguments.format, output):
+    for line in write_parameters(arguments.control_file, arguments.format, _output(arguments)):
         complain(line)
     return DONE
+
+
+def _output(arguments: argparse.Namespace) -> Path | None:
+    """Return the file to write, None for standard output."""
+    return None if arguments.output in (None, "-") else Path(arguments.output)

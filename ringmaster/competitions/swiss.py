@@ -310,7 +310,7 @@ class Swiss(Tournament):
             round.games - self.tallies[id].completed
             for round in self._rounds
             for id in round.pairs
-            if self.matchups[id].wants(0)
+            if self._series(self.matchups[id]).wants(0)
         )
         wanted: int = self.values["rounds"]
         if len(self._active()) >= 2:

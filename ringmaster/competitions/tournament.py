@@ -75,11 +75,6 @@ class Matchup:
         """Codes of the first and the second player."""
         return self.players[0].code, self.players[1].code
 
-    def wants(self, number: int) -> bool:
-        """Whether the game with this number is to be played."""
-        limit = self.number_of_games
-        return not self.closed and (limit is None or number < limit)
-
     def game_id(self, number: int) -> str:
         """Return the id of a new game, as wide as the largest number of the
         matchup.  A game keeps the id it was given out with; after a change of
@@ -372,7 +367,7 @@ class Tournament(Competition):
         tally.next = max(tally.next, ticket["i"] + 1)
         self._numbers.know(ticket)
         self._open[matchup.id].add(ticket["i"])
-        return matchup.wants(ticket["i"])
+        return self._series(matchup).wants(ticket["i"])
 
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
         id = ticket["m"]

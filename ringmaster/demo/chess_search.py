@@ -14,7 +14,7 @@ from typing import Any
 
 from ringmaster.demo.chess_evaluation import Evaluation
 from ringmaster.demo.chess_rules import Bitboards, MoveTable, bitboard_reader, legal_moves
-from ringmaster.demo.universal import MATE, Deepening
+from ringmaster.demo.universal import INFINITY, MATE, Deepening
 
 _MAX_PLY = 96
 # Depths of the quiescence search.  Measured in self-play of depth 1: any capture
@@ -23,7 +23,6 @@ _MAX_PLY = 96
 _EVASION_PLIES = 1
 _RECAPTURE_PLIES = 4
 _ALL_SQUARES = (1 << 64) - 1
-_INFINITY = 32_000
 
 
 def _pawn_attackers(square: int, forward: int) -> int:
@@ -95,24 +94,13 @@ class Search(Deepening):
         white_to_move = board.side_to_move() == self._white
         return self._evaluation(bitboards, white_to_move, mobility, board.halfmove_clock)
 
-    def _root(self, moves: list[int], depth: int) -> int:
-        board = self._board
-        best = -_INFINITY
-        bounds = self._bounds if depth == 1 else {}
-        for move in moves:
-            if bounds.get(move, -_INFINITY) >= -best:
-                self._count()
-                continue
-            child = board.__copy__()
-            child.play_unchecked(self._moves[move])
-            score, line = self._node(child, depth - 1, -_INFINITY, -best, 1)
-            if -score > best:
-                best = -score
-                self._line = [move, *line]
-                # A move that beat the first of this iteration is worth playing
-                # even if the iteration is never finished.
-                self.best = move
-        return best
+    def _reply(self, move: int, depth: int, beta: int) -> tuple[int, list[int]] | None:
+        if depth == 0 and self._bounds.get(move, -INFINITY) >= beta:
+            self._count()
+            return None
+        child = self._board.__copy__()
+        child.play_unchecked(self._moves[move])
+        return self._node(child, depth, -INFINITY, beta, 1)
 
     def _node(
         self, board: Any, depth: int, alpha: int, beta: int, ply: int
@@ -131,7 +119,7 @@ class Search(Deepening):
             return 0, []
         moves = self._ordered(board, self._read(board), groups)
         self._seen.add(key)
-        best, best_line = -_INFINITY, list[int]()
+        best, best_line = -INFINITY, list[int]()
         try:
             for _, move in moves:
                 child = board.__copy__()
@@ -167,7 +155,7 @@ class Search(Deepening):
             return 0
         bitboards = self._read(board)
         if checked and depth < _EVASION_PLIES:
-            best = -_INFINITY
+            best = -INFINITY
             moves = self._ordered(board, bitboards, groups)
         else:
             best = self._evaluate(board, bitboards, groups)

@@ -13,9 +13,8 @@ from rsshogi.core import Board, Move
 from rsshogi.types import Color
 
 from ringmaster.demo.shogi_evaluation import Evaluation
-from ringmaster.demo.universal import MATE, Deepening
+from ringmaster.demo.universal import INFINITY, MATE, Deepening
 
-_INFINITY = 32_000
 _MAX_PLY = 64
 # Depths of the quiescence search: any capture, then recaptures only; evasions of a
 # check by the first ply only.
@@ -54,19 +53,10 @@ class Search(Deepening):
         self._moves = {move.value: move for _, _, move in ordered}
         return list(self._moves)
 
-    def _root(self, moves: list[int], depth: int) -> int:
-        best = -_INFINITY
-        for number in moves:
-            move = self._moves[number]
-            material = self._material + self._evaluation.gain(self._board, move, self._side)
-            score, line = self._after(move, -material, depth - 1, -_INFINITY, -best, 1)
-            if -score > best:
-                best = -score
-                self._line = [number, *line]
-                # A move that beat the first of this iteration is worth playing
-                # even if the iteration is never finished.
-                self.best = number
-        return best
+    def _reply(self, move: int, depth: int, beta: int) -> tuple[int, list[int]]:
+        made = self._moves[move]
+        material = self._material + self._evaluation.gain(self._board, made, self._side)
+        return self._after(made, -material, depth, -INFINITY, beta, 1)
 
     def _after(
         self, move: Move, material: int, depth: int, alpha: int, beta: int, ply: int
@@ -94,7 +84,7 @@ class Search(Deepening):
         if not moves:
             return ply - MATE, []
         self._seen.add(key)
-        best, best_line = -_INFINITY, list[int]()
+        best, best_line = -INFINITY, list[int]()
         try:
             for _, gain, move in moves:
                 score, line = self._after(move, -material - gain, depth - 1, -beta, -alpha, ply + 1)
@@ -122,7 +112,7 @@ class Search(Deepening):
         board = self._board
         side = self._side if ply % 2 == 0 else 1 - self._side
         if depth < _EVASION_PLIES and board.is_in_check():
-            best = -_INFINITY
+            best = -INFINITY
             moves = self._ordered(side)
             if not moves:
                 return ply - MATE

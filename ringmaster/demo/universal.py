@@ -20,6 +20,8 @@ MATE = 30_000
 #: Scores beyond this are mates in MATE - |score| plies.
 MATE_BOUND = 29_000
 MAX_DEPTH = 32
+#: More than any score.
+INFINITY = 32_000
 #: How many nodes pass between two looks at the clock and the input.
 CHECK_EVERY = 256
 #: Characters of a position at most.
@@ -103,11 +105,25 @@ class Deepening(ABC):
         """Return the legal moves, the most promising first."""
 
     @abstractmethod
-    def _root(self, moves: list[int], depth: int) -> int:
-        """Search `moves`; returns the score, leaves the best in `best` and `_line`.
+    def _reply(self, move: int, depth: int, beta: int) -> tuple[int, list[int]] | None:
+        """Return the opponent's score after a move of the root, `beta` or more if it is at
+        least that, and the line that he expects; None if it is not worth a search.
 
         Raises Stopped.
         """
+
+    def _root(self, moves: list[int], depth: int) -> int:
+        """Search `moves`; returns the score, leaves the best in `best` and `_line`."""
+        best = -INFINITY
+        for move in moves:
+            reply = self._reply(move, depth - 1, -best)
+            if reply is not None and -reply[0] > best:
+                best = -reply[0]
+                self._line = [move, *reply[1]]
+                # A move that beat the first of this iteration is worth playing
+                # even if the iteration is never finished.
+                self.best = move
+        return best
 
     def _count(self) -> None:
         """Count a node.  Raises Stopped."""

@@ -42,7 +42,7 @@ def words(seed: int, stream: int, number: int, count: int) -> list[int]:
     """
     key = seed % (1 << 128)
     if count > _MANY:
-        return _array(key, stream, number, count).tolist()  # type: ignore[no-any-return]
+        return _array(key, stream, number, count).tolist()  # type: ignore[no-any-return]  # NumPy says Any
     found: list[int] = []
     while len(found) < count:
         # a block has four words, and blocks are counted from 1

@@ -82,9 +82,9 @@ class Schedule:
         first = self.method.c(self.counting.k(1))
         if self.gains is None:
             # it will be smaller when something is known
-            return (first / 4).tolist()  # type: ignore[no-any-return]
+            return (first / 4).tolist()  # type: ignore[no-any-return]  # NumPy says Any
         last = self.method.c(self.counting.length(self.iterations))
-        return np.minimum(first, last).tolist()  # type: ignore[no-any-return]
+        return np.minimum(first, last).tolist()  # type: ignore[no-any-return]  # NumPy says Any
 
     def warnings(self, parameters: Sequence[TunedParameter]) -> list[str]:
         """Return what of the perturbations is probably not meant."""

@@ -22,7 +22,8 @@ _UNIT = 400 / math.log(10)
 
 def _log(v: Array) -> Array:
     x = 2 * v + 1
-    return (2 * np.log(2 * x + 2.1) - 2 * x - 1).mean(axis=-1)  # type: ignore[no-any-return]
+    mean: Array = (2 * np.log(2 * x + 2.1) - 2 * x - 1).mean(axis=-1)
+    return mean
 
 
 def _flat(v: Array) -> Array:

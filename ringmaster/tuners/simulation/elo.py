@@ -91,7 +91,8 @@ class Shaped(EloModel):
             return found
         g = np.copysign(np.sqrt(share * self.elo), u)
         own, total = np.square(g).sum(axis=-1), g.sum(axis=-1)
-        return (1 - self.correlation) * own + self.correlation * np.square(total)  # type: ignore[no-any-return]
+        lost: Array = (1 - self.correlation) * own + self.correlation * np.square(total)
+        return lost
 
     def at(self, optimum: Array) -> Shaped:
         return dataclasses.replace(self, optimum=optimum)

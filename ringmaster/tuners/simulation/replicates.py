@@ -198,4 +198,5 @@ def _estimate(tune: Tune, memory: Memory, averages: Averages) -> Array:
 def _score(advantage: Array, won: Array, lost: Array) -> Array:
     """Return W − L of sides so many Elo stronger, (…), over games, (…, games)."""
     a = advantage[..., np.newaxis]
-    return (a > won).sum(axis=-1, dtype=np.float64) - (a < lost).sum(axis=-1)  # type: ignore[no-any-return]
+    result: Array = (a > won).sum(axis=-1, dtype=np.float64) - (a < lost).sum(axis=-1)
+    return result

@@ -252,7 +252,7 @@ def _quantile(posterior: _Posterior, p: float) -> Array:
         z = (middle[..., np.newaxis] - posterior.mean) / posterior.deviation
         below = (posterior.weight * _normal(z)).sum(axis=-1) < p
         low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2  # type: ignore[no-any-return]
+    return (low + high) / 2  # type: ignore[no-any-return]  # NumPy says Any
 
 
 def _normal(z: Array) -> Array:

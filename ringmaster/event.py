@@ -111,7 +111,9 @@ class Event:
         found = competition_class(self.loaded.competition_type)
         assert found is not None
         try:
-            return found(self.code, self.loaded.values)
+            competition = found(self.code, self.loaded.values)
+            competition.positions_file = self.paths.positions
+            return competition
         except SettingErrors as several:
             raise self.loaded.error(several.errors) from None
         except SettingError as error:
@@ -246,6 +248,7 @@ class Event:
     def restore(self, store: Store) -> list[Issue]:
         """Bring the competition to where the store is; returns the games that
         were given out, never came back, and are still wanted."""
+        self.competition.attach(store.scores)
         if self.starts_anew(store):
             return []
         snapshot = store.snapshot()

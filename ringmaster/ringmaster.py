@@ -22,8 +22,8 @@ from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
-from ringmaster.model.jobs import GameJob
-from ringmaster.model.results import GameResult
+from ringmaster.model.jobs import CheckJob, GameJob, Task
+from ringmaster.model.results import CheckResult, EvaluationResult, Result
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal
@@ -98,7 +98,7 @@ class Ringmaster:
         self._backlog: list[Issue] = []
         #: Whether what the store has was given out under other settings.
         self._anew = False
-        self._replays: list[GameJob] = []
+        self._replays: list[Task] = []
         self._store: SqliteStore | None = None
         #: Whether the competition knows more than the store has: a transaction
         #: failed, and its state must not be stored.
@@ -187,6 +187,7 @@ class Ringmaster:
         event = self._event
         if self._store is None:
             self._store = SqliteStore.open(event.paths.status)
+            self._competition.attach(self._store.scores)
             self._changes = Comparison()
         if self._anew:
             # before the new settings are stored: a kill in between changes nothing
@@ -307,9 +308,9 @@ class Ringmaster:
             raise self._event.loaded.error([error]) from None
         self._ahead = False
 
-    def _next_jobs(self, transaction: Transaction) -> list[GameJob]:
+    def _next_jobs(self, transaction: Transaction) -> list[Task]:
         """Return a job for each idle worker, as far as there are any."""
-        jobs: list[GameJob] = []
+        jobs: list[Task] = []
         for _ in range(self._executor.slots - len(self._executor.running())):
             job = self._next_job(transaction)
             if job is None:
@@ -317,7 +318,7 @@ class Ringmaster:
             jobs.append(job)
         return jobs
 
-    def _next_job(self, transaction: Transaction) -> GameJob | None:
+    def _next_job(self, transaction: Transaction) -> Task | None:
         """Return the next job, stored as issued; None when there is none, or
         none is wanted any more in this run."""
         if self._halt or self._stopping or self._failure or self._signals.came is not None:
@@ -334,11 +335,12 @@ class Ringmaster:
             return None
         if job is not None:
             self._started += 1
-            assert self._records is not None
-            self._records.place(transaction, job.id)
+            if isinstance(job, GameJob):
+                assert self._records is not None
+                self._records.place(transaction, job.id)
         return job
 
-    def _make_next(self, transaction: Transaction) -> GameJob | None:
+    def _make_next(self, transaction: Transaction) -> Task | None:
         if self._backlog:
             issue = self._backlog.pop(0)
             return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
@@ -347,7 +349,7 @@ class Ringmaster:
             transaction.issue(Issue(job.id, job.attempt, job.ticket))
         return job
 
-    def _submit(self, jobs: Sequence[GameJob]) -> None:
+    def _submit(self, jobs: Sequence[Task]) -> None:
         for job in jobs:
             if self._options.log_gtp or self._options.log_faults:
                 suffix = f"_{job.attempt}" if job.attempt else ""
@@ -356,8 +358,9 @@ class Ringmaster:
                 job = msgspec.structs.replace(
                     job, transcript=str(path), transcript_of_faults=of_faults
                 )
-            codes = " v ".join(player.code for player in job.players)
-            self._journal.log(f"starting game {job.id}: {codes}")
+            if isinstance(job, GameJob):
+                codes = " v ".join(player.code for player in job.players)
+                self._journal.log(f"starting game {job.id}: {codes}")
             self._executor.submit(job)
 
     # recording
@@ -372,12 +375,14 @@ class Ringmaster:
             patience = COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)
             for event in self._executor.wait(patience, self._wake()):
                 if isinstance(event, Done):
-                    assert isinstance(event.job, GameJob)
-                    assert isinstance(event.result, GameResult)
+                    assert not isinstance(event.job, CheckJob)
+                    assert not isinstance(event.result, CheckResult)
                     self._take(event.job, event.result)
                 else:
                     summary, *details = event.reason.splitlines() or [""]
-                    self._warn(f"game {event.job.id} is played again: {summary}")
+                    is_game = isinstance(event.job, GameJob)
+                    again = "game {} is played again" if is_game else "job {} is done again"
+                    self._warn(f"{again.format(event.job.id)}: {summary}")
                     for line in details:
                         self._journal.log(line)
                     self._executor.submit(event.job)
@@ -397,11 +402,12 @@ class Ringmaster:
         if self._stopping:
             self._display.message(f"{self._stopping}: waiting for games in progress")
 
-    def _take(self, job: GameJob, result: GameResult) -> None:
+    def _take(self, job: Task, result: Result) -> None:
         """Record a result and issue what follows from it: one transaction."""
         pending = self._pending(job, result)
         verdict = None
         with self._transaction() as transaction:
+            result = self._competition.settled(job, result)
             # None when it was recorded before: a worker was believed dead, and
             # was not
             if transaction.record(job.ticket, result) is not None:
@@ -419,8 +425,8 @@ class Ringmaster:
     def _note(
         self,
         transaction: Transaction,
-        job: GameJob,
-        result: GameResult,
+        job: Task,
+        result: Result,
         verdict: Verdict,
         pending: Pending | None,
     ) -> None:
@@ -433,6 +439,10 @@ class Ringmaster:
         transaction.set_note("history", [verdict.line, *verdict.notes])
         if verdict.snapshot:
             transaction.set_note("tree", verdict.snapshot)
+        for number in verdict.forget:
+            transaction.drop_scores(number)
+        if isinstance(result, EvaluationResult):
+            return
         assert self._records is not None
         if result.outcome != "void":
             self._records.note(transaction, job.id, job.attempt, pending)
@@ -450,8 +460,8 @@ class Ringmaster:
             self._state_size = transaction.save_state(self._competition.state())
             self._unsaved = 0
 
-    def _pending(self, job: GameJob, result: GameResult) -> Pending | None:
-        if result.record is None:
+    def _pending(self, job: Task, result: Result) -> Pending | None:
+        if isinstance(result, EvaluationResult) or result.record is None:
             return None
         void = result.outcome == "void"
         folder = self._event.paths.void if void else self._event.paths.games
@@ -459,7 +469,7 @@ class Ringmaster:
         name = f"{job.id}{suffix}.{result.record_suffix}"
         return Pending(job.id, job.attempt, folder.name, name, result.record)
 
-    def _tell(self, result: GameResult, verdict: Verdict, pending: Pending | None) -> None:
+    def _tell(self, result: Result, verdict: Verdict, pending: Pending | None) -> None:
         """What comes after the commit: record, log, display."""
         if pending is not None:
             assert self._records is not None
@@ -471,11 +481,11 @@ class Ringmaster:
         else:
             self._completed += 1
             self._journal.log(verdict.line)
-            if result.forfeit:
-                self._journal.log(f"{result.game_id}: {result.detail}")
+            if not isinstance(result, EvaluationResult) and result.forfeit:
+                self._journal.log(f"{result.id}: {result.detail}")
             self._display.result(verdict.line)
         for code, line in result.stderr:
-            self._journal.log(f"{result.game_id} {code} stderr: {line}")
+            self._journal.log(f"{result.id} {code} stderr: {line}")
         self._recent.append(verdict.line)
         del self._recent[:-RECENT]
 
@@ -488,9 +498,9 @@ class Ringmaster:
             progress=self._competition.progress(),
             completed_this_run=self._completed,
             running=[
-                RunningGame(job.id, (job.players[0].code, job.players[1].code))
+                RunningGame(job.id, job.who)
                 for job in self._executor.running()
-                if isinstance(job, GameJob)
+                if not isinstance(job, CheckJob)
             ],
             report=self._competition.live_report(),
             results=list(self._recent),

@@ -12,8 +12,8 @@ PACKAGE = Path(__file__).parent.parent / "ringmaster"
 LAYERS = [
     {"errors"},
     {"model"},
-    {"engines", "games", "parameter_files"},
-    {"play", "demo"},
+    {"engines", "games", "parameter_files", "positions"},
+    {"play", "demo", "datasets"},
     {"tuners", "stats"},
     {"competitions"},
     {"control", "storage", "execution", "reporting"},
@@ -28,7 +28,9 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 #: What a package may see although the layers alone would allow more.
 NARROWED = {
-    "competitions": {"errors", "model", "games", "tuners", "stats"},
+    "competitions": {"errors", "model", "games", "positions", "datasets", "tuners", "stats"},
+    "positions": {"errors", "model"},
+    "datasets": {"errors", "model", "games", "positions"},
     "execution": {"errors", "model"},
     "storage": {"errors", "model"},
     "parameter_files": {"errors", "model"},

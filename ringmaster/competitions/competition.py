@@ -8,17 +8,18 @@ run can be stopped at any instant and gone on with exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.errors import UsageError
 from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Ticket
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Task, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report
-from ringmaster.model.results import GameResult
+from ringmaster.model.results import GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
 
 
@@ -33,6 +34,7 @@ class Verdict:
     snapshot  a line for the tree log, "" for none
     save    whether the state must be stored with this result: what it has
             settled must not be computed again under other settings
+    forget  numbers of the passes whose scores are not needed any more
     """
 
     line: str
@@ -41,6 +43,7 @@ class Verdict:
     notes: tuple[str, ...] = ()
     snapshot: str = ""
     save: bool = False
+    forget: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,11 @@ class MatchupInfo:
     sprt: SprtReport | None = None
 
 
+#: Gives the scores of a shard, by the numbers of its pass and its own, as long as they
+#: are kept.
+ScoreSource = Callable[[int, int], bytes | None]
+
+
 class Competition(ABC):
     """One competition with its settings and its state.
 
@@ -108,6 +116,19 @@ class Competition(ABC):
         """
         self.code = code
         self.values = values
+        #: Where positions that are read from elsewhere may be kept in a form that is
+        #: read fast; set by whoever makes the competition.
+        self.positions_file: Path | None = None
+
+    def attach(self, scores: ScoreSource) -> None:  # noqa: B027 - only what has scores
+        """Learn where the scores of earlier shards are; called before `restore`, and
+        before the first job."""
+
+    def settled(self, task: Task, result: Result) -> Result:
+        """Return a result as it is to be recorded; called once, before `take`, and not for
+        one that comes from the store.  Raises SettingError when a function of the control
+        file fails."""
+        return result
 
     def _game_job(
         self,
@@ -172,7 +193,7 @@ class Competition(ABC):
         return "competition complete"
 
     @abstractmethod
-    def next_job(self) -> GameJob | None:
+    def next_job(self) -> Task | None:
         """Decide on a job and count it as issued; None when there is nothing to
         issue now (all played, or waiting for results)."""
 
@@ -197,15 +218,16 @@ class Competition(ABC):
         return []
 
     @abstractmethod
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
         """Make the job of a ticket under the present settings; changes nothing.
 
         Raises SettingError when the control file's own functions fail.
         """
 
     @abstractmethod
-    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
-        """Learn from a result, void ones included."""
+    def take(self, ticket: Ticket, result: Any) -> Verdict:
+        """Learn from a result (`Result`, of the kind that the ticket is of), void ones
+        included."""
 
     @abstractmethod
     def describe(self, ticket: Ticket) -> Played:

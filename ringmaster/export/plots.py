@@ -71,5 +71,5 @@ def write_plots(event: Event, store: Store | None, target: Path) -> list[str]:
 
 
 def _history(store: Store | None) -> Iterator[tuple[Ticket, GameResult]]:
-    for recorded in () if store is None else store.results():
+    for recorded in () if store is None else store.games():
         yield recorded.ticket, recorded.result

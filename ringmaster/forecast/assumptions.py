@@ -85,7 +85,7 @@ def measured(event: Event) -> Measured:
     store = SqliteStore.open_readonly(event.paths.status)
     try:
         last = sum(store.counts())
-        found = [r.result for r in store.results(max(0, last - _LOOKED_AT))]
+        found = [r.result for r in store.games(max(0, last - _LOOKED_AT))]
     finally:
         store.close()
     played = [result for result in found if result.outcome != "void"]

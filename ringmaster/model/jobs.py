@@ -17,6 +17,7 @@ KoRule = Literal["simple", "positional", "situational"]
 Scoring = Literal["area", "territory"]
 EnteringKing = Literal["27", "24", "trial", "none"]
 Failures = Literal["void", "loss"]
+Apply = Literal["live", "newgame", "restart"]
 
 #: What a competition remembers of a job it issued: small JSON, stored with the
 #: issue, enough (with the settings) to make the same job again.
@@ -114,6 +115,11 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     keep_stderr: bool = True
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
 
+    @property
+    def who(self) -> tuple[str, ...]:
+        """Who is at it, for the display."""
+        return tuple(player.code for player in self.players)
+
 
 class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     """A startup check: launch `player`, shake hands, set everything up.
@@ -129,4 +135,82 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     thorough: bool = False
 
 
-Job = GameJob | CheckJob
+class ScoreKind(msgspec.Struct, frozen=True):
+    """How a position is scored by an engine.
+
+    kind     "eval": its static evaluation, by the command that its family has for it;
+             "depth" or "nodes": a search of `amount`; "quiescence": a search of depth 0,
+             for engines that know one
+    amount   plies or nodes
+    command  of "eval": the command, None for the family's own
+    pattern  of "eval": a regular expression whose first group is the score, searched in
+             each line of the answer (the last that matches counts), None for the
+             family's own
+    unit     of `pattern`: centipawns that 1 is
+    pov      of `pattern`: whose side it is from
+    """
+
+    kind: Literal["eval", "depth", "nodes", "quiescence"] = "eval"
+    amount: int = 0
+    command: str | None = None
+    pattern: str | None = None
+    unit: float = 1.0
+    pov: Literal["first", "mover"] = "mover"
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """What a probe is to find out of an engine, beside whether it can be used at all.
+
+    changed  per tuned parameter, the player with a large change of it alone
+    apply, in_flight  None: to be found out; else what the control file says
+    most_in_flight  the most that is tried
+    """
+
+    changed: tuple[Player, ...]
+    apply: Apply | None = None
+    in_flight: int | None = None
+    most_in_flight: int = 64
+
+
+class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
+    """A shard of positions to be scored by one engine.
+
+    number, shard  of the pass, and of the shard in it: where the scores are kept
+    positions  path of a position file (`positions.position_file`)
+    first, stop, step  which of its positions, as of range()
+    apply      when the engine takes new options: at once, after ucinewgame (usinewgame),
+               or in a new process only
+    in_flight  requests that may be sent before their answers have come
+    answers    whether what the engine said is wanted, too
+    probe      what to find out, None for an ordinary shard
+    """
+
+    id: str
+    player: Player
+    settings: GameSettings
+    positions: str
+    first: int
+    stop: int
+    step: int = 1
+    number: int = 0
+    shard: int = 0
+    score: ScoreKind = ScoreKind()
+    apply: Apply = "newgame"
+    in_flight: int = 1
+    answers: bool = False
+    probe: Probe | None = None
+    ticket: Ticket = {}
+    attempt: int = 0
+    transcript: str | None = None
+    transcript_of_faults: bool = False
+    keep_stderr: bool = True
+
+    @property
+    def who(self) -> tuple[str, ...]:
+        """Who is at it, for the display."""
+        return (self.player.code,)
+
+
+#: What a competition gives out.
+Task = GameJob | EvaluationJob
+Job = GameJob | EvaluationJob | CheckJob

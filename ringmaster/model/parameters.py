@@ -10,11 +10,13 @@ import msgspec
 
 
 class TunedParameter(msgspec.Struct, frozen=True):
-    """One parameter of an SPSA tune, in its own units.
+    """One parameter of an SPSA or a Texel tune, in its own units.
 
     c_end    perturbation at the last iteration; None: the method's own choice
     r_end    relative apply factor R = a/c² at the last iteration, None likewise
-    step     weather-factory's measure of its perturbation, None: c_end's
+    step     weather-factory's measure of its perturbation, None: c_end's; in a Texel
+             tune, by how much it is changed to see what that does to the scores
+    group    name of the parameters that a Texel tune moves together
     integer  whether only whole numbers are played
     frozen   whether it stays where it is
     option, gtp, argument, environ
@@ -40,6 +42,7 @@ class TunedParameter(msgspec.Struct, frozen=True):
     transform: Callable[[Any], Any] | None = None
     frozen: bool = False
     step: float | None = None
+    group: str | None = None
 
     def canonical(self) -> dict[str, Any]:
         """Return it by the arguments of Parameter(…), for the comparison of two runs."""

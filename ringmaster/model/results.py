@@ -3,7 +3,7 @@ an exception; only a fault of the infrastructure raises."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -68,6 +68,11 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     record_suffix: str = ""
     stderr: tuple[tuple[str, str], ...] = ()
 
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self.game_id
+
     def points(self, index: int) -> float:
         """Return what the game is worth to player `index`, where every game has to be
         worth something: 1, ½ or 0 (unknown counts ½; tables of points leave it out).
@@ -79,6 +84,41 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
         if self.outcome == "win":
             return 1.0 if self.winner == index else 0.0
         return 0.5
+
+
+class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
+    """What an engine says of a shard of positions.
+
+    number, shard  the job's
+    outcome  "evaluated", or "void": it counts for nothing and is tried again
+    reason, detail  as of a game; of a void one, why
+    scores   one little-endian float32 a position, in the order of the shard: centipawns
+             from the side that moves first in a game (White in chess, Black in shogi),
+             NaN where the engine gives none (in check); None when void, for a probe, and
+             when read from a store, which keeps them apart
+    answers  per position what the engine said, if the job wanted it; not kept in a store
+    facts    small JSON data that a probe found out
+    """
+
+    job_id: str
+    attempt: int
+    outcome: Literal["evaluated", "void"]
+    number: int = 0
+    shard: int = 0
+    reason: str = ""
+    detail: str = ""
+    seconds: float = 0.0
+    positions: int = 0
+    usage: EngineUsage = EngineUsage()
+    scores: bytes | None = None
+    answers: tuple[str, ...] | None = None
+    facts: dict[str, Any] = {}
+    stderr: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The job's id."""
+        return self.job_id
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -118,4 +158,6 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     tested_as: str = ""
 
 
-JobResult = GameResult | CheckResult
+#: What is recorded.
+Result = GameResult | EvaluationResult
+JobResult = GameResult | EvaluationResult | CheckResult

@@ -11,7 +11,7 @@ import msgspec
 from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
-from ringmaster.model.jobs import CheckJob, GameJob, Job
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
@@ -79,6 +79,8 @@ class Worker:
         """Carry out a job."""
         if isinstance(job, CheckJob):
             return self._check(job)
+        if isinstance(job, EvaluationJob):
+            raise NotImplementedError("positions cannot be evaluated yet")
         return self._play(job)
 
     def _play(self, job: GameJob) -> GameResult:

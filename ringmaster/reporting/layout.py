@@ -18,11 +18,11 @@ Style = Literal["", "heading", "bar", "dim", "warning"]
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A game in progress: its players in move order, seconds since it began,
+    """A game (or another job) in progress: its players in move order, seconds since it began,
     plies played (None: not known)."""
 
     id: str
-    players: tuple[str, str]
+    players: tuple[str, ...]
     seconds: float | None = None
     plies: int | None = None
 

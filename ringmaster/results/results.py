@@ -176,7 +176,7 @@ class Results:
             return
         store = self._open()
         try:
-            for recorded in store.results():
+            for recorded in store.games():
                 if recorded.seq > self._last:
                     return
                 if void or recorded.result.outcome != "void":

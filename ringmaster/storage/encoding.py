@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult
 
 decode = msgspec.json.decode
 _encode = msgspec.json.encode
@@ -37,6 +37,23 @@ def kept(result: GameResult) -> GameResult:
         plies=result.plies,
         seconds=round(result.seconds, 6),
         usage=(_kept_usage(first), _kept_usage(second)),
+    )
+
+
+def kept_evaluation(result: EvaluationResult) -> EvaluationResult:
+    """The same for a shard of positions: without scores, answers and standard error."""
+    return EvaluationResult(
+        job_id=result.job_id,
+        attempt=result.attempt,
+        outcome=result.outcome,
+        number=result.number,
+        shard=result.shard,
+        reason=_clean(result.reason),
+        detail=_clean(result.detail),
+        seconds=round(result.seconds, 6),
+        positions=result.positions,
+        usage=_kept_usage(result.usage),
+        facts=result.facts,
     )
 
 

@@ -11,9 +11,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.results import GameResult
-from ringmaster.storage.encoding import decode, encode, kept
-from ringmaster.storage.store import Issue, Pending, Placed, Recorded, Run, Store, Transaction
+from ringmaster.model.results import EvaluationResult, Result
+from ringmaster.storage.encoding import decode, encode, kept, kept_evaluation
+from ringmaster.storage.store import (
+    Evaluated,
+    Issue,
+    Pending,
+    Placed,
+    Recorded,
+    Run,
+    Store,
+    Transaction,
+)
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -31,7 +40,8 @@ class MemoryStore(Store):
         """`now` gives seconds since the epoch."""
         self._now = now
         self._runs: list[tuple[Run, str]] = []
-        self._results: list[tuple[str, GameResult, int]] = []
+        self._results: list[tuple[str, Result, int]] = []
+        self._scores: dict[tuple[int, int], bytes] = {}
         self._recorded: dict[tuple[str, int], None] = {}
         self._issues: dict[str, tuple[int, str]] = {}
         self._pending: dict[tuple[str, int], Pending] = {}
@@ -107,11 +117,19 @@ class MemoryStore(Store):
         self._check_open()
         return None if self._state is None else (self._state[0], decode(self._state[1]))
 
-    def results(self, after: int = 0) -> Iterator[Recorded]:
+    def results(self, after: int = 0) -> Iterator[Recorded | Evaluated]:
         """See `Store.results`; ends with the last result of when it began."""
         self._check_open()
         for index, (ticket, result, finished) in enumerate(self._results[after:], after + 1):
-            yield Recorded(index, decode(ticket), result, finished)
+            if isinstance(result, EvaluationResult):
+                yield Evaluated(index, decode(ticket), result, finished)
+            else:
+                yield Recorded(index, decode(ticket), result, finished)
+
+    def scores(self, number: int, shard: int) -> bytes | None:
+        """See `Store.scores`."""
+        self._check_open()
+        return self._scores.get((number, shard))
 
     def issues(self) -> Sequence[Issue]:
         """See `Store.issues`."""
@@ -182,14 +200,19 @@ class _MemoryTransaction(Transaction):
             self.failure = error
             raise
 
-    def record(self, ticket: Ticket, result: GameResult) -> int | None:
+    def record(self, ticket: Ticket, result: Result) -> int | None:
         """See `Transaction.record`."""
         with self._change():
             store = self._store
-            result = kept(result)
+            scores = None
+            if isinstance(result, EvaluationResult):
+                scores = result.scores
+                result = kept_evaluation(result)
+            else:
+                result = kept(result)
             void = result.outcome == "void"
-            counted = (result.game_id, -1)
-            key = (result.game_id, result.attempt) if void else counted
+            counted = (result.id, -1)
+            key = (result.id, result.attempt) if void else counted
             # a void result of a game that counts already must not be replayed
             if key in store._recorded or counted in store._recorded:
                 return None
@@ -197,11 +220,19 @@ class _MemoryTransaction(Transaction):
             self._put(store._recorded, key, None)
             store._results.append((text, result, int(store._now())))
             self._undo.append(store._results.pop)
-            self._remove(store._issues, result.game_id)
+            self._remove(store._issues, result.id)
+            if scores is not None and isinstance(result, EvaluationResult):
+                self._put(store._scores, (result.number, result.shard), bytes(scores))
             completed, voids = before = store._counts
             self._undo.append(lambda: setattr(store, "_counts", before))
             store._counts = (completed, voids + 1) if void else (completed + 1, voids)
             return len(store._results)
+
+    def drop_scores(self, number: int) -> None:
+        """See `Transaction.drop_scores`."""
+        with self._change():
+            for key in [key for key in self._store._scores if key[0] == number]:
+                self._remove(self._store._scores, key)
 
     def issue(self, issue: Issue) -> None:
         """See `Transaction.issue`."""

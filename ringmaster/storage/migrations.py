@@ -64,10 +64,21 @@ def _places(connection: sqlite3.Connection) -> None:
     )
 
 
+def _evaluations(connection: sqlite3.Connection) -> None:
+    # what a shard of positions has that a game has not, as JSON; NULL for games
+    connection.execute("ALTER TABLE results ADD COLUMN evaluation TEXT")
+    connection.execute(
+        """CREATE TABLE scores (
+            pass INTEGER NOT NULL, shard INTEGER NOT NULL, data BLOB NOT NULL,
+            UNIQUE (pass, shard))"""
+    )
+
+
 #: Migration n (from 1) brings a file from version n - 1 to n; only ever added to.
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("first tables", _first),
     ("places in the collected file of game records", _places),
+    ("evaluations of positions and their scores", _evaluations),
 )
 
 

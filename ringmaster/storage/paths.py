@@ -71,6 +71,11 @@ class OutputPaths:
         return self._beside(".cmd")
 
     @property
+    def positions(self) -> Path:
+        """Labelled positions in the form that is read fast."""
+        return self._beside(".positions")
+
+    @property
     def games(self) -> Path:
         """The folder of game records."""
         return self._beside(".games")
@@ -94,8 +99,8 @@ class OutputPaths:
         # the rest; its log, which is locked meanwhile, last
         sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
         collected = map(self.collected, RECORD_SUFFIXES)
-        texts = [self.hist, self.tree_log, self.report, self.page, self.cmd, self.log]
-        return [self.status, *sqlite, *collected, *texts]
+        texts = [self.hist, self.tree_log, self.report, self.page, self.cmd]
+        return [self.status, *sqlite, *collected, *texts, self.positions, self.log]
 
     def _folders(self) -> list[Path]:
         return [self.games, self.void, self.gtplogs]

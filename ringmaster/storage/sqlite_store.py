@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Result
 from ringmaster.storage.connect import (
     connect,
     connect_readonly,
@@ -23,8 +23,17 @@ from ringmaster.storage.connect import (
     translate,
     translated,
 )
-from ringmaster.storage.encoding import decode, encode, kept
-from ringmaster.storage.store import Issue, Pending, Placed, Recorded, Run, Store, Transaction
+from ringmaster.storage.encoding import decode, encode, kept, kept_evaluation
+from ringmaster.storage.store import (
+    Evaluated,
+    Issue,
+    Pending,
+    Placed,
+    Recorded,
+    Run,
+    Store,
+    Transaction,
+)
 
 #: Seconds between two commits that are forced to the disk.
 FULL_COMMIT_PERIOD = 1.0
@@ -186,7 +195,7 @@ class SqliteStore(Store):
         with decoding(self._path):
             return row[0], decode(row[1])
 
-    def results(self, after: int = 0) -> Iterator[Recorded]:
+    def results(self, after: int = 0) -> Iterator[Recorded | Evaluated]:
         """See `Store.results`; ends with the last result of when it began."""
         # In batches: no statement is left open while the caller goes on, and a
         # long history does not have to fit in memory.
@@ -194,7 +203,7 @@ class SqliteStore(Store):
         while after < last:
             rows = self._rows(
                 "SELECT seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, "
-                "score, faulty, plies, seconds, usage, finished FROM results "
+                "score, faulty, plies, seconds, usage, finished, evaluation FROM results "
                 "WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
                 (after, last, _BATCH),
             )
@@ -205,9 +214,26 @@ class SqliteStore(Store):
             yield from batch
             after = batch[-1].seq
 
-    def _recorded(self, row: tuple[Any, ...]) -> Recorded:
+    def _recorded(self, row: tuple[Any, ...]) -> Recorded | Evaluated:
         seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, *rest = row
-        score, faulty, plies, seconds, usage, finished = rest
+        score, faulty, plies, seconds, usage, finished, evaluation = rest
+        if evaluation is not None:
+            (used,) = (self._usage(item) for item in decode(usage))
+            number, shard, positions, facts = decode(evaluation)
+            evaluated = EvaluationResult(
+                job_id=game_id,
+                attempt=attempt,
+                outcome=outcome,
+                number=number,
+                shard=shard,
+                reason=reason,
+                detail=detail,
+                seconds=seconds,
+                positions=positions,
+                usage=used,
+                facts=facts,
+            )
+            return Evaluated(seq, decode(ticket), evaluated, finished)
         first, second = (self._usage(item) for item in decode(usage))
         result = GameResult(
             game_id=game_id,
@@ -237,6 +263,11 @@ class SqliteStore(Store):
             self._names[description],
             *ponder,
         )
+
+    def scores(self, number: int, shard: int) -> bytes | None:
+        """See `Store.scores`."""
+        row = self._one("SELECT data FROM scores WHERE pass = ? AND shard = ?", (number, shard))
+        return None if row is None else bytes(row[0])
 
     def issues(self) -> Sequence[Issue]:
         """See `Store.issues`."""
@@ -368,58 +399,92 @@ class _SqliteTransaction(Transaction):
             self.new_names.append(name)
         return found
 
-    def record(self, ticket: Ticket, result: GameResult) -> int | None:
+    def record(self, ticket: Ticket, result: Result) -> int | None:
         """See `Transaction.record`."""
+        if isinstance(result, EvaluationResult):
+            return self._record_evaluation(ticket, result)
         result = kept(result)
+        return self._insert(
+            ticket,
+            result,
+            {
+                "winner": result.winner,
+                "forfeit": result.forfeit,
+                "score": result.score,
+                "faulty": result.faulty,
+                "plies": result.plies,
+            },
+            result.usage,
+        )
+
+    def _record_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
+        scores = result.scores
+        result = kept_evaluation(result)
+        own = [result.number, result.shard, result.positions, result.facts]
+        seq = self._insert(
+            ticket,
+            result,
+            {"forfeit": 0, "score": "", "plies": 0, "evaluation": self._encode(own)},
+            (result.usage,),
+        )
+        if seq is not None and scores is not None:
+            self._execute(
+                "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
+                (result.number, result.shard, scores),
+            )
+        return seq
+
+    def _insert(
+        self, ticket: Ticket, result: Result, own: dict[str, Any], usage: Sequence[EngineUsage]
+    ) -> int | None:
+        """Insert a row; `own` has the columns that not every kind of result fills."""
         void = result.outcome == "void"
         if void:
             counted = "SELECT 1 FROM results WHERE game_id = ? AND once = -1"
-            if self._execute(counted, (result.game_id,)).fetchone():
+            if self._execute(counted, (result.id,)).fetchone():
                 # it counts already, and must not be replayed
                 return None
-        usage = [
-            [
-                self._name_id(used.name),
-                used.cpu_time,
-                used.peak_memory,
-                used.thinking,
-                used.slowest,
-                self._name_id(used.description),
-                *(() if used.ponder_cpu_time is None else (used.ponder_cpu_time,)),
-            ]
-            for used in result.usage
-        ]
+        columns = {
+            "game_id": result.id,
+            "attempt": result.attempt,
+            "once": result.attempt if void else -1,
+            "ticket": self._encode(ticket),
+            "outcome": result.outcome,
+            "reason": result.reason,
+            "detail": result.detail,
+            "seconds": result.seconds,
+            "usage": self._encode([self._usage_row(used) for used in usage]),
+            "finished": int(self._store._now()),
+            **own,
+        }
         # not OR IGNORE, which would pass over other constraints, too
         cursor = self._execute(
-            "INSERT INTO results (game_id, attempt, once, ticket, outcome, winner, reason, "
-            "detail, forfeit, score, faulty, plies, seconds, usage, finished) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (game_id, once) DO NOTHING",
-            (
-                result.game_id,
-                result.attempt,
-                result.attempt if void else -1,
-                self._encode(ticket),
-                result.outcome,
-                result.winner,
-                result.reason,
-                result.detail,
-                result.forfeit,
-                result.score,
-                result.faulty,
-                result.plies,
-                result.seconds,
-                self._encode(usage),
-                int(self._store._now()),
-            ),
+            f"INSERT INTO results ({', '.join(columns)}) "
+            f"VALUES ({', '.join('?' * len(columns))}) ON CONFLICT (game_id, once) DO NOTHING",
+            tuple(columns.values()),
         )
         if cursor.rowcount == 0:
             return None
         seq = cursor.lastrowid
-        self._execute("DELETE FROM issues WHERE game_id = ?", (result.game_id,))
+        self._execute("DELETE FROM issues WHERE game_id = ?", (result.id,))
         column = "void" if void else "completed"
         self._execute(f"UPDATE counts SET {column} = {column} + 1")
         return seq
+
+    def _usage_row(self, used: EngineUsage) -> list[Any]:
+        return [
+            self._name_id(used.name),
+            used.cpu_time,
+            used.peak_memory,
+            used.thinking,
+            used.slowest,
+            self._name_id(used.description),
+            *(() if used.ponder_cpu_time is None else (used.ponder_cpu_time,)),
+        ]
+
+    def drop_scores(self, number: int) -> None:
+        """See `Transaction.drop_scores`."""
+        self._execute("DELETE FROM scores WHERE pass = ?", (number,))
 
     def issue(self, issue: Issue) -> None:
         """See `Transaction.issue`."""

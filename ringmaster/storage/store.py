@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.results import GameResult
+from ringmaster.model.results import EvaluationResult, GameResult, Result
 
 
 class Issue(msgspec.Struct, frozen=True):
@@ -33,6 +33,16 @@ class Recorded(msgspec.Struct, frozen=True):
     seq: int
     ticket: Ticket
     result: GameResult
+    finished: float | None = None
+
+
+class Evaluated(msgspec.Struct, frozen=True):
+    """The same of a shard of positions; `result.scores`, `answers` and `stderr` are not
+    in it."""
+
+    seq: int
+    ticket: Ticket
+    result: EvaluationResult
     finished: float | None = None
 
 
@@ -76,11 +86,18 @@ class Transaction(ABC):
     """Changes that become visible together, when the `with` block ends."""
 
     @abstractmethod
-    def record(self, ticket: Ticket, result: GameResult) -> int | None:
+    def record(self, ticket: Ticket, result: Result) -> int | None:
         """Insert a result and drop its issue; returns its seq, or None when this
         (game id) was recorded before: then nothing is changed and the caller
         must not let the competition take it.  Void results are unique by (game
-        id, attempt), others by game id."""
+        id, attempt), others by game id.
+
+        The scores of a shard are kept apart, by its pass and number, until they are
+        dropped."""
+
+    @abstractmethod
+    def drop_scores(self, number: int) -> None:
+        """Forget the scores of a pass."""
 
     @abstractmethod
     def issue(self, issue: Issue) -> None:
@@ -163,8 +180,17 @@ class Store(ABC):
         """Return the latest state and the seq of the result it is as of."""
 
     @abstractmethod
-    def results(self, after: int = 0) -> Iterator[Recorded]:
+    def results(self, after: int = 0) -> Iterator[Recorded | Evaluated]:
         """Yield results with seq > after, in order."""
+
+    def games(self, after: int = 0) -> Iterator[Recorded]:
+        """Yield the results of games with seq > after, in order."""
+        return (found for found in self.results(after) if isinstance(found, Recorded))
+
+    @abstractmethod
+    def scores(self, number: int, shard: int) -> bytes | None:
+        """Return the scores of a shard of a pass, None when they have been dropped or
+        were never there."""
 
     @abstractmethod
     def issues(self) -> Sequence[Issue]:

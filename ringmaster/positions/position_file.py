@@ -1,0 +1,247 @@
+"""The position file: labelled positions as columns in one file that is mapped into
+memory, so that a second start costs nothing and workers read their shards by
+themselves.
+
+Layout: MAGIC, eight bytes with the length of the header (little-endian), the header
+(JSON: game, counts, key, notes, where each column is), then the columns, each at a
+multiple of 64 bytes.  The positions of training stand first, those of validation behind
+them.  Reading runs no code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.errors import StoreCorrupt, StoreUnwritable
+from ringmaster.model.players import GameName
+
+MAGIC = b"RMPOS\x00\x01\n"
+_ALIGNED = 64
+_COPIED = 1 << 20
+
+#: Columns with one number a position.
+COLUMNS: dict[str, str] = {
+    "result": "<f4",
+    "teacher": "<f4",
+    "weight": "<f4",
+    "progress": "<f4",
+    "group": "<u4",
+    "ply": "<u2",
+}
+
+Floats = npt.NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What is known of one position beside its text.
+
+    result    of the game, from the side that moves first (White in chess, Black in
+              shogi): 0, 0.5, 1, or what averaging of duplicates has made of them; NaN
+              unknown
+    teacher   centipawns from the same side, NaN unknown
+    weight    how many positions it stands for (duplicates that were merged)
+    progress  ply by the length of the game, 0 to 1; NaN unknown
+    group     number of its game: positions of one game share it
+    ply       plies since the beginning of the game, 0 unknown
+    """
+
+    result: float
+    teacher: float = float("nan")
+    weight: float = 1.0
+    progress: float = float("nan")
+    group: int = 0
+    ply: int = 0
+
+
+class _Header(msgspec.Struct):
+    game: GameName
+    train: int
+    validation: int
+    key: str
+    notes: list[str]
+    columns: dict[str, tuple[int, int]]
+
+
+class PositionFile:
+    """A position file opened for reading; all columns are read-only views.
+
+    key   what the file was made of, as whoever made it says
+    notes what was said when it was made (statistics of reading and filters)
+
+    Raises StoreCorrupt for a file that is none or is damaged, OSError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        header, begin = _read_header(path)
+        self.game: GameName = header.game
+        self.train, self.validation = header.train, header.validation
+        self.key, self.notes = header.key, header.notes
+        size = path.stat().st_size - begin
+        if any(at + length > size for at, length in header.columns.values()):
+            raise StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
+        self._data = np.memmap(path, dtype=np.uint8, mode="r", offset=0)
+        self._begin, self._columns = begin, header.columns
+        count = len(self)
+        self._offsets = self._column("offsets", "<u8", count + 1)
+        at, length = header.columns["text"]
+        self._text = memoryview(self._data[begin + at : begin + at + length])  # type: ignore[arg-type]  # an array is a buffer
+        self.result: Floats = self._column("result", COLUMNS["result"], count)
+        self.teacher: Floats = self._column("teacher", COLUMNS["teacher"], count)
+        self.weight: Floats = self._column("weight", COLUMNS["weight"], count)
+        self.progress: Floats = self._column("progress", COLUMNS["progress"], count)
+        self.group: npt.NDArray[np.uint32] = self._column("group", COLUMNS["group"], count)
+        self.ply: npt.NDArray[np.uint16] = self._column("ply", COLUMNS["ply"], count)
+
+    def __len__(self) -> int:
+        return self.train + self.validation
+
+    def _column(self, name: str, dtype: str, count: int) -> Any:
+        at, length = self._columns[name]
+        kind = np.dtype(dtype)
+        if length != count * kind.itemsize:
+            raise StoreCorrupt(f"{self.path} is damaged; delete it, and it is made again")
+        return self._data[self._begin + at : self._begin + at + length].view(kind)
+
+    def text(self, index: int) -> bytes:
+        """Return a position: FEN or SFEN, ASCII."""
+        return bytes(self._text[self._offsets[index] : self._offsets[index + 1]])
+
+    def texts(self, first: int, stop: int, step: int = 1) -> list[bytes]:
+        """Return positions, chosen as by range()."""
+        text, offsets = self._text, self._offsets
+        starts = offsets[first:stop:step].tolist()
+        ends = offsets[first + 1 : stop + 1 : step].tolist()
+        return [bytes(text[a:b]) for a, b in zip(starts, ends, strict=True)]
+
+
+def _read_header(path: Path) -> tuple[_Header, int]:
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC) + 8)
+        length = int.from_bytes(start[len(MAGIC) :], "little")
+        if not start.startswith(MAGIC) or length > _COPIED:
+            raise StoreCorrupt(f"{path} is no position file; move it away")
+        text = file.read(length)
+    try:
+        header = msgspec.json.decode(text, type=_Header)
+    except msgspec.MsgspecError as error:
+        raise StoreCorrupt(
+            f"{path} is damaged ({error}); delete it, and it is made again"
+        ) from error
+    return header, _aligned(len(start) + length)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+class _Part:
+    """The columns of one half, each in a file of its own until all is known."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self.count = 0
+        self.size = 0
+        self.files: dict[str, IO[bytes]] = {}
+        self.paths: list[Path] = []
+        for column in ("offsets", "text", *COLUMNS):
+            part = path.with_name(f"{path.name}.{name}-{column}~")
+            self.paths.append(part)
+            self.files[column] = part.open("w+b")
+
+
+class PositionWriter:
+    """Writes a position file; memory does not grow with it.
+
+    path  where it is in the end; it appears there whole, or not at all
+    key   for `PositionFile.key`
+
+    To be used in a `with` block; `finish` makes the file.  Raises StoreUnwritable.
+    """
+
+    def __init__(self, path: Path, game: GameName, key: str) -> None:
+        self._path, self._game, self._key = path, game, key
+        self._parts: list[_Part] = []
+
+    def __enter__(self) -> PositionWriter:
+        try:
+            self._parts = [_Part(self._path, "train"), _Part(self._path, "validation")]
+        except OSError as error:
+            self.__exit__()
+            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for part in self._parts:
+            for file in part.files.values():
+                file.close()
+            for path in part.paths:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+
+    def add(self, texts: list[bytes], labels: dict[str, npt.NDArray[Any]], held: bool) -> None:
+        """Add positions.
+
+        labels  a column each of COLUMNS, as long as `texts`
+        held    whether they are of validation
+        """
+        part = self._parts[int(held)]
+        lengths = np.fromiter(map(len, texts), dtype=np.uint64, count=len(texts))
+        offsets = np.cumsum(lengths, dtype=np.uint64) - lengths + np.uint64(part.size)
+        try:
+            part.files["offsets"].write(offsets.astype("<u8").tobytes())
+            part.files["text"].write(b"".join(texts))
+            for name, dtype in COLUMNS.items():
+                part.files[name].write(np.asarray(labels[name]).astype(dtype).tobytes())
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+        part.count += len(texts)
+        part.size += int(lengths.sum())
+
+    def finish(self, notes: list[str]) -> None:
+        """Make the file."""
+        train, held = self._parts
+        count, size = train.count + held.count, train.size + held.size
+        lengths = {"offsets": 8 * (count + 1), "text": size}
+        lengths |= {name: count * np.dtype(kind).itemsize for name, kind in COLUMNS.items()}
+        columns, at = {}, 0
+        for name, length in lengths.items():
+            columns[name] = (at, length)
+            at = _aligned(at + length)
+        header = msgspec.json.encode(
+            _Header(self._game, train.count, held.count, self._key, notes, columns)
+        )
+        whole = self._path.with_name(f"{self._path.name}.new~")
+        try:
+            with whole.open("wb") as file:
+                file.write(MAGIC + len(header).to_bytes(8, "little") + header)
+                for name in lengths:
+                    file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
+                    for chunk in self._chunks(name, train.size, size):
+                        file.write(chunk)
+                file.flush()
+                os.fsync(file.fileno())
+            whole.replace(self._path)
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+
+    def _chunks(self, name: str, shift: int, end: int) -> Iterator[bytes]:
+        for held, part in enumerate(self._parts):
+            file = part.files[name]
+            file.flush()
+            file.seek(0)
+            while chunk := file.read(_COPIED):
+                if name == "offsets" and held:
+                    chunk = (np.frombuffer(chunk, "<u8") + np.uint64(shift)).tobytes()
+                yield chunk
+        if name == "offsets":
+            yield np.array([end], "<u8").tobytes()

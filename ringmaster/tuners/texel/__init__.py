@@ -1,0 +1,1 @@
+"""Tuning an evaluation over labelled positions: targets, losses, optimisers."""

@@ -36,7 +36,7 @@ Blending = Callable[[float | None, int | None, float | None], float]
 
 #: The win probability one standard deviation off: ½ + ½·erf(1/√2).
 ONE_DEVIATION = 0.5 + 0.5 * math.erf(1 / math.sqrt(2))
-#: σ in scales C, 1.6684…: 1,000 centipawns for a scale of 600.
+#: σ in scales C, 1.668…: 1,001 centipawns for a scale of 600.
 SIGMA_PER_SCALE = math.log(ONE_DEVIATION / (1 - ONE_DEVIATION))
 #: Where λ₂ takes over unless said otherwise, in scales C: at a win probability of 60 %.
 LIMIT_PER_SCALE = math.log(0.6 / 0.4)

@@ -43,5 +43,7 @@ def batch_size(share: float | None, default: float, shards: int, what: str = "ba
     if share is None:
         share = default
     if not 0 < share <= 1:
-        raise ValueError(f"{what} is a share of the positions, above 0 and at most 1, not {share:g}")
+        raise ValueError(
+            f"{what} is a share of the positions, above 0 and at most 1, not {share:g}"
+        )
     return min(shards, max(1, math.ceil(share * shards - 1e-9)))

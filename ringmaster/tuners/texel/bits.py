@@ -54,7 +54,8 @@ class Coding:
     def nearest(self, values: Array) -> Levels:
         """Return the levels nearest to values, (…, n) each."""
         found = np.floor((values - self.space.start) / self.precision + 0.5).astype(np.int64)
-        return np.clip(found + self._below, 0, self.levels - 1)
+        clipped: Levels = np.clip(found + self._below, 0, self.levels - 1)
+        return clipped
 
     def level(self, bits: Bits) -> Levels:
         """Return the levels that bits stand for; (…, b) to (…, n)."""

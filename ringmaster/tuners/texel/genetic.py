@@ -25,6 +25,7 @@ from ringmaster.tuners.texel.batches import Batches, batch_size
 from ringmaster.tuners.texel.bits import (
     Bits,
     Coding,
+    Levels,
     bits_of,
     convergence,
     entropy,
@@ -129,6 +130,7 @@ class Genetic(Search):
         self.batches = Batches(shards, batch_size(batch, BATCH, shards), seed)
         self._generation = 0
         self._people = self._first()
+        self._decoded: dict[str, Theta] | None = None
         #: Of this generation: errors by `key_of`, and what has been asked for.
         self._errors: dict[str, float] = {}
         self._issued: set[str] = set()
@@ -165,8 +167,10 @@ class Genetic(Search):
 
     def _distinct(self) -> dict[str, Theta]:
         """Return the values of the generation, by `key_of`, each once."""
-        played = map(self._played, self.coding.values(self._people))
-        return {key_of(theta): theta for theta in played}
+        if self._decoded is None:
+            played = map(self._played, self.coding.values(self._people))
+            self._decoded = {key_of(theta): theta for theta in played}
+        return self._decoded
 
     def _open(self, thetas: Mapping[str, Theta]) -> bool:
         """Take what is known of a generation already; return whether the rest may be asked."""
@@ -199,7 +203,7 @@ class Genetic(Search):
     def _end_generation(self) -> None:
         played = [self._played(values) for values in self.coding.values(self._people)]
         errors = np.array([self._errors[key_of(theta)] for theta in played])
-        ranks = np.argsort(errors, kind="stable")
+        ranks = np.argsort(errors, kind="stable").astype(np.int64)
         best, error = played[ranks[0]], float(errors[ranks[0]])
         self._front = list(dict.fromkeys(played[i] for i in ranks))[:FINALISTS]
         self._shares = self._people.mean(axis=0)
@@ -222,7 +226,7 @@ class Genetic(Search):
             self._people = self._children(ranks)
             if self._generation % self.check == 0 and not self._is_checked(best):
                 self._leader = best
-        self._errors, self._issued = {}, set()
+        self._errors, self._issued, self._decoded = {}, set(), None
 
     def _note(self, best: Theta, error: float, extra: dict[str, float]) -> None:
         label = f"generation {self._generation}"
@@ -254,7 +258,7 @@ class Genetic(Search):
         level[0] = coding.nearest(self.space.start)
         return coding.bits(level)
 
-    def _children(self, ranks: Sequence[int] | Array) -> Bits:
+    def _children(self, ranks: Levels) -> Bits:
         """Return the next generation; ranks are the places of this one's individuals, the best
         first."""
         coding, count, n = self.coding, self.population, len(self.space)
@@ -262,7 +266,7 @@ class Genetic(Search):
         draws = _Draws(
             self.seed, self._generation, made * (2 * self.tournament + 2 + 2 * bits + 5 * n)
         )
-        ordered = self._people[np.asarray(ranks)]
+        ordered = self._people[ranks]
         # the place in the ranking is what a tournament goes by
         entrants = np.floor(draws.take((2, made, self.tournament)) * count).astype(np.int64)
         first, second = (ordered[each.min(axis=-1)] for each in entrants)
@@ -319,6 +323,7 @@ class Genetic(Search):
     def _restore_own(self, state: Mapping[str, Any]) -> None:
         self._generation = state["generation"]
         self._people = np.stack([bits_of(t, self.coding.count) for t in state["people"]])
+        self._decoded = None
         self._errors = {name: infinite(error) for name, error in state["errors"].items()}
         self._issued = set(state["issued"])
         self._leader = None if state["leader"] is None else tuple(state["leader"])

@@ -165,6 +165,9 @@ class VariantGame(Game):
     def position(self) -> str:
         return self._fen
 
+    def in_check(self) -> bool:
+        return bool(_pyffish().gives_check(self._variant, self._fen, []))
+
     def from_san(self, san: str) -> str:
         """Return the legal move that `san` means.  Raises ValueError."""
         rules, wanted = _pyffish(), _bare(san)

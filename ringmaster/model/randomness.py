@@ -22,6 +22,7 @@ UCB_STREAM = 3
 COLOUR_STREAM = 4
 CROSS_ENTROPY_STREAM = 5
 BOOK_STREAM = 11
+LABELLED_STREAM = 14
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

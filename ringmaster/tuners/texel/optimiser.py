@@ -15,8 +15,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
-Floats = npt.NDArray[np.float32]
+from ringmaster.tuners.texel.loss import Array as Array
+from ringmaster.tuners.texel.loss import Floats as Floats
+from ringmaster.tuners.texel.loss import Loss
 
 #: Which positions a pass is over: those of training, those of validation, both, or the
 #: shards of training with these numbers (a batch).
@@ -65,7 +66,13 @@ class Block:
 
 
 class Data(Protocol):
-    """The positions with their targets, and the scores of passes that were kept."""
+    """The positions with their targets, the loss that counts (its scale is known from the
+    first pass on), and the scores of passes that were kept."""
+
+    @property
+    def loss(self) -> Loss:
+        """The loss of scores against targets."""
+        ...
 
     def blocks(
         self, passes: Sequence[int], part: Literal["train", "validation"]

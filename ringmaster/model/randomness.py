@@ -22,6 +22,8 @@ UCB_STREAM = 3
 COLOUR_STREAM = 4
 CROSS_ENTROPY_STREAM = 5
 BOOK_STREAM = 11
+SPLIT_STREAM = 12
+SAMPLE_STREAM = 13
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

@@ -272,7 +272,9 @@ class SpsaBatches(Search):
         for i in range(len(self.space)):
             first, second = self._offsets(i)
             ups = errors[f"+{i}"] - start, errors[f"-{i}"] - start
-            if not any(ups):
+            # what the ridge alone says is no signal
+            bare = [up - self._ridge(i, by) for up, by in zip(ups, (first, second), strict=True)]
+            if max(map(abs, bare)) < LEAST_TOLERANCE / 10:
                 self._silent_ones.append(i)
             if first == second or not all(map(math.isfinite, ups)):
                 continue
@@ -280,12 +282,21 @@ class SpsaBatches(Search):
             found[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
         return found
 
+    def _ridge(self, i: int, change: float) -> float:
+        """Return by how much the penalty rises when a parameter leaves its start."""
+        theta = np.array(self._start)
+        theta[i] += change
+        return self.penalty(theta)
+
     # Iterations
 
     def _sides(self) -> tuple[Array, Array]:
+        """Return θ⁺ and θ⁻; parameters without a signal stay where they are."""
         delta, u = self._draw(self._k + 1)
         c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
-        return sides(self.space, self._theta, c, delta, u, "stochastic")
+        plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
+        plus[self._silent_ones] = minus[self._silent_ones] = self._theta[self._silent_ones]
+        return plus, minus
 
     def _move(self, errors: Mapping[str, float]) -> None:
         """Go a step, by what the two sides came to."""
@@ -306,12 +317,19 @@ class SpsaBatches(Search):
         self._k, self._since = k, self._since + 1
         if self._since >= self.every:
             self._since = 0
-            mean = self._played(self._recent.mean())
+            mean = self._settled(self._recent)
             self._recent = Averages(self._theta)
             if not self._is_checked(mean):
                 self._due = mean
         if k >= self.iterations and self._due is None:
             self._stop(f"{k} iterations are done")
+
+    def _settled(self, iterates: Averages) -> Theta:
+        """Return the mean of the last half of iterates, as it is played.  A bound that θ is on
+        is taken for the value: perturbed about it, the mean never gets there."""
+        mean, theta = iterates.mean(), self._theta
+        on_bound = (theta <= self.space.minimum) | (theta >= self.space.maximum)
+        return self._played(np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean))
 
     def _learn_check(self, note: Any, better: bool) -> list[str]:
         if self._due is None:
@@ -345,7 +363,7 @@ class SpsaBatches(Search):
     def _finalists(self) -> list[Theta]:
         found = [self._safe[0]]
         if self._k:
-            found.append(self._played(self._all.mean()))
+            found.append(self._settled(self._all))
         return found
 
     def _silent(self, i: int) -> bool:

@@ -22,7 +22,7 @@ PARAMETERS = (
     TunedParameter("a", 150, 0, 200, integer=True),
     TunedParameter("b", -40, -100, 300, integer=True),
     TunedParameter("c", 10.25, -20, 20.5),
-    TunedParameter("d", 60, 10, 100, integer=True),
+    TunedParameter("d", 60, 10, 80, integer=True),
 )
 
 
@@ -158,7 +158,7 @@ class OptimiserContract:
         assert len(drive.data.kept) <= 2 * len(PARAMETERS) + 4
 
     def test_parameter_on_its_bound_is_flagged(self, drive: Drive) -> None:
-        assert drive.optimiser.best[3] == 100
+        assert drive.optimiser.best[3] == 80
         assert "at its upper bound" in drive.optimiser.flags()[3]
         assert all(
             "bound" not in flag

@@ -1,0 +1,256 @@
+"""The feature file: how often each feature of an evaluation occurs in each position of a
+position file, as a sparse matrix in one file that is mapped into memory.
+
+Layout as of a position file: MAGIC, eight bytes with the length of the header
+(little-endian), the header (JSON), then the columns, each at a multiple of 64 bytes.  Row i
+is position i of the position file.  Numbers take as few bytes as they can: a count mostly
+one, and the number of its feature one or two.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.errors import StoreCorrupt, StoreUnwritable
+
+MAGIC = b"RMFEA\x00\x01\n"
+_ALIGNED = 64
+_MOST_HEADER = 1 << 24
+#: What counts may be kept as, the smallest that holds all of them.
+_KINDS = ("<i1", "<i2", "<f4")
+
+Floats = npt.NDArray[np.float32]
+Numbers = npt.NDArray[Any]
+
+
+class _Header(msgspec.Struct):
+    names: list[str]
+    rows: int
+    key: str
+    columns: dict[str, tuple[int, int, str]]
+
+
+class FeatureFile:
+    """A feature file opened for reading; all arrays are read-only views.
+
+    names    of the features, (F,)
+    indptr   (n + 1,): row i has `columns` and `values` from indptr[i] to indptr[i + 1]
+    columns  numbers of features
+    values   counts, from the side that moves first (White's less Black's)
+    phase    (n,): 1 in the opening, 0 in the endgame; None where no source had it
+    key      what the file was made of, as whoever made it says
+
+    Raises StoreCorrupt for a file that is none or is damaged, OSError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        header, begin = _read_header(path)
+        self.names = tuple(header.names)
+        self.rows, self.key = header.rows, header.key
+        if any(
+            begin + at + length > path.stat().st_size for at, length, _ in header.columns.values()
+        ):
+            raise StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
+        data = np.memmap(path, dtype=np.uint8, mode="r")
+
+        def column(name: str) -> Any:
+            at, length, kind = header.columns[name]
+            return data[begin + at : begin + at + length].view(kind)
+
+        self.indptr: npt.NDArray[np.uint64] = column("indptr")
+        self.columns: Numbers = column("columns")
+        self.values: Numbers = column("values")
+        self.phase: Floats | None = column("phase") if "phase" in header.columns else None
+        found = (len(self.indptr), len(self.columns), len(self.values))
+        count = int(self.indptr[-1]) if len(self.indptr) else -1
+        if found != (self.rows + 1, count, count):
+            raise StoreCorrupt(f"{path} is damaged; delete it, and it is made again")
+
+    def __len__(self) -> int:
+        return self.rows
+
+
+def _read_header(path: Path) -> tuple[_Header, int]:
+    with path.open("rb") as file:
+        start = file.read(len(MAGIC) + 8)
+        length = int.from_bytes(start[len(MAGIC) :], "little")
+        if not start.startswith(MAGIC) or length > _MOST_HEADER:
+            raise StoreCorrupt(f"{path} is no feature file; move it away")
+        text = file.read(length)
+    try:
+        header = msgspec.json.decode(text, type=_Header)
+    except msgspec.MsgspecError as error:
+        raise StoreCorrupt(
+            f"{path} is damaged ({error}); delete it, and it is made again"
+        ) from error
+    return header, _aligned(len(start) + length)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNED) * _ALIGNED
+
+
+class FeatureWriter:
+    """Writes a feature file; rows come in any order, and memory does not grow with what
+    stands in them (it takes nine bytes a row).
+
+    path   where it is in the end; it appears there whole, or not at all
+    names  of the features
+    rows   how many positions there are
+    key    for `FeatureFile.key`
+    phase  whether the rows have a phase
+
+    To be used in a `with` block; `finish` makes the file.  Raises StoreUnwritable.
+    """
+
+    def __init__(
+        self, path: Path, names: Sequence[str], rows: int, key: str, *, phase: bool
+    ) -> None:
+        self._path, self._names, self._key, self._phased = path, list(names), key, phase
+        self._lengths = np.zeros(rows, dtype=np.uint32)
+        self._seen = np.zeros(rows, dtype=bool)
+        self._phase = np.zeros(rows if phase else 0, dtype=np.float32)
+        count = len(names)
+        self._column = "<u1" if count <= 1 << 8 else "<u2" if count <= 1 << 16 else "<u4"
+        self._kind = 0
+        #: Of each call of `add`: how many rows, how many numbers, and their kind.
+        self._chunks: list[tuple[int, int, str]] = []
+        self._spool: IO[bytes] | None = None
+        self._spool_path = path.with_name(f"{path.name}.rows~")
+
+    def __enter__(self) -> FeatureWriter:
+        try:
+            self._spool = self._spool_path.open("w+b")
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._spool is not None:
+            self._spool.close()
+        with suppress(OSError):
+            self._spool_path.unlink(missing_ok=True)
+
+    def add(
+        self,
+        rows: npt.NDArray[np.int64],
+        lengths: Numbers,
+        columns: Numbers,
+        values: Numbers,
+        phase: Numbers | None = None,
+    ) -> None:
+        """Add rows, (k,) each; of a row that is there already the first stays.
+
+        lengths          how many features each row has
+        columns, values  of all of them, one row after the other; zeros may be left out
+        """
+        rows = np.asarray(rows, dtype=np.int64)
+        first = np.zeros(len(rows), dtype=bool)
+        first[np.unique(rows, return_index=True)[1]] = True
+        first &= ~self._seen[rows]
+        if not first.all():
+            wanted = np.repeat(first, lengths)
+            columns, values = columns[wanted], values[wanted]
+            phase = None if phase is None else phase[first]
+            rows, lengths = rows[first], np.asarray(lengths)[first]
+        kind = _kind_of(values)
+        self._kind = max(self._kind, kind)
+        self._seen[rows] = True
+        self._lengths[rows] = lengths
+        if self._phased and phase is not None:
+            self._phase[rows] = phase
+        self._chunks.append((len(rows), len(columns), _KINDS[kind]))
+        assert self._spool is not None, "not in a with block"
+        try:
+            self._spool.write(rows.astype("<i8").tobytes())
+            self._spool.write(np.asarray(columns).astype(self._column).tobytes())
+            self._spool.write(np.asarray(values).astype(_KINDS[kind]).tobytes())
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+
+    def missing(self) -> npt.NDArray[np.intp]:
+        """Return the rows that have not come."""
+        return np.flatnonzero(~self._seen)
+
+    def finish(self) -> None:
+        """Make the file."""
+        indptr = np.zeros(len(self._lengths) + 1, dtype="<u8")
+        np.cumsum(self._lengths, dtype=np.uint64, out=indptr[1:])
+        count, kind = int(indptr[-1]), _KINDS[self._kind]
+        sizes = {
+            "indptr": (indptr.nbytes, "<u8"),
+            "columns": (count * np.dtype(self._column).itemsize, self._column),
+            "values": (count * np.dtype(kind).itemsize, kind),
+        }
+        if self._phased:
+            sizes["phase"] = (self._phase.nbytes, "<f4")
+        places, at = {}, 0
+        for name, (size, dtype) in sizes.items():
+            places[name] = (at, size, dtype)
+            at = _aligned(at + size)
+        header = msgspec.json.encode(_Header(self._names, len(self._lengths), self._key, places))
+        start = MAGIC + len(header).to_bytes(8, "little") + header
+        begin = _aligned(len(start))
+        whole = self._path.with_name(f"{self._path.name}.new~")
+        try:
+            with whole.open("w+b") as file:
+                file.write(start)
+                file.truncate(begin + at)
+                file.flush()
+                data = np.memmap(whole, dtype=np.uint8, mode="r+")
+                view = {
+                    name: data[begin + a : begin + a + size].view(dtype)
+                    for name, (a, size, dtype) in places.items()
+                }
+                view["indptr"][:] = indptr
+                if self._phased:
+                    view["phase"][:] = self._phase
+                for rows, columns, values in self._read():
+                    lengths = self._lengths[rows]
+                    # of each number: where its row begins, and its place in the row
+                    into = np.repeat(indptr[rows], lengths) + _places(lengths)
+                    view["columns"][into], view["values"][into] = columns, values
+                data.flush()
+                del view, data
+                os.fsync(file.fileno())
+            whole.replace(self._path)
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+
+    def _read(self) -> Iterator[tuple[npt.NDArray[np.int64], Numbers, Numbers]]:
+        assert self._spool is not None
+        self._spool.seek(0)
+        for rows, count, kind in self._chunks:
+            yield (
+                np.frombuffer(self._spool.read(8 * rows), "<i8"),
+                np.frombuffer(
+                    self._spool.read(count * np.dtype(self._column).itemsize), self._column
+                ),
+                np.frombuffer(self._spool.read(count * np.dtype(kind).itemsize), kind),
+            )
+
+
+def _kind_of(values: Numbers) -> int:
+    """Return the place in _KINDS of the smallest kind that holds all values."""
+    if not len(values):
+        return 0
+    if values.dtype.kind == "f" and (values != np.rint(values)).any():
+        return 2
+    low, high = float(values.min()), float(values.max())
+    return 0 if low >= -128 and high <= 127 else 1 if low >= -32768 and high <= 32767 else 2
+
+
+def _places(lengths: Numbers) -> npt.NDArray[np.uint64]:
+    """Return 0, 1, … for each row, one row after the other."""
+    ends = np.cumsum(lengths, dtype=np.uint64)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.arange(total, dtype=np.uint64) - np.repeat(ends - lengths, lengths)

@@ -1,0 +1,229 @@
+"""Local search: one parameter after the other is changed by a step, and the change kept where
+the error falls.
+
+P. Österlund, "Texel's Tuning Method" (Chess Programming Wiki): for each parameter +1 is tried
+and kept if the error falls, else −1, until nothing improves.  Here steps differ by parameter:
+a step that succeeds is doubled for the next time and tried in the same direction first; one
+that fails both ways is halved, down to `precision`.  It ends when no parameter can be changed
+by its precision, which is Österlund's end.
+
+It takes a pass for each change, one after the other: what is tried next depends on whether the
+last change was kept.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
+from ringmaster.tuners.texel.optimiser import Array, Pass
+from ringmaster.tuners.texel.searching import (
+    LEAST_TOLERANCE,
+    Search,
+    Table,
+    Theta,
+    finite,
+    first_steps,
+    infinite,
+    tuned_blocks,
+)
+
+#: A step at most, as a share of the range.
+MOST_SHARE = 1 / 4
+#: Precision of parameters that are no integers, as a share of the range.
+PRECISION_SHARE = 1 / 1024
+
+
+class LocalSearch(Search):
+    """Österlund's local search.
+
+    groups     names of groups, searched one after the other in whole rounds
+    order      of the parameters in a sweep: as they are given, or drawn for each sweep
+    grow       what a step that succeeds is multiplied by
+    precision  the smallest step as a share of the range, for what is no integer (for these
+               it is 1)
+    tolerance  by how much the penalised training error has to fall, at least 1e-7
+
+    The other arguments are those of `Search`.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[TunedParameter],
+        *,
+        seed: int = 0,
+        strength: float = 0.0,
+        scale: Array | None = None,
+        most_passes: float | None = None,
+        patience: int | None = 3,
+        groups: Sequence[str] | None = None,
+        order: Literal["given", "random"] = "given",
+        grow: float = 2.0,
+        precision: float = PRECISION_SHARE,
+        tolerance: float = LEAST_TOLERANCE,
+    ) -> None:
+        super().__init__(
+            parameters,
+            seed=seed,
+            strength=strength,
+            scale=scale,
+            most_passes=most_passes,
+            patience=patience,
+        )
+        if order not in ("given", "random"):
+            raise ValueError(f'order must be "given" or "random", not {order!r}')
+        if not 1 <= grow < math.inf:
+            raise ValueError(f"grow must be 1 or more, not {grow:g}")
+        if not 0 < precision <= MOST_SHARE:
+            raise ValueError(f"precision must be above 0 and at most 0.25, not {precision:g}")
+        if not LEAST_TOLERANCE <= tolerance < math.inf:
+            raise ValueError(f"tolerance must be at least 1e-7, not {tolerance:g}")
+        self.order, self.grow, self.tolerance = order, grow, tolerance
+        self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
+        self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
+        self._blocks = tuned_blocks(self.parameters, groups)
+        self._base, self._base_error = self._start, math.inf
+        self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
+        self._way = [1] * len(self.parameters)
+        self._moved = [False] * len(self.parameters)
+        self._block = 0
+        self._sweep = 0
+        self._place = 0
+        self._side = 0
+        #: Whether this sweep changed a value or a step, and this round a value.
+        self._busy = False
+        self._gained = False
+        self._tried = 0
+        self._kept = 0
+        self._sweeps: list[list[Any]] = []
+
+    def _begin(self, error: float) -> None:
+        self._base_error = error
+
+    def _next(self) -> Pass | None:
+        if self.waiting:
+            return None
+        while not self._over:
+            block = self._in_order()
+            if self._place == len(block):
+                found = self._end_of_sweep()
+                if found is not None:
+                    return found
+                continue
+            i = block[self._place]
+            theta = self._candidate(i)
+            error = math.inf if theta == self._base else self._error_of(theta)
+            if error is not None:
+                self._judge(i, theta, error)
+            elif not self._allowed():
+                self._stop("the passes are used up")
+            else:
+                return self._issue(theta, "train", "try", i)
+        return None
+
+    def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
+        i = int(note)
+        self._tried += 1
+        # of the ridge alone it would be no signal
+        change = error - self.penalty(asked) - self._base_error + self.penalty(self._base)
+        if abs(change) > self.tolerance:
+            self._moved[i] = True
+        if not self._judge(i, asked, error):
+            return []
+        code, value = self.parameters[i].code, f"{asked[i]:.7g}"
+        return [f"{code} = {value}: training error {error:.9f}"]
+
+    def _judge(self, i: int, theta: Theta, error: float) -> bool:
+        """Keep a change or go on to the next one; return whether it was kept."""
+        if error < self._base_error - self.tolerance:
+            way = self._way[i] if self._side == 0 else -self._way[i]
+            self._base, self._base_error, self._way[i] = theta, error, way
+            self._steps[i] = self._fitted(i, self._steps[i] * self.grow)
+            self._busy = self._gained = True
+            self._kept += 1
+            self._take(theta, error, f"sweep {self._sweep + 1}")
+        elif self._side == 0:
+            self._side = 1
+            return False
+        elif self._steps[i] > self.least[i]:
+            self._steps[i] = self._fitted(i, self._steps[i] / 2)
+            self._busy = True
+        self._side, self._place = 0, self._place + 1
+        return self._base == theta
+
+    def _end_of_sweep(self) -> Pass | None:
+        """Begin a further sweep, or return the check that has to come before."""
+        if self._validated and not self._is_checked(self._base):
+            return self._check(self._base, f"sweep {self._sweep + 1}")
+        self._sweeps.append(
+            [self._sweep + 1, self._used, self._tried, self._kept, self._base_error]
+        )
+        del self._sweeps[:-100]
+        self._tried = self._kept = 0
+        self._place, self._sweep = 0, self._sweep + 1
+        if self._busy:
+            self._busy = False
+            return None
+        self._block += 1
+        if self._block == len(self._blocks):
+            self._block = 0
+            if not self._gained or len(self._blocks) == 1:
+                self._stop("no change of a parameter lowers the error")
+            self._gained = False
+        return None
+
+    def _finalists(self) -> list[Theta]:
+        return [self._base]
+
+    def _in_order(self) -> list[int]:
+        block = self._blocks[self._block]
+        if self.order == "given":
+            return block
+        random = word_array(self.seed, TEXEL_ORDER_STREAM, self._sweep, len(block))
+        return [block[i] for i in np.argsort(random, kind="stable")]
+
+    def _candidate(self, i: int) -> Theta:
+        way = self._way[i] if self._side == 0 else -self._way[i]
+        theta = np.array(self._base)
+        theta[i] += way * self._steps[i]
+        return self._played(theta)
+
+    def _fitted(self, i: int, step: float) -> float:
+        step = min(max(step, float(self.least[i])), float(self.most[i]))
+        return float(math.floor(step)) if self.space.integer[i] else step
+
+    def _silent(self, i: int) -> bool:
+        return self._sweep > 0 and not self._moved[i]
+
+    def report(self) -> list[Table]:
+        headers = ("sweep", "passes", "tried", "kept", "training error")
+        rows = [(s, f"{p:g}", t, k, f"{e:.9f}") for s, p, t, k, e in self._sweeps]
+        return [("Sweeps", headers, rows)]
+
+    def _own_state(self) -> dict[str, Any]:
+        return {
+            "base": [list(self._base), finite(self._base_error)],
+            "steps": list(self._steps),
+            "way": list(self._way),
+            "moved": list(self._moved),
+            "at": [self._block, self._sweep, self._place, self._side],
+            "busy": self._busy,
+            "gained": self._gained,
+            "counts": [self._tried, self._kept],
+            "sweeps": [list(row) for row in self._sweeps],
+        }
+
+    def _restore_own(self, state: Mapping[str, Any]) -> None:
+        base, error = state["base"]
+        self._base, self._base_error = tuple(base), infinite(error)
+        self._steps, self._way = list(state["steps"]), list(state["way"])
+        self._moved = list(state["moved"])
+        self._block, self._sweep, self._place, self._side = state["at"]
+        self._busy, self._gained = state["busy"], state["gained"]
+        self._tried, self._kept = state["counts"]
+        self._sweeps = [list(row) for row in state["sweeps"]]

@@ -56,7 +56,9 @@ class FeatureFile:
         header, begin = _read_header(path)
         self.names = tuple(header.names)
         self.rows, self.key = header.rows, header.key
-        if any(begin + at + length > path.stat().st_size for at, length, _ in header.columns.values()):
+        if any(
+            begin + at + length > path.stat().st_size for at, length, _ in header.columns.values()
+        ):
             raise StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
         data = np.memmap(path, dtype=np.uint8, mode="r")
 
@@ -230,7 +232,9 @@ class FeatureWriter:
         for rows, count, kind in self._chunks:
             yield (
                 np.frombuffer(self._spool.read(8 * rows), "<i8"),
-                np.frombuffer(self._spool.read(count * np.dtype(self._column).itemsize), self._column),
+                np.frombuffer(
+                    self._spool.read(count * np.dtype(self._column).itemsize), self._column
+                ),
                 np.frombuffer(self._spool.read(count * np.dtype(kind).itemsize), kind),
             )
 

@@ -233,10 +233,9 @@ class Genetic(Search):
         if self.whole:
             self._take(best, error, label, **extra)
         else:
-            batch = error - self.penalty(best)
-            self._add(
-                Step(self._used, best, None, None, label, False, {**extra, "batch error": batch})
-            )
+            if math.isfinite(error):
+                extra["batch error"] = error - self.penalty(best)
+            self._add(Step(self._used, best, None, None, label, False, extra))
 
     def _finalists(self) -> list[Theta]:
         return self._front[: 1 if self.whole else FINALISTS]

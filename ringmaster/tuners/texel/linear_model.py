@@ -106,10 +106,14 @@ class Wiring:
                 known = ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
                 raise ValueError(f"parameter {code} has no feature {feature!r}; there are: {known}")
             at = place[feature]
-            halves = [half for half in (0, 1) if feature == code or code.endswith((MIDDLE, END)[half])]
+            halves = [
+                half for half in (0, 1) if feature == code or code.endswith((MIDDLE, END)[half])
+            ]
             for half in halves:
                 if (at, half) in taken:
-                    raise ValueError(f"feature {feature!r} has two parameters for one weight: {code}")
+                    raise ValueError(
+                        f"feature {feature!r} has two parameters for one weight: {code}"
+                    )
                 taken.add((at, half))
                 if number < len(codes):
                     (middle, end)[half][at] = number

@@ -10,6 +10,7 @@ of the ridge together, and nothing larger than a block is held.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -86,15 +87,19 @@ class Fitted:
 class Agreement:
     """How the linear model compares with a pass of the engine, and how sure its fit is there.
 
-    correlation  of the predicted and the real changes of the scores since the base; NaN
+    correlation  of the predicted and the real changes of the scores since the base; None
                  where nothing changed
-    deviations   standard errors of the columns' parameters, (k,)
-    curvature    mean ∂²loss/∂θ² of these, (k, k)
+    residual     root mean square of real − predicted by that of the real, None likewise
+    curvature    mean ∂²loss/∂θ² by the columns' parameters, (k, k)
+    meat         covariance of the mean slopes, clustered by game, (k, k)
+    deviations   standard errors of the parameters, (k,)
     """
 
-    correlation: float
-    deviations: Array
+    correlation: float | None
+    residual: float | None
     curvature: Array
+    meat: Array
+    deviations: Array
 
 
 class LinearModel:
@@ -146,7 +151,7 @@ class LinearModel:
         for rows in self._rows("train"):
             squares += np.square(rows.slopes) @ rows.weight
             total += float(rows.weight.sum())
-        return np.sqrt(squares / max(total, 1e-300)) * np.abs(self._distance)
+        return np.asarray(np.sqrt(squares / max(total, 1e-300)) * np.abs(self._distance))
 
     def losses(self, points: Sequence[Array], part: Literal["train", "validation"]) -> list[float]:
         """Return the mean losses that the model predicts for values, (n,) each, unpenalised."""
@@ -192,14 +197,18 @@ class LinearModel:
             curvature += (rows.slopes * bent) @ rows.slopes.T
             x, y = step @ rows.slopes, scores - rows.scores
             moments += [w.sum(), w @ x, w @ y, w @ (x * x), w @ (y * y), w @ (x * y)]
-        total, sx, sy, sxx, syy, sxy = moments
-        total = float(total) or 1.0
+        total, sx, sy, sxx, syy, sxy = (float(each) for each in moments)
+        total = total or 1.0
         spread = (sxx - sx * sx / total) * (syy - sy * sy / total)
-        together = sxy - sx * sy / total
-        correlation = together / np.sqrt(spread) if spread > 0 else np.nan
-        curvature /= total
+        correlation = (sxy - sx * sy / total) / math.sqrt(spread) if spread > 0 else None
+        residual = math.sqrt(max(syy - 2 * sxy + sxx, 0.0) / syy) if syy > 0 else None
+        curvature, meat = curvature / total, clusters.meat()
         return Agreement(
-            float(correlation), deviations(curvature, clusters.meat(), total), curvature
+            correlation,
+            residual,
+            curvature,
+            meat / total**2,
+            deviations(curvature, meat, total),
         )
 
     def _sums(self, steps: Array) -> _Sums:

@@ -129,7 +129,9 @@ class LocalSearch(Search):
     def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
         i = int(note)
         self._tried += 1
-        if abs(error - self._base_error) > self.tolerance:
+        # of the ridge alone it would be no signal
+        change = error - self.penalty(asked) - self._base_error + self.penalty(self._base)
+        if abs(change) > self.tolerance:
             self._moved[i] = True
         if not self._judge(i, asked, error):
             return []

@@ -140,8 +140,8 @@ class Optimiser(ABC):
     @property
     @abstractmethod
     def best(self) -> tuple[float, ...]:
-        """The values to be used: those with the smallest validation error (of training
-        where nothing is held out) among those taken."""
+        """The values to be used: those with the smallest validation error (where nothing is
+        held out, of training, with the penalty) among those taken."""
 
     @property
     @abstractmethod

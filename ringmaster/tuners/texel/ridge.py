@@ -24,6 +24,11 @@ PATH = (0.0, *(float(f"{10 ** (k / 2):.3g}") for k in range(-12, 1)))
 DEFAULT_STRENGTH = 1e-3
 
 
+def strengths_of(strength: float | None) -> tuple[float, ...]:
+    """Return the strengths to be tried where one is given, or None: the path."""
+    return PATH if strength is None else (strength,)
+
+
 @dataclass(frozen=True, eq=False)
 class Penalty:
     """The ridge of a space with one strength."""

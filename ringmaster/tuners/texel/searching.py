@@ -180,7 +180,8 @@ class Search(Optimiser):
             found = self._next()
             if found is not None or not self._over:
                 return found
-        left = self._unchecked()
+        # one after the other, so that their order cannot matter where errors are equal
+        left = [] if self._asked else self._unchecked()
         return self._check(left[0], "end") if left else None
 
     def tell(self, number: int, errors: Errors, data: Data) -> Told:
@@ -188,10 +189,8 @@ class Search(Optimiser):
         if asked is None:
             return Told()
         self._used += asked.cost
-        train = math.inf if errors.train is None else errors.train
-        error = train + self.penalty(asked.theta)
-        if math.isnan(error):
-            error = math.inf
+        errors = Errors(_number(errors.train), _number(errors.validation))
+        error = infinite(errors.train) + self.penalty(asked.theta)
         if asked.purpose in ("start", "check"):
             return self._told_all(number, asked, errors, error)
         if asked.cost == 1.0:
@@ -305,13 +304,8 @@ class Search(Optimiser):
 
     def _unchecked(self) -> list[Theta]:
         """Return what is left to be checked once it is over."""
-        under_way = {a.theta for a in self._asked.values() if a.purpose == "check"}
         wanted = [*self._finalists(), self._best.theta]
-        return [
-            theta
-            for theta in dict.fromkeys(wanted)
-            if theta not in under_way and not self._is_checked(theta)
-        ]
+        return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
     def _stop(self, why: str) -> None:
         self._over = self._over or why
@@ -327,7 +321,8 @@ class Search(Optimiser):
 
     def _take(self, theta: Theta, error: float, label: str, **extra: float) -> None:
         """Go on from some values, of which only the training error is known."""
-        self._add(Step(self._used, theta, error - self.penalty(theta), None, label, extra=extra))
+        train = _number(error - self.penalty(theta))
+        self._add(Step(self._used, theta, train, None, label, extra=extra))
         if not self._validated and error < self._best.value:
             self._best = _Best(theta, error, None)
 
@@ -349,8 +344,7 @@ class Search(Optimiser):
         label, note = ("start", None) if start else asked.note
         self._remember(asked.theta, error)
         self._checked[key_of(asked.theta)] = (error, errors.validation)
-        value = error if errors.validation is None else errors.validation
-        # a nan is never better
+        value = infinite(errors.validation) if self._validated else error
         better = value < self._best.value or (
             self._best.number is None and asked.theta == self._best.theta
         )
@@ -427,11 +421,21 @@ def infinite(value: float | None) -> float:
     return math.inf if value is None else value
 
 
+def _number(error: float | None) -> float | None:
+    # an engine may have said anything
+    return error if error is not None and math.isfinite(error) else None
+
+
 def _step_data(step: Step) -> list[Any]:
-    train = None if step.train is None else finite(step.train)
     return [
-        step.passes, list(step.theta), train, step.validation, step.label, step.taken, step.extra
-    ]  # fmt: skip
+        step.passes,
+        list(step.theta),
+        step.train,
+        step.validation,
+        step.label,
+        step.taken,
+        step.extra,
+    ]
 
 
 def _step(data: Sequence[Any]) -> Step:

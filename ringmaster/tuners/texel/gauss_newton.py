@@ -1,0 +1,682 @@
+"""Gauss-Newton for an engine that is asked: the default method.
+
+One pass for each parameter, each with one value changed, gives the derivatives of all scores.
+With them the engine is a linear function (`linearised`), whose best values within the bounds
+are computed for each strength of the ridge; the strength whose values are best on the
+positions of validation is used, its values are rounded to what can be played, and one pass
+of the engine says whether they are better.  If not, the step is damped (Levenberg, "A method
+for the solution of certain non-linear problems in least squares", 1944), and when that does
+not help, the derivatives are found anew from smaller differences.  If they are, the next step
+is computed from the real scores with the derivatives at hand, which costs one pass, until it
+gives nothing more; derivatives are found anew where the engine turned out to be not as
+linear as that.
+
+Differences must rise above the rounding of scores, mostly to one centipawn, which is noise of
+0.4: so they are chosen such that scores move by some centipawns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, value_flags
+from ringmaster.tuners.texel.linearised import (
+    Agreement,
+    Column,
+    Fitted,
+    LinearModel,
+    whole_bounds,
+)
+from ringmaster.tuners.texel.loss import Array
+from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Step, Told
+from ringmaster.tuners.texel.ridge import Penalty
+from ringmaster.tuners.texel.sandwich import NORMAL
+
+#: By how many centipawns (root mean square) a difference is to move the scores, and below
+#: how many it is found again from a larger one.
+WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
+#: The first differences, as shares of the range and of the start value; never less than the
+#: third, of the range, nor more than the last.
+_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
+#: Levenberg's damping, by how often a step has been refused.
+_DAMPING = (0.0, 1.0, 8.0, 64.0)
+#: How often differences are halved where they lead nowhere.
+_SHRINKINGS = 2
+#: A refused step that promised less than this share of all that has been gained is no reason
+#: to look again.
+_WORTHWHILE = 0.02
+#: The engine is linear enough if this share of the changes of scores was not foreseen.
+_LINEAR = 0.1
+
+
+class _Point(msgspec.Struct, frozen=True):
+    """A pass that is known."""
+
+    number: int
+    theta: tuple[float, ...]
+    train: float
+    validation: float | None = None
+
+
+class _Side(msgspec.Struct):
+    """One side of a difference: a pass with one value changed."""
+
+    place: int
+    theta: tuple[float, ...]
+    number: int | None = None
+    told: bool = False
+
+
+class _Row(msgspec.Struct, frozen=True):
+    """One strength of a ridge path: what the linear model foresaw."""
+
+    strength: float
+    train: float
+    validation: float | None
+    farthest: float
+    used: bool
+
+
+class _Record(msgspec.Struct, frozen=True):
+    """A `Step`."""
+
+    passes: float
+    theta: tuple[float, ...]
+    train: float | None
+    validation: float | None
+    label: str
+    taken: bool
+    extra: dict[str, float]
+
+
+class _State(msgspec.Struct):
+    """All that the method knows.
+
+    number     of the next pass
+    base       where it is; origin: where the derivatives are of; best: what is to be used
+    kept       passes whose scores are at hand, of the last linearisation
+    distances  of the next differences, (n,); movement: of the last, centipawns, None unknown
+    dead       whether the scores do not depend on a parameter at all
+    deviation  standard errors, None: unknown or infinite
+    like       pairs of parameters that are not told apart
+    path       by group
+    """
+
+    distances: list[float]
+    movement: list[float | None]
+    dead: list[bool]
+    deviation: list[float | None]
+    path: list[list[_Row]]
+    phase: Literal["start", "columns", "trial", "done"] = "start"
+    number: int = 0
+    first: _Point | None = None
+    base: _Point | None = None
+    origin: _Point | None = None
+    best: _Point | None = None
+    kept: list[_Point] = []
+    sides: list[_Side] = []
+    widened: bool = False
+    group: int = 0
+    idle: int = 0
+    wanted: float = WANTED_MOVEMENT
+    shrunk: int = 0
+    strength: float = 0.0
+    refused: int = 0
+    trial: tuple[float, ...] | None = None
+    trial_number: int | None = None
+    foreseen: tuple[float, float | None] = (0.0, None)
+    residual: float | None = None
+    tried: list[tuple[float, ...]] = []
+    stale: int = 0
+    steps: int = 0
+    like: dict[str, int] = {}
+    course: list[_Record] = []
+    ended: str = ""
+
+
+class GaussNewton(Optimiser):
+    """Gauss-Newton by finite differences.
+
+    parameters   those that are tuned
+    strengths    of the ridge that are tried at each step; the best by the validation error
+                 that the linear model foresees, or where nothing is held out by the training
+                 error and what it is expected to flatter (Takeuchi, 1976)
+    groups       places of the parameters that are moved together, tuned one group after
+                 another, in rounds; None: all together
+    central      whether a difference is taken to both sides, with twice the passes
+    patience     so many steps without a better validation error end the tune
+    most_passes  it ends before more, None: no end
+    most_steps   so many steps at most
+    tolerance    an error must fall by more to count as lower
+
+    A parameter's own `step` is the distance of its differences; otherwise it is learnt.
+    The scores of pass 0 stay kept.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[TunedParameter],
+        strengths: Sequence[float] = (0.0,),
+        *,
+        groups: Sequence[Sequence[int]] | None = None,
+        central: bool = False,
+        patience: int = 2,
+        most_passes: int | None = None,
+        most_steps: int = 20,
+        tolerance: float = 1e-7,
+    ) -> None:
+        self._parameters = tuple(parameters)
+        self._space = Space.of(parameters)
+        self._low, self._high = whole_bounds(self._space)
+        self._strengths = tuple(strengths)
+        self._groups = tuple(map(tuple, groups)) if groups else (tuple(range(len(parameters))),)
+        self._central = central
+        self._patience, self._most_steps = patience, most_steps
+        self._most_passes, self._tolerance = most_passes, tolerance
+        self._unit = np.where(self._space.integer, 1.0, self._space.width * 1e-4)
+        n = len(parameters)
+        self._state = _State(
+            distances=[self._first_distance(i) for i in range(n)],
+            movement=[None] * n,
+            dead=[False] * n,
+            deviation=[None] * n,
+            path=[[] for _ in self._groups],
+        )
+
+    def _first_distance(self, i: int) -> float:
+        parameter, width = self._parameters[i], float(self._space.width[i])
+        if parameter.step is not None:
+            return parameter.step
+        of_start = abs(parameter.start) * _START_SHARE or width
+        share = max(min(width * _RANGE_SHARE, of_start), width * _LEAST_SHARE)
+        return max(share, float(self._unit[i]))
+
+    # what is asked
+
+    def ask(self) -> Pass | None:
+        s = self._state
+        if s.phase == "start" and s.number == 0:
+            s.number = 1
+            return Pass(0, self._played(self._space.start), "all", keep=True)
+        if s.phase == "columns":
+            for side in s.sides:
+                if side.number is None:
+                    side.number = s.number
+                    s.number += 1
+                    return Pass(side.number, side.theta, "all", keep=True)
+        if s.phase == "trial" and s.trial_number is None:
+            assert s.trial is not None
+            s.trial_number = s.number
+            s.number += 1
+            return Pass(s.trial_number, s.trial, "all", keep=True)
+        return None
+
+    def _played(self, theta: Array) -> tuple[float, ...]:
+        values = np.where(self._space.integer, np.floor(theta + 0.5), theta)
+        return tuple(np.clip(values, self._low, self._high).tolist())
+
+    def finished(self) -> bool:
+        return self._state.phase == "done"
+
+    # what is told
+
+    def tell(self, number: int, errors: Errors, data: Data) -> Told:
+        s = self._state
+        notes: list[str] = []
+        before, kept = s.best, {point.number for point in s.kept}
+        if s.phase == "start":
+            assert errors.train is not None
+            start = self._played(self._space.start)
+            s.first = s.base = s.best = _Point(0, start, errors.train, errors.validation)
+            s.kept = [s.first]
+            self._record(s.first, "start", True, {})
+            self._linearise(notes)
+        elif s.phase == "columns":
+            for side in s.sides:
+                if side.number == number:
+                    side.told = True
+                    assert errors.train is not None
+                    s.kept.append(_Point(number, side.theta, errors.train, errors.validation))
+        else:
+            assert s.trial is not None
+            assert errors.train is not None
+            point = _Point(number, s.trial, errors.train, errors.validation)
+            s.kept.append(point)
+            self._judge(point, data, notes)
+        # what is at hand already is not asked for, so one answer may lead on and on
+        while s.phase == "columns" and all(side.told for side in s.sides):
+            self._solve(data, notes)
+        self._tidy()
+        forget = (kept | {number}) - {point.number for point in s.kept}
+        return Told(tuple(notes), tuple(sorted(forget)), s.best is not before)
+
+    def _tidy(self) -> None:
+        """Let go of scores that are not needed any more."""
+        s = self._state
+        needed = {0}
+        needed |= {each.number for each in (s.best, s.base) if each is not None}
+        if s.phase in ("columns", "trial"):
+            needed |= {side.number for side in s.sides if side.number is not None}
+            if s.origin is not None:
+                needed.add(s.origin.number)
+        s.kept = [point for point in s.kept if point.number in needed]
+
+    def _at_hand(self, theta: tuple[float, ...]) -> _Point | None:
+        return next((point for point in self._state.kept if point.theta == theta), None)
+
+    # differences
+
+    def _linearise(self, notes: list[str]) -> None:
+        """Want the passes for the derivatives at the base."""
+        s = self._state
+        places = [i for i in self._groups[s.group] if not s.dead[i]]
+        s.origin, s.sides, s.widened = s.base, [], False
+        s.refused, s.residual, s.phase = 0, None, "columns"
+        for i in places:
+            s.sides += self._sides(i)
+        cost = sum(side.number is None for side in s.sides) + 1
+        if self._most_passes is not None and s.number + cost > self._most_passes:
+            self._finish(
+                f"another linearisation takes {cost} passes, and {self._most_passes} is the most",
+                notes,
+            )
+        elif not s.sides:
+            self._settle(notes)
+
+    def _sides(self, i: int) -> list[_Side]:
+        """Return the sides of a parameter's difference: the upper one, the lower one where
+        there is no room, or both."""
+        s = self._state
+        assert s.base is not None
+        value = s.base.theta[i]
+        above, below = float(self._high[i]) - value, value - float(self._low[i])
+        h = s.distances[i]
+        if self._space.integer[i]:
+            h = max(round(h), 1)
+        if self._central and min(above, below) >= self._unit[i]:
+            moves = [min(h, above), -min(h, below)]
+        elif above >= h or above >= below:
+            moves = [min(h, above)]
+        else:
+            moves = [-min(h, below)]
+        sides = []
+        for move in moves:
+            if move == 0:
+                continue
+            theta = list(s.base.theta)
+            theta[i] = min(max(value + move, float(self._low[i])), float(self._high[i]))
+            known = self._at_hand(tuple(theta))
+            number = None if known is None else known.number
+            sides.append(_Side(i, tuple(theta), number, known is not None))
+        return sides
+
+    def _columns(self) -> list[Column]:
+        s = self._state
+        assert s.origin is not None
+        columns = []
+        for i in dict.fromkeys(side.place for side in s.sides):
+            ends = [(side.theta[i], side.number) for side in s.sides if side.place == i]
+            if len(ends) == 1:
+                ends.append((s.origin.theta[i], s.origin.number))
+            (high, upper), (low, lower) = max(ends), min(ends)
+            assert upper is not None
+            assert lower is not None
+            columns.append(Column(i, upper, lower, high - low))
+        return columns
+
+    def _solve(self, data: Data, notes: list[str]) -> None:
+        """Go on from the derivatives, now that all are there."""
+        s = self._state
+        columns = self._columns()
+        if columns:
+            movement = self._model(data, columns).movement().tolist()
+            for column, moved in zip(columns, movement, strict=True):
+                s.movement[column.place] = moved
+        if self._widen(columns, notes):
+            return
+        for column in columns:
+            moved = s.movement[column.place] or 0.0
+            if moved == 0:
+                s.dead[column.place] = True
+                code = self._parameters[column.place].code
+                notes.append(f"no score depends on {code}: it stays where it is")
+            elif self._parameters[column.place].step is None:
+                self._adapt(column.place, column.distance, moved)
+        s.sides = [side for side in s.sides if not s.dead[side.place]]
+        if s.sides:
+            self._propose(data, notes)
+        else:
+            self._settle(notes)
+
+    def _widen(self, columns: list[Column], notes: list[str]) -> bool:
+        """Want differences that hardly moved the scores again, from larger distances; return
+        whether there are such."""
+        s = self._state
+        if s.widened:
+            return False
+        s.widened = True
+        wider = []
+        for column in columns:
+            i, moved = column.place, s.movement[column.place] or 0.0
+            if moved >= WEAK_MOVEMENT or self._parameters[i].step is not None:
+                continue
+            most = float(self._space.width[i]) * _MOST_SHARE
+            distance = min(s.distances[i] * s.wanted / moved if moved else most, most)
+            if distance > s.distances[i]:
+                s.distances[i] = distance
+                wider.append(i)
+        new = [side for i in wider for side in self._sides(i)]
+        old = {side.theta for side in s.sides}
+        wider = [i for i in wider if any(e.place == i and e.theta not in old for e in new)]
+        cost = sum(side.number is None for side in new) + 1
+        if not wider or (self._most_passes is not None and s.number + cost > self._most_passes):
+            return False
+        s.sides = [side for side in s.sides if side.place not in wider]
+        s.sides += [side for side in new if side.place in wider]
+        codes = ", ".join(self._parameters[i].code for i in wider)
+        notes.append(f"scores hardly move: larger differences of {codes}")
+        return True
+
+    def _adapt(self, i: int, distance: float, moved: float) -> None:
+        """Choose the next difference such that scores move as far as wanted."""
+        factor = min(max(self._state.wanted / moved, 0.25), 4.0)
+        most = float(self._space.width[i]) * _MOST_SHARE
+        self._state.distances[i] = max(min(distance * factor, most), float(self._unit[i]))
+
+    def _model(self, data: Data, columns: Sequence[Column], of_origin: bool = False) -> LinearModel:
+        """Return the linear model about the base, or about where its derivatives are of."""
+        s = self._state
+        about = s.origin if of_origin else s.base
+        assert about is not None
+        return LinearModel(data, self._space, about.number, np.array(about.theta), columns)
+
+    # steps
+
+    def _propose(self, data: Data, notes: list[str]) -> None:
+        """Find the best step by the linear model, and want its pass."""
+        s = self._state
+        assert s.base is not None
+        model = self._model(data, self._columns())
+        if s.refused == 0:
+            fitted = self._choose(model, s.base)
+        else:
+            fitted = model.fit([s.strength], _DAMPING[s.refused])[0]
+        trial = tuple(fitted.rounded.tolist())
+        points = [fitted.rounded]
+        train = model.losses(points, "train")[0]
+        held = model.losses(points, "validation")[0] if s.base.validation is not None else None
+        promise = self._penalised(s.base) - train - self._penalty(trial)
+        if promise <= self._tolerance or trial in s.tried:
+            self._exhausted(data, notes)
+            return
+        s.trial, s.trial_number, s.foreseen, s.phase = trial, None, (train, held), "trial"
+        known = self._at_hand(trial)
+        if known is not None:
+            self._judge(known, data, notes)
+
+    def _choose(self, model: LinearModel, base: _Point) -> Fitted:
+        """Return the best fit of the path, which is kept for the report."""
+        s = self._state
+        fits = model.fit(self._strengths)
+        held: list[float] | None = None
+        if base.validation is not None:
+            held = model.losses([fitted.theta for fitted in fits], "validation")
+            errors = held
+        elif len(fits) > 1:
+            errors = self._expected(model, base, fits)
+        else:
+            errors = [0.0]
+        # of equals the strongest
+        used = min(range(len(fits)), key=lambda k: (errors[k], -fits[k].strength))
+        s.strength = fits[used].strength
+        width = np.maximum(self._space.width, 1e-300)
+        s.path[s.group] = [
+            _Row(
+                fitted.strength,
+                fitted.loss,
+                None if held is None else held[k],
+                float((np.abs(fitted.theta - self._space.start) / width).max()),
+                k == used,
+            )
+            for k, fitted in enumerate(fits)
+        ]
+        return fits[used]
+
+    def _expected(self, model: LinearModel, base: _Point, fits: list[Fitted]) -> list[float]:
+        """Return the errors to be expected on other positions: those of training and
+        tr(A⁻¹·B), B the covariance of the slopes (Takeuchi's criterion)."""
+        about = model.compare(base.number, model.theta)
+        scale = np.maximum(self._space.width[[c.place for c in model.columns]], 1e-300)
+        flattered = []
+        for fitted in fits:
+            A = about.curvature + np.diag(2 * fitted.strength / scale**2)
+            flattered.append(float(np.trace(np.linalg.pinv(A, hermitian=True) @ about.meat)))
+        return [fitted.loss + extra for fitted, extra in zip(fits, flattered, strict=True)]
+
+    def _penalty(self, theta: tuple[float, ...]) -> float:
+        return Penalty(self._space, self._state.strength)(theta)
+
+    def _penalised(self, point: _Point) -> float:
+        return point.train + self._penalty(point.theta)
+
+    def _judge(self, point: _Point, data: Data, notes: list[str]) -> None:
+        """Take a trial step, or refuse it."""
+        s = self._state
+        assert s.base is not None
+        assert s.best is not None
+        s.tried.append(point.theta)
+        s.trial = None
+        taken = self._penalised(point) < self._penalised(s.base) - self._tolerance
+        found = self._compare(point, data) if taken else None
+        extra = {"ridge": s.strength, "foreseen": s.foreseen[0]}
+        if s.refused:
+            extra["damping"] = _DAMPING[s.refused]
+        if found is not None and found.correlation is not None:
+            extra["correlation"] = found.correlation
+        label = f"step {s.steps + 1}, ridge {s.strength:g}"
+        self._record(point, label, taken, extra)
+        if not taken:
+            notes.append(
+                f"{label} is refused: the training error with the ridge is "
+                f"{self._penalised(point):.7f}, not below {self._penalised(s.base):.7f}"
+            )
+            s.refused += 1
+            if s.refused < len(_DAMPING):
+                self._propose(data, notes)
+            else:
+                self._exhausted(data, notes)
+            return
+        notes.append(self._told_of(label, point, found))
+        s.steps, s.idle, s.refused, s.base = s.steps + 1, 0, 0, point
+        self._rate(point)
+        if s.stale >= self._patience:
+            self._finish(f"the validation error has not improved for {s.stale} steps", notes)
+        elif s.steps >= self._most_steps:
+            self._finish(f"{s.steps} steps have been taken", notes)
+        elif self._most_passes is not None and s.number >= self._most_passes:
+            self._finish(f"{s.number} passes have been used", notes)
+        else:
+            self._propose(data, notes)
+
+    def _rate(self, point: _Point) -> None:
+        """Compare a new base with the best."""
+        s = self._state
+        assert s.best is not None
+        if point.validation is None or s.best.validation is None:
+            s.best = point
+            return
+        improved = s.best.validation - point.validation
+        s.stale = 0 if improved > self._tolerance else s.stale + 1
+        if improved > 0:
+            s.best = point
+
+    def _exhausted(self, data: Data, notes: list[str]) -> None:
+        """The present derivatives give nothing more: find others, or be content."""
+        s = self._state
+        assert s.base is not None
+        assert s.first is not None
+        assert s.origin is not None
+        if s.base.number == s.origin.number:
+            gained = self._penalised(s.first) - self._penalised(s.base)
+            promise = self._penalised(s.base) - s.foreseen[0]
+            worth = s.refused >= 1 and promise > max(_WORTHWHILE * gained, 10 * self._tolerance)
+            if worth and s.shrunk < _SHRINKINGS and self._shrink():
+                s.shrunk += 1
+                notes.append("derivatives are found anew, from smaller differences")
+                self._linearise(notes)
+                return
+            self._compare(s.base, data)
+        elif s.residual is not None and s.residual > _LINEAR:
+            notes.append(
+                f"{s.residual:.0%} of the changes of scores were not foreseen: derivatives are "
+                "found anew"
+            )
+            self._linearise(notes)
+            return
+        self._settle(notes)
+
+    def _shrink(self) -> bool:
+        """Halve the differences, and return whether there is any that could be."""
+        s = self._state
+        some = False
+        s.wanted /= 2
+        for i in self._groups[s.group]:
+            if self._parameters[i].step is None and s.distances[i] > self._unit[i]:
+                s.distances[i] = max(s.distances[i] / 2, float(self._unit[i]))
+                some = True
+        return some
+
+    def _settle(self, notes: list[str]) -> None:
+        """The group is done for now: the next one, or the end."""
+        s = self._state
+        s.idle += 1
+        if s.idle >= len(self._groups):
+            self._finish("no step makes the error smaller", notes)
+            return
+        s.group = (s.group + 1) % len(self._groups)
+        self._linearise(notes)
+
+    def _finish(self, why: str, notes: list[str]) -> None:
+        s = self._state
+        s.phase, s.ended, s.sides = "done", why, []
+        notes.append(f"ends: {why}")
+
+    def _compare(self, point: _Point, data: Data) -> Agreement:
+        """Compare a point with the linear model, and learn how sure its values are."""
+        s = self._state
+        columns = self._columns()
+        found = self._model(data, columns, of_origin=True).compare(
+            point.number, np.array(point.theta)
+        )
+        s.residual = found.residual
+        places = [column.place for column in columns]
+        for i, deviation in zip(places, found.deviations.tolist(), strict=True):
+            s.deviation[i] = deviation if math.isfinite(deviation) else None
+        s.like = {key: value for key, value in s.like.items() if int(key) not in places}
+        for a, b in alike(found.curvature).items():
+            s.like[str(places[a])] = places[b]
+        return found
+
+    # what is shown
+
+    def _record(self, point: _Point, label: str, taken: bool, extra: dict[str, float]) -> None:
+        s = self._state
+        s.course.append(
+            _Record(
+                float(s.number), point.theta, point.train, point.validation, label, taken, extra
+            )
+        )
+
+    def _told_of(self, label: str, point: _Point, found: Agreement | None) -> str:
+        train, held = self._state.foreseen
+        text = f"{label}: training error {point.train:.7f} (foreseen {train:.7f})"
+        if point.validation is not None and held is not None:
+            text += f", validation error {point.validation:.7f} (foreseen {held:.7f})"
+        if found is not None and found.correlation is not None:
+            text += f"; foreseen and real changes of scores correlate by {found.correlation:.4f}"
+        return text
+
+    @property
+    def best(self) -> tuple[float, ...]:
+        point = self._state.best
+        return self._played(self._space.start) if point is None else point.theta
+
+    @property
+    def best_pass(self) -> int | None:
+        return None if self._state.best is None else self._state.best.number
+
+    @property
+    def course(self) -> Sequence[Step]:
+        return [
+            Step(r.passes, r.theta, r.train, r.validation, r.label, r.taken, dict(r.extra))
+            for r in self._state.course
+        ]
+
+    def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
+        tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
+        for k, rows in enumerate(self._state.path):
+            if len(rows) < 2:
+                continue
+            title = "Ridge path, as foreseen by the last linearisation"
+            if len(self._groups) > 1:
+                codes = ", ".join(self._parameters[i].code for i in self._groups[k])
+                title += f" of {codes}"
+            headers = ("strength", "train", "validation", "farthest from start", "")
+            body: list[tuple[Any, ...]] = [
+                (
+                    f"{row.strength:g}",
+                    f"{row.train:.7f}",
+                    "" if row.validation is None else f"{row.validation:.7f}",
+                    f"{row.farthest:.1%} of its range",
+                    "used" if row.used else "",
+                )
+                for row in rows
+            ]
+            tables.append((title, headers, body))
+        return tables
+
+    def flags(self) -> dict[int, tuple[str, ...]]:
+        s = self._state
+        found = dict(value_flags(self._space, self.best))
+        ends = self.intervals
+        for i, parameter in enumerate(self._parameters):
+            words = list(found.get(i, ()))
+            if s.dead[i]:
+                words.append(NO_SIGNAL)
+            elif s.deviation[i] is not None and ends is not None:
+                if ends[0][i] <= parameter.minimum and ends[1][i] >= parameter.maximum:
+                    words.append(NO_SIGNAL)
+                elif ends[0][i] <= parameter.start <= ends[1][i]:
+                    words.append("its start is within the interval")
+            if str(i) in s.like:
+                words.append(f"not told apart from {self._parameters[s.like[str(i)]].code}")
+            if words:
+                found[i] = tuple(words)
+        return found
+
+    @property
+    def intervals(self) -> tuple[Array, Array] | None:
+        s = self._state
+        if all(each is None for each in s.deviation):
+            return None
+        half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
+        half += np.where(self._space.integer, 0.5, 0.0)
+        best = np.array(self.best)
+        return (
+            np.maximum(best - half, self._space.minimum),
+            np.minimum(best + half, self._space.maximum),
+        )
+
+    def state(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.to_builtins(self._state)
+        return found
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self._state = msgspec.convert(state, _State)

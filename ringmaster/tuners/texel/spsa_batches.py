@@ -1,0 +1,421 @@
+"""Simultaneous perturbation over batches of positions: two passes over a small part of the
+positions move all parameters at once, however many they are.
+
+J. C. Spall, "Implementation of the simultaneous perturbation algorithm for stochastic
+optimization", IEEE Trans. Aerospace and Electronic Systems 34(3), 1998.  Iteration k scores
+θ ± c_k·s·δ, δᵢ = ±1, on the same batch of shards, and
+
+    θᵢ ← θᵢ − a_k·sᵢ·δᵢ·(E⁺ − E⁻)/(2·c_k)        a_k = a·((A + 1)/(A + k))^α    c_k = k^−γ
+
+where k counts from 1.  Nothing has to be set by hand.  On the first batch each parameter is
+moved by itself, by its step both ways; the second differences hᵢ of the error give the units
+
+    sᵢ = stepᵢ·√(h̃/hᵢ)        h̃ the median of hᵢ
+
+in which all parameters curve the error alike, and the gain: along δ the error of a parabola
+with these hᵢ is least after a = 1/Σhᵢ, in these units.  (For a sum of squares in a random
+direction the expected second difference is Σhᵢ, the trace.)
+
+After every few passes' worth of batches the mean of the iterates since the last time is
+checked on all positions.  Where the error there is above that of the best so far, the step is
+blocked: θ goes back to the best, and a is halved.  At the end the mean of the last half of the
+iterates (B. T. Polyak and A. B. Juditsky, 1992) is checked, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
+from ringmaster.tuners.spsa.averages import Averages
+from ringmaster.tuners.spsa.perturbation import sides
+from ringmaster.tuners.texel.batches import Batches, batch_size
+from ringmaster.tuners.texel.optimiser import Array, Pass
+from ringmaster.tuners.texel.searching import (
+    LEAST_TOLERANCE,
+    Search,
+    Table,
+    Theta,
+    finite,
+    first_steps,
+    infinite,
+    key_of,
+)
+
+#: Passes, where nothing is said; the sequence of gains is spread over them.
+MOST_PASSES = 100.0
+#: A batch, where nothing is said, as a share of the training positions.
+BATCH = 1 / 8
+#: Passes' worth of batches from one check to the next.
+PASSES_PER_CHECK = 5.0
+#: The units of parameters are at most so many of their steps, or so small a part of one.
+MOST_UNIT = 8.0
+#: With more parameters, perturbations are less, so that all together move scores no further.
+FULL_PARAMETERS = 16
+#: Random directions that the gain is found by where the units are the steps.
+DIRECTIONS = 8
+#: So many checks in a row that were blocked end it.
+MOST_BLOCKED = 6
+#: How far one iteration may move a parameter, in units.
+MOST_MOVE = 2.0
+
+Scales = Literal["curvature", "steps"]
+
+
+class SpsaBatches(Search):
+    """SPSA over batches.
+
+    batch   share of the training shards that an iteration is scored on
+    scale_by  "curvature": units and gain are measured on the first batch, with two passes over
+            it for each parameter; "steps": the units are the steps, and the gain is that of
+            a few random directions
+    alpha, gamma, A_ratio  exponents of the gains, and A as a share of the iterations
+
+    The other arguments are those of `Search`.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[TunedParameter],
+        *,
+        seed: int = 0,
+        strength: float = 0.0,
+        scale: Array | None = None,
+        most_passes: float | None = None,
+        patience: int | None = 3,
+        shards: int = 1,
+        batch: float | None = None,
+        scale_by: Scales = "curvature",
+        alpha: float = 0.602,
+        gamma: float = 0.101,
+        A_ratio: float = 0.1,
+    ) -> None:
+        super().__init__(
+            parameters,
+            seed=seed,
+            strength=strength,
+            scale=scale,
+            most_passes=MOST_PASSES if most_passes is None else most_passes,
+            patience=patience,
+            shards=shards,
+        )
+        if scale_by not in ("curvature", "steps"):
+            raise ValueError(f'scale_by must be "curvature" or "steps", not {scale_by!r}')
+        for name, number in (("alpha", alpha), ("gamma", gamma), ("A_ratio", A_ratio)):
+            if not 0 <= number <= 1:
+                raise ValueError(f"{name} must be from 0 to 1, not {number:g}")
+        self.batches = Batches(shards, batch_size(batch, BATCH, shards), seed)
+        self.scale_by, self.alpha, self.gamma = scale_by, alpha, gamma
+        share = self.batches.share
+        self.iterations = max(1, int(self.most_passes / (2 * share)))
+        self.A = A_ratio * self.iterations
+        self.every = max(1, round(PASSES_PER_CHECK / (2 * share)))
+        self._steps = first_steps(self.parameters)
+        self._theta = np.array(self._start)
+        self._units = self._steps.copy()
+        self._gain = 0.0
+        self._measured = False
+        self._silent_ones: list[int] = []
+        #: Iterations done; of the one under way: errors by `key_of`, and what was asked for.
+        self._k = 0
+        self._errors: dict[str, float] = {}
+        self._issued: set[str] = set()
+        self._wanted_now: dict[str, Array] | None = None
+        #: Iterates since the last check, and all of them.
+        self._recent = Averages(self._theta)
+        self._all = Averages(self._theta)
+        self._since = 0
+        self._due: Theta | None = None
+        #: Where the penalised training error was smallest in a check.
+        self._safe: tuple[Theta, float] = (self._start, math.inf)
+        self._blocked = 0
+        self._said: list[str] = []
+        self._table: list[list[Any]] = []
+
+    def _begin(self, error: float) -> None:
+        self._safe = (self._start, error)
+
+    def _next(self) -> Pass | None:
+        while not self._over:
+            if self._due is not None:
+                if self.waiting:
+                    return None
+                return self._check(self._due, f"iteration {self._k}")
+            played = {name: self._played(theta) for name, theta in self._wanted().items()}
+            thetas = {key_of(theta): theta for theta in played.values()}
+            if not self._issued and not self._allowed(self.batches.share * len(thetas)):
+                self._stop("the passes are used up")
+                return None
+            for key, theta in thetas.items():
+                if key in self._issued:
+                    continue
+                self._issued.add(key)
+                known = self._error_of(theta) if self.batches.size == self.shards else None
+                if known is None:
+                    return self._issue(theta, self.batches.batch(self._k), "side", key)
+                self._errors[key] = known
+            if len(self._errors) < len(thetas):
+                return None
+            # all were known before
+            self._take_errors()
+        return None
+
+    def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
+        self._errors[str(note)] = error
+        wanted = {key_of(self._played(theta)) for theta in self._wanted().values()}
+        if wanted == self._errors.keys():
+            self._take_errors()
+        return self._told()
+
+    def _take_errors(self) -> None:
+        errors = {
+            name: self._errors[key_of(self._played(theta))]
+            for name, theta in self._wanted().items()
+        }
+        if not self._measured:
+            self._measure(errors)
+        else:
+            self._move(errors)
+        self._errors, self._issued, self._wanted_now = {}, set(), None
+
+    def _wanted(self) -> dict[str, Array]:
+        """Return the values to be scored on the present batch, by name."""
+        if self._wanted_now is None:
+            if self._measured:
+                plus, minus = self._sides()
+                self._wanted_now = {"plus": plus, "minus": minus}
+            else:
+                self._wanted_now = self._probes()
+        return self._wanted_now
+
+    def _draw(self, number: int) -> tuple[Array, Array]:
+        """Return δ and u, uniform in [0, 1), of an iteration; (n,) each."""
+        n = len(self.space)
+        words = word_array(self.seed, TEXEL_SPSA_STREAM, number, 2 * n)
+        delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
+        return delta, (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    # The units and the gain
+
+    def _probes(self) -> dict[str, Array]:
+        """Return the start and what is scored beside it to find the units and the gain."""
+        found = {"start": self._theta}
+        if self.scale_by == "steps":
+            for j in range(DIRECTIONS):
+                # iterations are counted from 1, so these are of no other
+                delta, _ = self._draw(-1 - j & (1 << 63) - 1)
+                found[f"+{j}"] = self._theta + self._steps * delta
+                found[f"-{j}"] = self._theta - self._steps * delta
+            return found
+        for i in range(len(self.space)):
+            for sign, offset in zip("+-", self._offsets(i), strict=True):
+                theta = self._theta.copy()
+                theta[i] += offset
+                found[f"{sign}{i}"] = theta
+        return found
+
+    def _offsets(self, i: int) -> tuple[float, float]:
+        """Return two changes of a parameter that are within its bounds: to both sides, or
+        where there is no room, to one."""
+        start, low, high = self._theta[i], self.space.minimum[i], self.space.maximum[i]
+        step = float(self._steps[i])
+        if self.space.integer[i]:
+            step = max(1.0, float(round(step)))
+        if start + step > high:
+            step = -step
+        if low <= start - step <= high:
+            return step, -step
+        # the range is a step and a bit at least: integers have two values or more
+        far = (high if step > 0 else low) - start
+        return far / 2 if not self.space.integer[i] else math.copysign(1.0, far), far
+
+    def _measure(self, errors: Mapping[str, float]) -> None:
+        """Find the units and the gain."""
+        start = errors["start"]
+        if self.scale_by == "curvature":
+            curved = self._curvatures(errors)
+            known = curved[curved > 0]
+            if len(known):
+                middle = float(np.median(known))
+                ratio = np.sqrt(middle / np.where(curved > 0, curved, middle))
+                self._units = self._steps * np.clip(ratio, 1 / MOST_UNIT, MOST_UNIT)
+            self._units = np.minimum(self._units, self.space.width / 4)
+            curved = np.where(curved > 0, curved, 0.0) * np.square(self._units / self._steps)
+            total = float(curved.sum())
+        else:
+            pairs = [(errors[f"+{j}"], errors[f"-{j}"]) for j in range(DIRECTIONS)]
+            total = float(np.mean([plus + minus - 2 * start for plus, minus in pairs]))
+        shrunk = min(1.0, math.sqrt(FULL_PARAMETERS / len(self.space)))
+        self._units = self._units * shrunk
+        total *= shrunk**2
+        moved = [abs(error - start) for error in errors.values()]
+        if not max(moved) > 0:
+            self._stop("no change of a parameter changes the error")
+        elif not (total > 0 and math.isfinite(total)):
+            # no parabola: a first move of about a unit
+            total = float(np.mean([x for x in moved if math.isfinite(x)] or [1.0])) or 1.0
+        self._gain = 1 / total if total > 0 else 0.0
+        self._measured = True
+        self._said.append(
+            f"units and gain from {len(errors)} passes over a batch of "
+            f"{self.batches.size} of {self.shards} shards: gain {self._gain:.4g}"
+        )
+
+    def _curvatures(self, errors: Mapping[str, float]) -> Array:
+        """Return the second derivative of the error by each parameter, in its steps; (n,)."""
+        start, found = errors["start"], np.zeros(len(self.space))
+        for i in range(len(self.space)):
+            first, second = self._offsets(i)
+            ups = errors[f"+{i}"] - start, errors[f"-{i}"] - start
+            # what the ridge alone says is no signal
+            bare = [up - self._ridge(i, by) for up, by in zip(ups, (first, second), strict=True)]
+            if max(map(abs, bare)) < LEAST_TOLERANCE / 10:
+                self._silent_ones.append(i)
+            if first == second or not all(map(math.isfinite, ups)):
+                continue
+            slope = ups[0] / first, ups[1] / second
+            found[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
+        return found
+
+    def _ridge(self, i: int, change: float) -> float:
+        """Return by how much the penalty rises when a parameter leaves its start."""
+        theta = np.array(self._start)
+        theta[i] += change
+        return self.penalty(theta)
+
+    # Iterations
+
+    def _sides(self) -> tuple[Array, Array]:
+        """Return θ⁺ and θ⁻; parameters without a signal stay where they are."""
+        delta, u = self._draw(self._k + 1)
+        c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
+        plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
+        plus[self._silent_ones] = minus[self._silent_ones] = self._theta[self._silent_ones]
+        return plus, minus
+
+    def _move(self, errors: Mapping[str, float]) -> None:
+        """Go a step, by what the two sides came to."""
+        plus, minus = (np.array(self._played(each)) for each in self._sides())
+        k = self._k + 1
+        a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
+        difference = errors["plus"] - errors["minus"]
+        d = (plus - minus) / 2
+        step = np.zeros(len(self.space))
+        if math.isfinite(difference):
+            moved = d != 0
+            step[moved] = -a * np.square(self._units[moved]) * difference / (2 * d[moved])
+        step = np.clip(step, -MOST_MOVE * self._units, MOST_MOVE * self._units)
+        before = self._theta
+        self._theta = self.space.clip(before + step)
+        self._recent.take(self._theta, self._theta - before)
+        self._all.take(self._theta, self._theta - before)
+        self._k, self._since = k, self._since + 1
+        if self._since >= self.every:
+            self._since = 0
+            mean = self._settled(self._recent)
+            self._recent = Averages(self._theta)
+            if not self._is_checked(mean):
+                self._due = mean
+        if k >= self.iterations and self._due is None:
+            self._stop(f"{k} iterations are done")
+
+    def _settled(self, iterates: Averages) -> Theta:
+        """Return the mean of the last half of iterates, as it is played.  A bound that θ is on
+        is taken for the value: perturbed about it, the mean never gets there."""
+        mean, theta = iterates.mean(), self._theta
+        on_bound = (theta <= self.space.minimum) | (theta >= self.space.maximum)
+        return self._played(np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean))
+
+    def _learn_check(self, note: Any, better: bool) -> list[str]:
+        if self._due is None:
+            return self._told()
+        theta, self._due = self._due, None
+        error, validation = self._checked[key_of(theta)]
+        words = f"iteration {self._k}: training error {error - self.penalty(theta):.9f}"
+        if validation is not None:
+            words += f", validation error {validation:.9f}"
+        if error > self._safe[1] + LEAST_TOLERANCE:
+            self._theta = np.array(self._safe[0])
+            self._gain /= 2
+            self._blocked += 1
+            self._recent = Averages(self._theta)
+            words += "; blocked, gain halved"
+            if self._blocked >= MOST_BLOCKED:
+                self._stop("the training error does not fall any more")
+        else:
+            self._safe, self._blocked = (theta, error), 0
+        self._said.append(words)
+        self._table.append([self._k, self._used, finite(error), validation, self._gain])
+        del self._table[:-100]
+        if self._k >= self.iterations:
+            self._stop(f"{self._k} iterations are done")
+        return self._told()
+
+    def _told(self) -> list[str]:
+        said, self._said = self._said, []
+        return said
+
+    def _finalists(self) -> list[Theta]:
+        found = [self._safe[0]]
+        if self._k:
+            found.append(self._settled(self._all))
+        return found
+
+    def _silent(self, i: int) -> bool:
+        return i in self._silent_ones
+
+    def report(self) -> list[Table]:
+        headers = ("iteration", "passes", "penalised error", "validation error", "gain")
+        rows = [
+            (k, f"{p:.1f}", _number(e), _number(v), f"{gain:.4g}")
+            for k, p, e, v, gain in self._table
+        ]
+        units = [
+            (parameter.code, f"{unit:.4g}")
+            for parameter, unit in zip(self.parameters, self._units, strict=True)
+        ]
+        return [("Checks", headers, rows), ("Units", ("parameter", "unit"), units)]
+
+    def _own_state(self) -> dict[str, Any]:
+        return {
+            "theta": self._theta.tolist(),
+            "units": self._units.tolist(),
+            "gain": self._gain,
+            "measured": self._measured,
+            "silent": list(self._silent_ones),
+            "k": self._k,
+            "errors": {name: finite(error) for name, error in self._errors.items()},
+            "issued": sorted(self._issued),
+            "recent": self._recent.state(),
+            "all": self._all.state(),
+            "since": self._since,
+            "due": None if self._due is None else list(self._due),
+            "safe": [list(self._safe[0]), finite(self._safe[1])],
+            "blocked": self._blocked,
+            "said": list(self._said),
+            "table": [list(row) for row in self._table],
+        }
+
+    def _restore_own(self, state: Mapping[str, Any]) -> None:
+        self._theta, self._units = np.array(state["theta"]), np.array(state["units"])
+        self._gain, self._measured = state["gain"], state["measured"]
+        self._silent_ones = list(state["silent"])
+        self._k, self._since = state["k"], state["since"]
+        self._errors = {name: infinite(error) for name, error in state["errors"].items()}
+        self._issued, self._wanted_now = set(state["issued"]), None
+        self._recent.restore(state["recent"])
+        self._all.restore(state["all"])
+        self._due = None if state["due"] is None else tuple(state["due"])
+        theta, error = state["safe"]
+        self._safe = (tuple(theta), infinite(error))
+        self._blocked, self._said = state["blocked"], list(state["said"])
+        self._table = [list(row) for row in state["table"]]
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.9f}"

@@ -1,0 +1,277 @@
+"""What every optimiser over labelled positions does.  Subclass `OptimiserContract` in a test
+module, with a `make` fixture that gives a function from parameters, seed and number of training
+shards to an optimiser with few passes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import pytest
+
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Told
+from tests.tuners.texel.worlds import MemoryData, World, world_of
+
+SHARDS = 6
+TRUE = (40.0, 80.0, 1.5, 120.0)
+#: Parameters of a kind each: two integers, a real number, one whose optimum is a bound.
+PARAMETERS = (
+    TunedParameter("a", 150, 0, 200, integer=True),
+    TunedParameter("b", -40, -100, 300, integer=True),
+    TunedParameter("c", 10.25, -20, 20.5),
+    TunedParameter("d", 60, 10, 80, integer=True),
+)
+
+
+class Make(Protocol):
+    def __call__(
+        self, parameters: Sequence[TunedParameter], *, seed: int = 0, shards: int = SHARDS
+    ) -> Optimiser: ...
+
+
+#: Which of the passes under way comes back next.
+Choice = Callable[[Sequence[Pass]], int]
+
+
+def first(passes: Sequence[Pass]) -> int:
+    return 0
+
+
+class Drive:
+    """An optimiser with its data, and all that passed between them."""
+
+    def __init__(self, optimiser: Optimiser, data: MemoryData, choice: Choice = first) -> None:
+        self.optimiser, self.data, self.choice = optimiser, data, choice
+        self.asked: list[Pass] = []
+        self.told: list[Told] = []
+        self.under_way: list[Pass] = []
+
+    def ask_all(self) -> None:
+        while (found := self.optimiser.ask()) is not None:
+            assert len(self.asked) < 5000, "the optimiser does not come to an end"
+            self.asked.append(found)
+            self.under_way.append(found)
+
+    def tell_one(self) -> bool:
+        """Ask for all there is and tell one of the passes under way; return whether there
+        was one."""
+        self.ask_all()
+        if not self.under_way:
+            return False
+        one = self.under_way.pop(self.choice(self.under_way))
+        told = self.optimiser.tell(one.number, self.data.play(one), self.data)
+        self.data.forget(told)
+        self.told.append(told)
+        return True
+
+    def to_the_end(self) -> Drive:
+        while self.tell_one():
+            pass
+        return self
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return world_of(TRUE, games=150, per_game=6, seed=2)
+
+
+class OptimiserContract:
+    @pytest.fixture
+    def drive(self, make: Make, world: World) -> Drive:
+        """An optimiser that has come to its end."""
+        return Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
+
+    def test_first_pass_is_the_start_over_all_and_kept(self, make: Make) -> None:
+        optimiser = make(PARAMETERS)
+        assert optimiser.ask() == Pass(0, tuple(p.start for p in PARAMETERS), "all", keep=True)
+        assert optimiser.ask() is None
+        assert not optimiser.finished()
+
+    def test_passes_are_numbered_one_by_one(self, drive: Drive) -> None:
+        assert [each.number for each in drive.asked] == list(range(len(drive.asked)))
+
+    def test_values_are_within_the_bounds_and_whole(self, drive: Drive) -> None:
+        for theta in [*(each.theta for each in drive.asked), drive.optimiser.best]:
+            for parameter, value in zip(PARAMETERS, theta, strict=True):
+                assert parameter.minimum <= value <= parameter.maximum
+                assert value == int(value) or not parameter.integer
+
+    def test_batches_are_of_shards_that_there_are(self, drive: Drive) -> None:
+        for each in drive.asked:
+            if isinstance(each.part, tuple):
+                assert each.part
+                assert sorted(set(each.part)) == list(each.part)
+                assert set(each.part) <= set(range(SHARDS))
+
+    def test_no_pass_over_the_same_positions_is_asked_for_twice(self, drive: Drive) -> None:
+        """Batches apart, which may come again; but never while they are under way."""
+        whole = [(each.theta, each.part) for each in drive.asked if isinstance(each.part, str)]
+        assert len(whole) == len(set(whole))
+
+    def test_optimiser_comes_to_an_end_and_asks_for_nothing_more(self, drive: Drive) -> None:
+        assert drive.optimiser.finished()
+        assert drive.optimiser.ask() is None
+
+    def test_optimiser_with_a_pass_under_way_is_not_finished(
+        self, make: Make, world: World
+    ) -> None:
+        drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
+        drive.ask_all()
+        while drive.under_way:
+            assert not drive.optimiser.finished()
+            drive.tell_one()
+            drive.ask_all()
+
+    def test_best_has_the_smallest_validation_error_of_those_taken(self, drive: Drive) -> None:
+        taken = [s for s in drive.optimiser.course if s.taken and s.validation is not None]
+        smallest = min(s.validation for s in taken if s.validation is not None)
+        assert smallest in [s.validation for s in taken if s.theta == drive.optimiser.best]
+
+    def test_error_falls(self, drive: Drive) -> None:
+        start, *_, _ = drive.optimiser.course
+        best = [
+            s for s in drive.optimiser.course if s.theta == drive.optimiser.best and s.validation
+        ][-1]
+        assert None not in (start.train, start.validation, best.train, best.validation)
+        assert best.train < 0.97 * start.train  # type: ignore[operator]
+        assert best.validation < 0.97 * start.validation  # type: ignore[operator]
+
+    def test_course_begins_with_the_start_and_never_goes_back(self, drive: Drive) -> None:
+        course = drive.optimiser.course
+        assert course[0].theta == tuple(p.start for p in PARAMETERS)
+        assert course[0].train is not None
+        assert [s.passes for s in course] == sorted(s.passes for s in course)
+        assert len(course) <= 1000
+
+    def test_scores_of_the_best_and_of_the_start_are_kept(self, drive: Drive, world: World) -> None:
+        number, kept = drive.optimiser.best_pass, drive.data.kept
+        assert number is not None
+        asked = drive.asked[number]
+        assert (asked.theta, asked.part, asked.keep) == (drive.optimiser.best, "all", True)
+        assert kept[number].tolist() == world.scores(drive.optimiser.best).tolist()
+        assert 0 in kept
+
+    def test_scores_that_are_not_needed_are_forgotten(self, drive: Drive) -> None:
+        assert len(drive.data.kept) <= 2 * len(PARAMETERS) + 4
+
+    def test_parameter_on_its_bound_is_flagged(self, drive: Drive) -> None:
+        assert drive.optimiser.best[3] == 80
+        assert "at its upper bound" in drive.optimiser.flags()[3]
+        assert all(
+            "bound" not in flag
+            for i, flags in drive.optimiser.flags().items()
+            for flag in flags
+            if i < 3
+        )
+
+    def test_tables_are_as_wide_as_their_headers(self, drive: Drive) -> None:
+        for title, headers, rows in drive.optimiser.report():
+            assert title
+            assert all(len(row) == len(headers) for row in rows)
+
+    def test_same_seed_asks_for_the_same(self, drive: Drive, make: Make, world: World) -> None:
+        again = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
+        assert again.asked == drive.asked
+        assert again.told == drive.told
+
+    @pytest.mark.parametrize("seed", [1, 2])
+    def test_order_in_which_passes_come_back_makes_no_difference(
+        self, drive: Drive, make: Make, world: World, seed: int
+    ) -> None:
+        rng = random.Random(seed)
+        shuffled = Drive(
+            make(PARAMETERS),
+            MemoryData(world, shards=SHARDS),
+            lambda passes: rng.randrange(len(passes)),
+        ).to_the_end()
+        assert shuffled.asked == drive.asked
+        assert shuffled.optimiser.best == drive.optimiser.best
+        assert shuffled.optimiser.best_pass == drive.optimiser.best_pass
+        assert shuffled.optimiser.course == drive.optimiser.course
+        assert plain(shuffled.optimiser) == plain(drive.optimiser)
+
+    @pytest.mark.parametrize("halts", [(0,), (1,), (2, 3), (5, 6, 7), (20, 41), (33,)])
+    def test_interrupted_optimiser_is_the_one_that_was_not(
+        self, drive: Drive, make: Make, world: World, halts: tuple[int, ...]
+    ) -> None:
+        """With passes under way at each interruption, which are told to the new one."""
+        going = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
+        done = 0
+        for halt in halts:
+            while done < halt and going.tell_one():
+                done += 1
+            going.ask_all()
+            later = make(PARAMETERS)
+            later.restore(json.loads(json.dumps(going.optimiser.state(), allow_nan=False)))
+            assert later.finished() == going.optimiser.finished()
+            assert later.best == going.optimiser.best
+            going.optimiser = later
+        going.to_the_end()
+        assert going.asked == drive.asked
+        assert going.told == drive.told
+        assert plain(going.optimiser) == plain(drive.optimiser)
+        assert going.optimiser.course == drive.optimiser.course
+        assert going.optimiser.report() == drive.optimiser.report()
+        assert going.optimiser.flags() == drive.optimiser.flags()
+
+    def test_asking_and_not_telling_loses_nothing(self, make: Make, world: World) -> None:
+        """A state from before a pass was asked for asks for it again."""
+        drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
+        for _ in range(3):
+            drive.tell_one()
+        state = json.loads(json.dumps(drive.optimiser.state()))
+        drive.under_way.clear()
+        lost = drive.optimiser.ask()
+        later = make(PARAMETERS)
+        later.restore(state)
+        assert later.ask() == lost
+
+    def test_without_validation_the_best_has_the_smallest_training_error(self, make: Make) -> None:
+        world = world_of(TRUE, games=150, per_game=6, seed=2, validation=0)
+        drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
+        assert drive.optimiser.finished()
+        assert drive.optimiser.best_pass is not None
+        course = drive.optimiser.course
+        assert all(s.validation is None for s in course)
+        errors = [s.train for s in course if s.taken and s.train is not None]
+        of_best = [s.train for s in course if s.theta == drive.optimiser.best]
+        assert min(errors) in of_best
+        assert min(errors) < 0.97 * errors[0]
+
+    def test_pass_without_a_number_for_an_error_is_not_the_best(
+        self, make: Make, world: World
+    ) -> None:
+        """An engine whose scores are absurd everywhere but at the start."""
+        optimiser = make(PARAMETERS)
+        data = MemoryData(world, shards=SHARDS)
+        asked = optimiser.ask()
+        count = 0
+        while asked is not None:
+            errors = data.play(asked)
+            nan = float("nan")
+            if asked.number:
+                errors = Errors(errors.train and nan, errors.validation and nan)
+            data.forget(optimiser.tell(asked.number, errors, data))
+            json.dumps(optimiser.state(), allow_nan=False)
+            asked, count = optimiser.ask(), count + 1
+            assert count < 5000
+        assert optimiser.best == tuple(p.start for p in PARAMETERS)
+        assert optimiser.best_pass == 0
+
+    def test_engine_that_never_changes_its_scores_leaves_everything_at_the_start(
+        self, make: Make
+    ) -> None:
+        world = world_of(TRUE, games=40, per_game=4, seed=2)
+        world.counts = world.counts * 0
+        drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
+        assert drive.optimiser.finished()
+        assert drive.optimiser.best == tuple(p.start for p in PARAMETERS)
+        assert drive.optimiser.best_pass == 0
+
+
+def plain(optimiser: Optimiser) -> str:
+    """Return a state as text; the order of its objects' members is of no account."""
+    return json.dumps(optimiser.state(), sort_keys=True)

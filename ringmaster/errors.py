@@ -6,6 +6,7 @@
     │   ├── SettingError                one setting; carries its path
     │   └── SettingErrors               several settings
     ├── OpeningsError                   an opening file: file and line
+    ├── DatasetError                    labelled positions: file and line, or record
     ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
@@ -88,6 +89,24 @@ class OpeningsError(RingmasterError):
         self.line = line
         where = path if line is None else f"{path}:{line}"
         super().__init__(f"{where}: {message}")
+
+
+class DatasetError(RingmasterError):
+    """Labelled positions are missing, cannot be read, or contradict themselves.
+
+    where  what is numbered in the file: "line", "record", "game"
+    """
+
+    def __init__(self, path: str, number: int | None, message: str, *, where: str = "line") -> None:
+        self.path = path
+        self.number = number
+        if number is None:
+            place = path
+        elif where == "line":
+            place = f"{path}:{number}"
+        else:
+            place = f"{path}, {where} {number}"
+        super().__init__(f"{place}: {message}")
 
 
 class ParameterFileError(RingmasterError):

@@ -27,6 +27,8 @@ GENETIC_STREAM = 22
 BATCHES_STREAM = 23
 TEXEL_SPSA_STREAM = 24
 TEXEL_LINEAR_STREAM = 25
+SPLIT_STREAM = 12
+SAMPLE_STREAM = 13
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

@@ -206,6 +206,7 @@ class Linear(Optimiser):
             return Told()
         theta = self._values[number]
         self._used += 1
+        errors = Errors(_number(errors.train), _number(errors.validation))
         if purpose == "start":
             return self._told_start(errors, data)
         step = Step(self._used, theta, errors.train, errors.validation, _LABELS[purpose])
@@ -487,6 +488,11 @@ def _read(data: Data, part: Half) -> tuple[_Labels, int]:
         for into, column in zip(found, columns, strict=True):
             into[s::shards] = column
     return found, shards
+
+
+def _number(error: float | None) -> float | None:
+    """Return an error, None where it is none."""
+    return error if error is not None and math.isfinite(error) else None
 
 
 def _row(name: str, found: Agreement) -> list[Any]:

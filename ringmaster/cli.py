@@ -35,6 +35,7 @@ _ACTIONS = {
     "export": "exporting",
     "plot": "exporting",
     "export-parameters": "exporting",
+    "positions": "labelling",
     "check": "checking",
     "diff": "showing",
     "plan": "forecasting",

@@ -97,9 +97,7 @@ class DatasetError(RingmasterError):
     where  what is numbered in the file: "line", "record", "game"
     """
 
-    def __init__(
-        self, path: str, number: int | None, message: str, *, where: str = "line"
-    ) -> None:
+    def __init__(self, path: str, number: int | None, message: str, *, where: str = "line") -> None:
         self.path = path
         self.number = number
         if number is None:

@@ -1,0 +1,160 @@
+"""The formats of labelled positions by name, and which of them a file has.
+
+The suffix decides where it is of one format only, else the first lines or records do.  A
+file that could be of two formats is an error that says how to name one.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from ringmaster.datasets.batch import Batch
+from ringmaster.datasets.lines import sniffers
+from ringmaster.datasets.notation import other_game
+from ringmaster.datasets.settings import Pov
+from ringmaster.datasets.source import Source
+from ringmaster.errors import DatasetError
+from ringmaster.model.players import GameName
+
+Reader = Callable[[Source], Iterator[Batch]]
+
+
+@dataclass(frozen=True)
+class Format:
+    """One format.
+
+    reader    "module:function" below this package; see `Reader`
+    result    whose side its results are told from
+    score     the same of its scores
+    games     the games that it is of
+    suffixes  of files that have it and no other
+    """
+
+    name: str
+    reader: str
+    result: Pov = "first"
+    score: Pov = "first"
+    games: tuple[GameName, ...] = ("chess", "shogi")
+    suffixes: tuple[str, ...] = ()
+
+    def read(self, source: Source) -> Iterator[Batch]:
+        """Yield the positions of a file.  Raises DatasetError."""
+        module, _, function = self.reader.partition(":")
+        reader: Reader = getattr(importlib.import_module(f"ringmaster.datasets.{module}"), function)
+        return reader(source)
+
+
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        Format("epd", "lines:read_epd", score="mover"),
+        Format("fen", "lines:read_fen"),
+        Format("sfen", "lines:read_fen", games=("shogi",)),
+        Format("bar", "lines:read_bar"),
+        Format("comma", "lines:read_comma", result="mover", score="mover"),
+        Format("plain", "plain:read_plain", "mover", "mover", suffixes=(".plain",)),
+        Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
+        Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
+        Format("pgn", "records:read_pgn", games=("chess",), suffixes=(".pgn",)),
+        Format("csa", "records:read_csa", games=("shogi",), suffixes=(".csa",)),
+        Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu", ".ki2")),
+    )
+}
+_OF_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}
+#: Bytes at the beginning of a file by which its format is guessed, and lines.
+_LOOK = 1 << 16
+_LINES = 50
+
+
+def format_of(source: Source, name: str | None = None) -> Format:
+    """Return the format of a file: `name`'s, else as it looks.  Raises DatasetError for
+    one that cannot be told, or that the game does not have."""
+    if name is not None:
+        found = FORMATS.get(name)
+        if found is None:
+            raise source.error(None, f"there is no format {name!r}; {_choices(source.game)}")
+    else:
+        found = _OF_SUFFIX.get(source.suffix) or _guessed(source)
+    if source.game not in found.games:
+        raise source.error(
+            None,
+            f"the format {found.name!r} is for {' and '.join(found.games)}, "
+            f"but the game is {source.game}",
+        )
+    return found
+
+
+def _choices(game: GameName) -> str:
+    names = ", ".join(repr(f.name) for f in FORMATS.values() if game in f.games)
+    return f"there are {names}"
+
+
+def _guessed(source: Source) -> Format:
+    start = next(source.pieces(_LOOK), b"")
+    if not start:
+        raise source.error(None, "this file is empty")
+    if b"\0" in start or not _is_text(start):
+        return FORMATS[_packed(source, start)]
+    lines = [line.strip() for line in start.split(b"\n")[:-1] or [start]]
+    lines = [line for line in lines if line and line[:1] not in b"#;"]
+    if not lines:
+        raise source.error(None, "there is no position at its beginning")
+    first = lines[0].removeprefix(b"\xef\xbb\xbf")
+    if first.startswith((b"[", b"1. ", b"{")) and source.game == "chess":
+        return FORMATS["pgn"]
+    if source.game == "shogi":
+        if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$", b"+", b"%")):
+            return FORMATS["csa"]
+        if source.suffix in (".csv",):
+            return FORMATS["comma"]
+    if _is_plain(lines):
+        return FORMATS["plain"]
+    board = first.split(b",")[0].split(b"|")[0]
+    other = other_game(board.strip(b'" '), source.game)
+    if other:
+        raise source.error(
+            None, f"it begins with a position of {other}, but the game is {source.game}"
+        )
+    found = [
+        name
+        for name, fits in sniffers(source)
+        if all(fits(line) for line in itertools.islice(lines[1:] or lines, _LINES))
+    ]
+    if len(found) == 1:
+        return FORMATS[found[0]]
+    what = f"it could be {' or '.join(map(repr, found))}" if found else "its format is not known"
+    raise _doubtful(source, what)
+
+
+def _doubtful(source: Source, what: str) -> DatasetError:
+    return source.error(
+        None, f'{what}; say which it is by Positions(…, format="…"): {_choices(source.game)}'
+    )
+
+
+def _is_text(start: bytes) -> bool:
+    return sum(b < 9 or 13 < b < 32 for b in start[:4096]) == 0
+
+
+def _is_plain(lines: list[bytes]) -> bool:
+    words = {line.split(b" ", 1)[0] for line in lines[:20]}
+    return bool({b"fen", b"sfen"} & words) and bool({b"score", b"result"} & words)
+
+
+def _packed(source: Source, start: bytes) -> str:
+    if source.game != "shogi":
+        raise source.error(
+            None,
+            "this is no text; packed positions (PSV, hcpe) are read for shogi only, "
+            "for chess their .plain is",
+        )
+    from ringmaster.datasets.packed import fits
+
+    found = [name for name in ("psv", "hcpe") if fits(name, start)]
+    if len(found) != 1:
+        what = "it could be 'psv' or 'hcpe'" if found else "its format is not known"
+        raise _doubtful(source, what)
+    return found[0]

@@ -1,0 +1,103 @@
+"""Whether the labels of a file are told from the sides that they are said to be.
+
+Where they are not, what goes with what is turned round for the positions of one side to
+move, or for all: the score, the result and the men on the board rise and fall together.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.datasets.settings import Pov
+
+_WHAT = ("result", "score", "material")
+#: A correlation counts as turned round below this, and when it is so many of its standard
+#: errors below 0.
+_TURNED = -0.1
+_ERRORS = 5.0
+#: What larger amounts are taken for: a mate says no more than a queen.
+_SCORE, _MATERIAL = 1500.0, 15.0
+
+Array = npt.NDArray[np.float32]
+
+
+@dataclass
+class Labels:
+    """Correlations of what is known of the positions of one file, by side to move; all
+    told from the first player as the settings have it."""
+
+    sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros((2, 3, 6)))
+
+    def add(
+        self, result: Array, score: Array, material: Array, side: npt.NDArray[np.uint8]
+    ) -> None:
+        """Take in positions; labels that are not known are NaN."""
+        columns = (
+            result,
+            np.clip(score, -_SCORE, _SCORE),
+            np.clip(material, -_MATERIAL, _MATERIAL),
+        )
+        for mover in (0, 1):
+            chosen = side == mover
+            for i, (a, b) in enumerate(combinations(range(3), 2)):
+                x, y = columns[a][chosen].astype(np.float64), columns[b][chosen].astype(np.float64)
+                known = ~(np.isnan(x) | np.isnan(y))
+                x, y = x[known], y[known]
+                self.sums[mover, i] += (len(x), x.sum(), y.sum(), x @ x, y @ y, x @ y)
+
+    def turned(self, a: str, b: str) -> tuple[bool, bool]:
+        """Return by side to move whether two labels run against each other."""
+        i = list(combinations(_WHAT, 2)).index((a, b))
+        first, second = (_is_turned(*self.sums[mover, i].tolist()) for mover in (0, 1))
+        return first, second
+
+
+def _is_turned(n: float, x: float, y: float, xx: float, yy: float, xy: float) -> bool:
+    """Whether a correlation is negative beyond doubt, from sums."""
+    if n < 3:
+        return False
+    spread = (xx - x * x / n) * (yy - y * y / n)
+    if spread <= 0:
+        return False
+    r = (xy - x * y / n) / math.sqrt(spread)
+    return r < _TURNED and r * math.sqrt(n) < -_ERRORS
+
+
+def contradiction(
+    labels: Labels, sides: tuple[str, str], result: Pov, score: Pov
+) -> tuple[str, str]:
+    """Return what is wrong with the sides that the labels of a file are told from, and
+    the setting that is to blame ("" for none); two empty strings when nothing is.
+
+    sides   names of the players, e.g. ("White", "Black")
+    result  whose side results are taken to be told from, `score` the same of scores
+    """
+    for what, pov in (("score", score), ("result", result)):
+        pair = ("result", "material") if what == "result" else ("score", "material")
+        turned = labels.turned(*pair)
+        if any(turned):
+            return _sentence(f"the {what}s", "the men on the board", turned, sides, what, pov)
+    turned = labels.turned("result", "score")
+    if any(turned):
+        return _sentence("the scores", "the results", turned, sides, "score", score)
+    return "", ""
+
+
+def _sentence(
+    a: str, b: str, turned: tuple[bool, bool], sides: tuple[str, str], what: str, pov: Pov
+) -> tuple[str, str]:
+    where = "" if all(turned) else f" with {sides[turned.index(True)]} to move"
+    first = sides[0].lower()
+    said = f"{first}'s" if pov == "first" else "the side's to move"
+    text = f"in the positions{where} {a} run against {b}, taken as {said}"
+    # what is the mover's is turned round with the second player to move if it is taken for
+    # the first player's, and the other way about
+    if turned == (False, True):
+        better = "mover" if pov == "first" else first
+        return f'{text}; if they are not, say {what}_pov="{better}"', f"{what}_pov"
+    return f"{text}: look at how the file was made", f"{what}_pov"

@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.datasets.recorded_game import MATE
+from ringmaster.datasets.sanity import Labels, contradiction
+from ringmaster.datasets.settings import Pov
 from ringmaster.model.players import GameName
 from ringmaster.model.report import Report, Table, Text
 
@@ -17,13 +19,9 @@ from ringmaster.model.report import Report, Table, Text
 _EDGES = np.array([-1000, -600, -300, -150, -75, -25, 25, 75, 150, 300, 600, 1000], float)
 #: Plies in a bucket, and buckets.
 _PLIES, _PLY_BUCKETS = 20, 12
-#: Scores that are larger say no more than this in the correlation with results.
-_CAP = 1000.0
-#: Positions of a side from which on a correlation below 0 is no accident.
-_ENOUGH = 50
 _BAR = 40
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.float32]
 
 _NAMES: dict[GameName, tuple[str, str]] = {
     "chess": ("White", "Black"),
@@ -36,8 +34,10 @@ class Overview:
     """Counts of labelled positions.  Memory grows by eight bytes a position, by which
     duplicates are known."""
 
-    def __init__(self, game: GameName) -> None:
+    def __init__(self, game: GameName, result: Pov = "first", score: Pov = "first") -> None:
+        """result, score: whose side they are told from in the file that this is of"""
         self._names = _NAMES[game]
+        self._povs = result, score
         self._second = b"w" if game == "shogi" else b"b"
         #: How many fields of a position are counters.
         self._counters = 1 if game == "shogi" else 2
@@ -50,15 +50,22 @@ class Overview:
         self._sum_of_results = np.zeros((2, len(_EDGES) + 1))
         self._scored = np.zeros((2, len(_EDGES) + 1), int)
         self._plies = np.zeros(_PLY_BUCKETS + 1, int)
-        #: For each side to move n, Σs, Σr, Σs², Σr², Σsr.
-        self._moments = np.zeros((2, 6))
+        self._labels = Labels()
 
-    def add(self, texts: list[bytes], result: Floats, score: Floats, ply: Floats) -> None:
+    def add(
+        self,
+        texts: list[bytes],
+        result: Floats,
+        score: Floats,
+        ply: npt.NDArray[np.int32],
+        material: Floats | None = None,
+    ) -> None:
         """Count positions.
 
         texts          FEN or SFEN, with their counters
         result, score  from the side that moves first, NaN unknown
         ply            plies played before, below 0 unknown
+        material       on the board, from the same side; None unknown
         """
         count = len(texts)
         if not count:
@@ -68,7 +75,7 @@ class Overview:
         keys = [hash(text.rsplit(b" ", counters)[0]) for text in texts]
         self._hashes.append(np.array(keys, np.int64))
         second = self._second
-        side = np.array([text.split(b" ", 2)[1] == second for text in texts], int)
+        side = np.array([text.split(b" ", 2)[1] == second for text in texts], np.uint8)
         self._sides += np.bincount(side, minlength=2)
         unknown = np.isnan(result)
         kind = np.select([unknown, result == 0, result == 0.5, result == 1], [4, 0, 1, 2], 3)
@@ -77,8 +84,8 @@ class Overview:
         self._unscored += int(missing.sum())
         self._mates += int((np.abs(score) >= MATE).sum())
         both = ~missing & ~unknown
-        s, r, side = score[both], result[both], side[both]
-        buckets = np.searchsorted(_EDGES, s) + side * (len(_EDGES) + 1)
+        s, r = score[both], result[both]
+        buckets = np.searchsorted(_EDGES, s) + side[both] * (len(_EDGES) + 1)
         size = self._scored.size
         self._scored += np.bincount(buckets, minlength=size).reshape(2, -1)
         self._sum_of_results += np.bincount(buckets, r, minlength=size).reshape(2, -1)
@@ -86,10 +93,8 @@ class Overview:
         plies = np.minimum(ply[known].astype(int) // _PLIES, _PLY_BUCKETS - 1)
         self._plies[:-1] += np.bincount(plies, minlength=_PLY_BUCKETS)
         self._plies[-1] += count - int(known.sum())
-        s = np.clip(s, -_CAP, _CAP)
-        for each in (0, 1):
-            a, b = s[side == each], r[side == each]
-            self._moments[each] += (len(a), a.sum(), b.sum(), a @ a, b @ b, a @ b)
+        nothing = np.full(count, np.nan, np.float32)
+        self._labels.add(result, score, nothing if material is None else material, side)
 
     @property
     def duplicates(self) -> int:
@@ -105,29 +110,14 @@ class Overview:
         known = self._results[:4].sum()
         if known and max(self._results[:4]) == known and known > 1:
             said.append("all results are equal: nothing can be learnt from them")
-        wrong = [
-            name
-            for side, name in enumerate(self._names)
-            if self._moments[side][0] >= _ENOUGH and self._correlation(side) < 0
-        ]
-        if len(wrong) == 2:
-            said.append(
-                "scores and results contradict each other: one of them is told from the other side"
-            )
-        elif wrong:
-            said.append(
-                f"with {wrong[0]} to move scores and results contradict each other: scores "
-                "or results are told from the side to move (score_pov, result_pov)"
-            )
-        return said
+        wrong, _ = contradiction(self._labels, self._names, *self._povs)
+        return [*said, wrong] if wrong else said
 
     def _correlation(self, side: int) -> float:
-        """Return the correlation of score and result; 0 where there is none."""
-        n, s, r, ss, rr, sr = map(float, self._moments[side])
-        if n < 2:
-            return 0.0
-        spread = (ss - s * s / n) * (rr - r * r / n)
-        return (sr - s * r / n) / math.sqrt(spread) if spread > 1e-12 * n else 0.0
+        """Return the correlation of result and score; 0 where there is none."""
+        n, r, s, rr, ss, rs = self._labels.sums[side, 0].tolist()
+        spread = (ss - s * s / n) * (rr - r * r / n) if n > 1 else 0.0
+        return (rs - s * r / n) / math.sqrt(spread) if spread > 1e-12 * n else 0.0
 
     def report(self) -> Report:
         """Return the tables that a person reads."""
@@ -168,9 +158,7 @@ class Overview:
         first, second = self._names
         rows = []
         labels = [f"below {_EDGES[0]:+.0f}"]
-        labels += [
-            f"{low:+.0f} to {high:+.0f}" for low, high in itertools.pairwise(_EDGES)
-        ]
+        labels += [f"{low:+.0f} to {high:+.0f}" for low, high in itertools.pairwise(_EDGES)]
         labels += [f"above {_EDGES[-1]:+.0f}"]
         for at, label in enumerate(labels):
             counts, sums = self._scored[:, at], self._sum_of_results[:, at]

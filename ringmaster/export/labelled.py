@@ -146,13 +146,13 @@ def _limit(positions: Iterable[Labelled], most: int) -> int | None:
 def _count(overview: Overview, positions: list[Labelled]) -> None:
     count = len(positions)
     side = np.fromiter((p.side for p in positions), bool, count)
-    result = np.fromiter((p.result for p in positions), float, count)
-    score = np.fromiter((p.score for p in positions), float, count)
+    result = np.fromiter((p.result for p in positions), np.float32, count)
+    score = np.fromiter((p.score for p in positions), np.float32, count)
     overview.add(
         [p.text.encode() for p in positions],
         np.where(side, 1 - result, result),
         np.where(side, -score, score),
-        np.fromiter((p.ply for p in positions), float, count),
+        np.fromiter((p.ply for p in positions), np.int32, count),
     )
 
 

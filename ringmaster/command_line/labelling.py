@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ringmaster.command_line.output import DONE, complain, say
+from ringmaster.command_line.parser import Parser
 from ringmaster.errors import UsageError
+
+#: Prints text: to standard output, and lines to standard error.
+Say = Callable[[str], None]
 
 
 def positions(arguments: argparse.Namespace) -> int:
@@ -64,3 +69,52 @@ def positions(arguments: argparse.Namespace) -> int:
             say(text)
             complain(f"wrote {made.overview.positions} positions to {output}")
     return DONE
+
+
+def describe(arguments: Sequence[str], say: Say, tell: Say) -> None:
+    """Carry out `positions FILE…`: tell what labelled positions are like.  Raises
+    UsageError, DatasetError."""
+    try:
+        given = _verb_parser().read(arguments)
+    except SystemExit:  # --help
+        return
+    from ringmaster.datasets.settings import POV_NAMES, PositionSettings
+    from ringmaster.datasets.survey import survey
+    from ringmaster.reporting.tables import render_report
+
+    settings = PositionSettings(
+        tuple(given.files),
+        given.format,
+        POV_NAMES.get(given.score_pov or ""),
+        POV_NAMES.get(given.result_pov or ""),
+        in_check=True,
+    )
+    if given.variant != "standard":
+        from ringmaster.games.variants import check_variant
+
+        try:
+            check_variant(given.variant)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    found = survey(settings, given.game, given.variant)
+    say(render_report(found.report()))
+
+
+def _verb_parser() -> Parser:
+    parser = Parser(
+        usage="ringmaster positions FILE… [OPTIONS]",
+        description="Tells what labelled positions are like: results by score, plies, "
+        "duplicates, balance.",
+        epilog="What makes a set of a competition's games is `ringmaster FILE.ctl positions`.",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--game", choices=("chess", "shogi"), help="by default as the files look")
+    parser.add_argument("--variant", default="standard", help="of chess (default: standard)")
+    parser.add_argument("--format", help="epd, fen, sfen, bar, comma, plain, psv, hcpe, pgn, …")
+    sides = ("white", "black", "first", "mover")
+    parser.add_argument("--score-pov", choices=sides, help="whose side scores are told from")
+    parser.add_argument("--result-pov", choices=sides, help="whose side results are told from")
+    return parser
+
+
+VERBS: dict[str, Callable[[Sequence[str], Say, Say], None]] = {"positions": describe}

@@ -40,6 +40,13 @@ _DTYPES: dict[str, Any] = {
 }
 
 
+#: Squares on which positions of one game differ that come after each other: four moves;
+#: fewer where there are few pieces, all of which may have moved.
+_FEW = 8
+_Before = tuple[int, float, int, npt.NDArray[np.uint8] | None]
+_NONE: _Before = (-1, -1.0, 0, None)
+
+
 @dataclass
 class Columns:
     """Numbers of positions, in pieces until they are wanted whole."""
@@ -102,8 +109,8 @@ class Intake:
         self.warnings: list[str] = []
         self.files: list[Taken] = []
         self._runs = 0
-        #: ply, result and game of the position before, and so on
-        self._before: tuple[int, float, int] = (-1, -1.0, 0)
+        #: The last position: ply, result, game and squares.
+        self._before: _Before = _NONE
 
     def file(self, path: str) -> None:
         """Take in a file.  Raises DatasetError."""
@@ -111,7 +118,7 @@ class Intake:
         found = format_of(source, self.settings.format)
         labels = Labels()
         read, runs, first, last_ply = 0, self._runs, self.columns.count, -1
-        self._before = (-1, -1.0, 0)
+        self._before = _NONE
         for batch, boards, side in checked_batches(source, found, self.settings):
             if boards is not None:
                 labels.add(batch.result, batch.teacher, boards.material(), side)
@@ -146,7 +153,7 @@ class Intake:
         n = len(batch)
         if not n:
             return
-        runs = self._numbered(batch)
+        runs = self._numbered(batch, boards)
         keep = np.ones(n, dtype=np.bool_)
         if boards is None:
             keys = np.array([_key_of(text) for text in batch.texts], dtype=np.uint64)
@@ -178,22 +185,33 @@ class Intake:
             self.dropped[what] += lost
         return good
 
-    def _numbered(self, batch: Batch) -> npt.NDArray[np.int64]:
+    def _numbered(self, batch: Batch, boards: Boards | None) -> npt.NDArray[np.int64]:
         """Return the number of the game of each position, as the order tells: a ply that
-        does not rise, another result or another name begins a new one."""
-        ply, result, game = self._before
+        does not rise, another result or another name begins a new one, where there is
+        neither ply nor name a board that differs by more than some moves."""
+        ply, result, game, squares = self._before
         before_ply = np.concatenate([[ply], batch.ply[:-1]])
-        before_result = np.concatenate([np.array([result], dtype=np.float32), batch.result[:-1]])
+        before_result = np.concatenate([np.array([result], np.float32), batch.result[:-1]])
         before_game = np.concatenate([np.array([game], dtype=np.uint64), batch.game[:-1]])
-        same = (batch.ply > before_ply) & (before_ply >= 0)
         unknown = np.isnan(batch.result) & np.isnan(before_result)
-        same &= (batch.result == before_result) | unknown
+        same = (batch.result == before_result) | unknown
         same &= batch.game == before_game
+        goes_on = (batch.ply > before_ply) & (before_ply >= 0)
         # a name alone tells a game, too
-        same |= (batch.game == before_game) & (batch.game != 0) & (batch.ply < 0)
-        runs = self._runs - 1 + np.cumsum(~same)
+        goes_on |= (batch.game != 0) & (batch.ply < 0)
+        nameless = (batch.game == 0) & (batch.ply < 0)
+        if boards is not None:
+            if nameless.any():
+                first = boards.squares[:1] if squares is None else squares
+                before = np.concatenate([first, boards.squares[:-1]])
+                changed = np.count_nonzero(boards.squares != before, axis=1)
+                few = np.minimum(np.count_nonzero(boards.squares, axis=1) // 2, _FEW)
+                goes_on |= nameless & (changed <= few) & (before_result != _NONE[1])
+            squares = boards.squares[-1:]
+        runs = self._runs - 1 + np.cumsum(~(same & goes_on))
         self._runs = int(runs[-1]) + 1
-        self._before = (int(batch.ply[-1]), float(batch.result[-1]), int(batch.game[-1]))
+        last = int(batch.ply[-1]), float(batch.result[-1]), int(batch.game[-1])
+        self._before = (*last, squares)
         return np.asarray(runs, dtype=np.int64)
 
 

@@ -158,8 +158,7 @@ def _shogi_exchange(board: Board, move: Move, captures: bool) -> int:
     def next_attacker(side: int) -> int | None:
         least = None
         remaining = board.attackers_to_color(sides[side], square, occupied)
-        while not remaining.is_empty():
-            at = remaining.pop_lsb()
+        while (at := remaining.pop_lsb()) is not None:
             if not occupied.test(at):
                 continue
             kind = board.piece_on(at).piece_type.to_usi()

@@ -58,7 +58,7 @@ FORMATS: dict[str, Format] = {
         Format("plain", "plain:read_plain", "mover", "mover", suffixes=(".plain",)),
         Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
-        Format("pgn", "records:read_pgn", games=("chess",), suffixes=(".pgn",)),
+        Format("pgn", "records:read_pgn", "first", "mover", ("chess",), (".pgn",)),
         Format("csa", "records:read_csa", games=("shogi",), suffixes=(".csa",)),
         Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu", ".ki2")),
     )

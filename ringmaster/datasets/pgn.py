@@ -53,15 +53,12 @@ class _Text:
     lines: list[str] = field(default_factory=list)
 
 
-def pgn_games(
-    lines: Iterable[str], name: str, variant: str = "standard", mover: bool = True
-) -> Iterator[RecordedGame]:
+def pgn_games(lines: Iterable[str], name: str, variant: str = "standard") -> Iterator[RecordedGame]:
     """Yield the games of a PGN file, unfinished ones included.
 
     lines    its lines, of which any may end in a line break
     name     what errors call the file
     variant  "standard", "chess960" or a name of `variant_names`
-    mover    whether scores such as "+0.35/12" are the mover's (else White's)
 
     Raises DatasetError, with line and game, for what is no PGN, moves that are not
     legal, and games of another variant.
@@ -72,7 +69,7 @@ def pgn_games(
         rest = 0
         while True:
             number += 1
-            reader = _Reader(name, number, text, mover, rest)
+            reader = _Reader(name, number, text, rest)
             try:
                 check_variant_tag(text.tags.get("Variant", ""), variant)
                 position = begin(text.tags.get("FEN"))
@@ -131,8 +128,8 @@ def _texts(lines: Iterable[str], name: str) -> Iterator[_Text]:
 class _Reader:
     """Reads the moves of one game."""
 
-    def __init__(self, name: str, number: int, text: _Text, mover: bool, begin: int) -> None:
-        self._name, self._number, self._text, self._mover = name, number, text, mover
+    def __init__(self, name: str, number: int, text: _Text, begin: int) -> None:
+        self._name, self._number, self._text = name, number, text
         self._moves = "\n".join(text.lines)
         self.at = begin
         self.has_more = False
@@ -212,7 +209,7 @@ class _Reader:
         if own is not None:
             score = MATE if own[3] is None else limited(100 * float(own[3]))
             # who made the move is not to move any more
-            if (own[1] == "-") != (self._mover and position.to_move == 0):
+            if (own[1] == "-") != (position.to_move == 0):
                 score = -score
             scores[-1] = score
         elif "wv=" in text:

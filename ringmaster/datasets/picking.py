@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Container
+from collections.abc import Container
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,6 +24,8 @@ from ringmaster.model.randomness import LABELLED_STREAM, words
 #: promotions; "resolved" ones, in which the captures of the game have been played out;
 #: "all".
 Noise = Literal["quiet", "resolved", "all"]
+#: Why a position was not taken that a set without scores could have.
+UNSCORED = "without a score"
 #: Plies that captures are followed for.
 _LONGEST_EXCHANGE = 16
 
@@ -108,7 +110,7 @@ class Picker:
             reason = self._unfit(played, ply, sides)
             if not reason and self.rules.noise == "resolved":
                 at = self._settled(played, ply)
-                reason = "exchanges that the game did not play out" if at is None else ""
+                reason = "amid an exchange that was not played out" if at is None else ""
                 if at is not None and at != ply:
                     reason = self._unfit(played, at, sides)
             if reason or at is None:
@@ -122,21 +124,21 @@ class Picker:
         """Return why a position cannot be taken, "" when it can."""
         rules, game = self.rules, played.game
         if played.before + ply < rules.first_ply or ply >= len(played) - rules.last_plies:
-            return "too near the start or the end of the game"
+            return "near the start or the end of the game"
         if ply < game.book:
-            return "moves of the opening book"
+            return "of the opening book"
         if played.sides[ply] not in sides:
-            return "moves of other players"
+            return "with another player to move"
         score = game.scores[ply]
         if math.isnan(score):
             if rules.scored:
-                return "moves without a score"
+                return UNSCORED
         elif rules.score_cap is not None and abs(score) > rules.score_cap:
-            return "scores above the cap"
+            return "with a score above the cap"
         if rules.noise != "resolved" and played.checks[ply]:
             return "in check"
         if rules.noise == "quiet" and (played.noisy[ply] or (ply and played.noisy[ply - 1])):
-            return "captures and promotions"
+            return "beside a capture or a promotion"
         return ""
 
     def _settled(self, played: Replay, ply: int) -> int | None:

@@ -22,7 +22,8 @@ _LONGEST = 1 << 20
 def read_pgn(source: Source) -> Iterator[Batch]:
     """Yield the positions of a PGN file.  Raises DatasetError."""
     lines = text_lines(source, "latin-1")
-    return batches_of(_records(source, pgn_games(lines, source.path, source.variant)))
+    # by default the mover's, as the field writes them; `score_pov` may say otherwise
+    return batches_of(_records(source, pgn_games(lines, source.path, source.variant), mover=True))
 
 
 def read_csa(source: Source) -> Iterator[Batch]:
@@ -70,7 +71,11 @@ def _decoded(line: bytes, fallback: str) -> str:
         return line.decode(fallback, "replace")
 
 
-def _records(source: Source, games: Iterator[RecordedGame]) -> Iterator[Record]:
+def _records(
+    source: Source, games: Iterator[RecordedGame], mover: bool = False
+) -> Iterator[Record]:
+    """Yield the positions of games.  Scores are told from the side to move where `mover`
+    is true, else from the side that moves first; results always from the latter."""
     begin = beginning(source.game, variant=source.variant)
     for game in games:
         if not game.is_finished:
@@ -85,5 +90,7 @@ def _records(source: Source, games: Iterator[RecordedGame]) -> Iterator[Record]:
         name = str(game.number)
         for ply, (move, score) in enumerate(zip(game.moves, game.scores, strict=True), before):
             text = position.position().encode()
+            if mover and position.to_move:
+                score = -score
             yield Record(text, game.result, score, ply, name, game.line, length)
             position.play(move)

@@ -165,10 +165,9 @@ def _csa_comment(found: _Game, line: str) -> None:
         found.take_book()
     elif not found.game.id and (game := _CSA_GAME.match(line)) is not None:
         found.game.id = game[1]
-    elif (result := _CSA_RESULT.match(line)) is not None and found.ended:
+    elif found.ended and not found.game.is_finished and (result := _CSA_RESULT.match(line)):
         # what ended by adjudication has no word of its own in the format
-        if not found.game.is_finished:
-            found.take_result(result[1])
+        found.take_result(result[1])
 
 
 def _csa_item(found: _Game, item: str, at: int) -> None:

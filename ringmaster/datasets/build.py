@@ -68,6 +68,8 @@ def build(
     except StoreCorrupt:
         if not _is_ours(target):
             raise
+    except OSError as error:
+        raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
     try:
         with tempfile.TemporaryFile(dir=target.parent) as texts:
             intake = Intake(game, variant, settings, texts, _progress(say))
@@ -312,7 +314,7 @@ def _split(
         share = min(max(round(validation * games), 1), games - 1)
         held[np.argsort(word_array(seed, SPLIT_STREAM, 0, games), kind="stable")[:share]] = True
     group = np.where(keep, number[group], 0).astype(np.uint32)
-    return group, held[group], games
+    return group, keep & held[group] if games else keep, games
 
 
 def _split_notes(held: npt.NDArray[np.bool_], games: int, validation: float) -> list[str]:

@@ -26,6 +26,7 @@ TEXEL_ORDER_STREAM = 21
 GENETIC_STREAM = 22
 BATCHES_STREAM = 23
 TEXEL_SPSA_STREAM = 24
+BOOTSTRAP_STREAM = 25
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

@@ -73,6 +73,10 @@ class Drive:
         return self
 
 
+#: By class and parameter of `make`.
+_DRIVES: dict[tuple[str, str], Drive] = {}
+
+
 @pytest.fixture(scope="module")
 def world() -> World:
     return world_of(TRUE, games=150, per_game=6, seed=2)
@@ -80,9 +84,18 @@ def world() -> World:
 
 class OptimiserContract:
     @pytest.fixture
-    def drive(self, make: Make, world: World) -> Drive:
-        """An optimiser that has come to its end."""
-        return Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
+    def drive(self, request: pytest.FixtureRequest, make: Make, world: World) -> Drive:
+        """An optimiser that has come to its end; the same for all tests of a class and a
+        parameter of `make`, not to be changed."""
+        call = getattr(request.node, "callspec", None)
+        key = (
+            f"{type(self).__module__}.{type(self).__qualname__}",
+            str(call and call.params.get("make")),
+        )
+        if key not in _DRIVES:
+            drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
+            _DRIVES[key] = drive.to_the_end()
+        return _DRIVES[key]
 
     def test_first_pass_is_the_start_over_all_and_kept(self, make: Make) -> None:
         optimiser = make(PARAMETERS)

@@ -18,13 +18,12 @@ class TestGaussNewton(OptimiserContract):
 
         return made
 
-
 class TestWithRidge(OptimiserContract):
     @pytest.fixture
     def make(self) -> Make:
         def made(
             parameters: Sequence[TunedParameter], *, seed: int = 0, shards: int = SHARDS
         ) -> Optimiser:
-            return GaussNewton(parameters, ridge=[None], central=True, groups=[[0, 1], [2, 3]])
+            return GaussNewton(parameters, ridge=[None], central=True, groups=[[0,1],[2,3]])
 
         return made

@@ -21,16 +21,16 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
-from ringmaster.tuners.texel.optimiser import Array, Pass
+from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
     Search,
     Table,
     Theta,
+    blocks_of,
     finite,
     first_steps,
     infinite,
-    tuned_blocks,
 )
 
 #: A step at most, as a share of the range.
@@ -42,7 +42,8 @@ PRECISION_SHARE = 1 / 1024
 class LocalSearch(Search):
     """Österlund's local search.
 
-    groups     names of groups, searched one after the other in whole rounds
+    groups     places of parameters that are searched together, one group after another, in
+               rounds; None: all together
     order      of the parameters in a sweep: as they are given, or drawn for each sweep
     grow       what a step that succeeds is multiplied by
     precision  the smallest step as a share of the range, for what is no integer (for these
@@ -58,10 +59,9 @@ class LocalSearch(Search):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
-        groups: Sequence[str] | None = None,
+        groups: Sequence[Sequence[int]] | None = None,
         order: Literal["given", "random"] = "given",
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
@@ -71,7 +71,6 @@ class LocalSearch(Search):
             parameters,
             seed=seed,
             strength=strength,
-            scale=scale,
             most_passes=most_passes,
             patience=patience,
         )
@@ -86,7 +85,7 @@ class LocalSearch(Search):
         self.order, self.grow, self.tolerance = order, grow, tolerance
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
-        self._blocks = tuned_blocks(self.parameters, groups)
+        self._blocks = blocks_of(len(self.parameters), groups)
         self._base, self._base_error = self._start, math.inf
         self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
         self._way = [1] * len(self.parameters)

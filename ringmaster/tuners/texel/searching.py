@@ -19,6 +19,7 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.texel.flags import NO_SIGNAL, value_flags
 from ringmaster.tuners.texel.optimiser import (
     Array,
     Data,
@@ -29,6 +30,7 @@ from ringmaster.tuners.texel.optimiser import (
     Step,
     Told,
 )
+from ringmaster.tuners.texel.ridge import Penalty
 
 #: Points of the course at most; then every other one is dropped.
 MOST_STEPS = 400
@@ -38,29 +40,9 @@ MOST_KNOWN = 50_000
 LEAST_TOLERANCE = 1e-7
 #: Steps that are tried first, and perturbations, as a share of the range.
 STEP_SHARE = 1 / 32
-#: A value so near to 0, in shares of the start value, has collapsed.
-COLLAPSED = 0.02
 
 Theta = tuple[float, ...]
 Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
-
-
-@dataclass(frozen=True, eq=False)
-class Penalty:
-    """Ridge towards the start values: strength·Σ((θ − start)/scale)².
-
-    scale  (n,), in the units of the parameters
-    """
-
-    strength: float
-    start: Array
-    scale: Array
-
-    def __call__(self, theta: Sequence[float] | Array) -> float:
-        """Return it for some values, in the unit of the error."""
-        if not self.strength:
-            return 0.0
-        return float(self.strength * np.square((theta - self.start) / self.scale).sum())
 
 
 @dataclass
@@ -86,8 +68,7 @@ class Search(Optimiser):
     """Base of the optimisers that learn of errors alone.
 
     parameters   all of them are tuned
-    strength     of the ridge towards the start values, in errors for a change of all of a
-                 parameter's range; `scale`, (n,), replaces the ranges
+    strength     of the ridge towards the start values
     most_passes  about how many passes over training, batches counted in parts; None: no limit
     patience     how many checks in a row may be without a new smallest validation error;
                  None: any number
@@ -102,7 +83,6 @@ class Search(Optimiser):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
         shards: int = 1,
@@ -120,9 +100,7 @@ class Search(Optimiser):
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.seed = seed
-        self.penalty = Penalty(
-            strength, self.space.start, self.space.width if scale is None else scale
-        )
+        self.penalty = Penalty(self.space, strength)
         self.most_passes = math.inf if most_passes is None else most_passes
         self.patience = patience
         self.shards = shards
@@ -223,19 +201,10 @@ class Search(Optimiser):
         return self._used
 
     def flags(self) -> dict[int, tuple[str, ...]]:
-        found: dict[int, tuple[str, ...]] = {}
-        for i, parameter in enumerate(self.parameters):
-            value, words = self.best[i], []
-            if value <= parameter.minimum:
-                words.append("at its lower bound")
-            elif value >= parameter.maximum:
-                words.append("at its upper bound")
-            if parameter.start and abs(value) <= COLLAPSED * abs(parameter.start):
-                words.append("collapsed to 0")
+        found = value_flags(self.space, self.best)
+        for i in range(len(self.parameters)):
             if self._silent(i):
-                words.append("no signal")
-            if words:
-                found[i] = tuple(words)
+                found[i] = (*found.get(i, ()), NO_SIGNAL)
         return found
 
     def _silent(self, i: int) -> bool:
@@ -380,16 +349,12 @@ class Search(Optimiser):
             self._course = [first, *kept, last]
 
 
-def tuned_blocks(
-    parameters: Sequence[TunedParameter], groups: Sequence[str] | None
-) -> list[list[int]]:
-    """Return the places of the parameters that are tuned together, in the order of `groups`;
-    those that are in none of them come last, together."""
-    if not groups:
-        return [list(range(len(parameters)))]
-    blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups]
+def blocks_of(count: int, groups: Sequence[Sequence[int]] | None) -> list[list[int]]:
+    """Return the places of the parameters that are tuned together, group by group; those that
+    are in none come last, together."""
+    blocks = [list(group) for group in groups or ()]
     placed = {i for block in blocks for i in block}
-    blocks.append([i for i in range(len(parameters)) if i not in placed])
+    blocks.append([i for i in range(count) if i not in placed])
     return [block for block in blocks if block]
 
 

@@ -85,7 +85,6 @@ class SpsaBatches(Search):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
         shards: int = 1,
@@ -99,7 +98,6 @@ class SpsaBatches(Search):
             parameters,
             seed=seed,
             strength=strength,
-            scale=scale,
             most_passes=MOST_PASSES if most_passes is None else most_passes,
             patience=patience,
             shards=shards,
@@ -343,6 +341,8 @@ class SpsaBatches(Search):
             self._theta = np.array(self._safe[0])
             self._gain /= 2
             self._blocked += 1
+            # of a blocked step nobody expects a better validation error
+            self._stale -= not better
             self._recent = Averages(self._theta)
             words += "; blocked, gain halved"
             if self._blocked >= MOST_BLOCKED:

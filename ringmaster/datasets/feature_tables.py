@@ -130,7 +130,7 @@ def _lines(
 
 def _npz(path: str, wanted: Wanted) -> Table:
     try:
-        with np.load(path, allow_pickle=False) as found:
+        with open(path, "rb") as file, np.load(file, allow_pickle=False) as found:
             arrays = {name: found[name] for name in found.files}
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise DatasetError(path, None, f"cannot read the features: {error}") from None

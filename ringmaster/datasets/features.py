@@ -84,8 +84,10 @@ def build(
 
 
 def _key(source: Source | None, positions: PositionFile, wanted: Wanted, version: str) -> str:
-    """Return a hash of all that the counts depend on; `source` None: answers.  Raises DatasetError for a file that
-    is not there."""
+    """Return a hash of all that the counts depend on; `source` None: answers.
+
+    Raises DatasetError for a file that is not there.
+    """
     found: list[Any] = [_VERSION, positions.key, len(positions)]
     found += [wanted.names, wanted.phase, wanted.unnamed, version]
     if source is not None and not callable(source):
@@ -118,7 +120,7 @@ def _of_function(
 ) -> None:
     progress = _Progress(say, len(positions))
     for first in range(0, len(positions), _CHUNK):
-        texts = positions.texts(first, first + _CHUNK)
+        texts = positions.texts(first, min(first + _CHUNK, len(positions)))
         rows = _encoded(wanted, [(text,) for text in texts], function)
         writer.add(np.arange(first, first + len(texts)), *rows)
         progress.at(first + len(texts))
@@ -150,12 +152,13 @@ def _at(words: tuple[bytes, ...], error: CountsError) -> DatasetError:
 
 
 def _of_table(table: Table, positions: PositionFile, writer: FeatureWriter, say: Say) -> None:
+    count = len(positions)
     keys = np.concatenate(
         [
             np.zeros(0, dtype=np.uint64),
             *(
-                position_keys(positions.texts(first, first + _CHUNK), positions.game)
-                for first in range(0, len(positions), _CHUNK)
+                position_keys(positions.texts(first, min(first + _CHUNK, count)), positions.game)
+                for first in range(0, count, _CHUNK)
             ),
         ]
     )
@@ -266,7 +269,7 @@ class Pieces:
 
     def _read(self, path: Path) -> tuple[Any, Any, Any, Any, Any]:
         try:
-            with np.load(path, allow_pickle=False) as found:
+            with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
                 phase = found.get("phase")
                 return found["rows"], found["lengths"], found["columns"], found["values"], phase
         except Exception as error:  # NumPy raises whatever the zip or the array makes it

@@ -50,7 +50,7 @@ from ringmaster.tuners.texel.linear_fit import (
     Fitter,
     Method,
 )
-from ringmaster.tuners.texel.linear_model import BLOCK, FeatureModel, Matrix, Wiring, features_of
+from ringmaster.tuners.texel.linear_model import BLOCK, FeatureModel, Matrix, Wiring
 from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import (
     Array,
@@ -165,11 +165,6 @@ class Linear(Optimiser):
         self._odd: dict[int, list[str]] = {}
 
     # Features
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The features that the parameters are the weights of."""
-        return features_of([p.code for p in self.parameters], self.tapered)
 
     @property
     def problem(self) -> str | None:

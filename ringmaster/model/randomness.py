@@ -29,6 +29,7 @@ GENETIC_STREAM = 22
 BATCHES_STREAM = 23
 TEXEL_SPSA_STREAM = 24
 TEXEL_LINEAR_STREAM = 25
+BOOTSTRAP_STREAM = 26
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

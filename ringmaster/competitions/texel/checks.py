@@ -41,9 +41,7 @@ def check_anchor(values: Mapping[str, Any]) -> list[SettingError]:
             )
         ]
     if all(p.frozen or p.code == anchor for p in parameters):
-        return [
-            SettingError(("anchor",), "no parameter but the anchor is left: nothing to tune")
-        ]
+        return [SettingError(("anchor",), "no parameter but the anchor is left: nothing to tune")]
     return []
 
 
@@ -142,8 +140,8 @@ def check_validation(values: Mapping[str, Any], file: PositionFile) -> list[str]
 def unused(parameters: Sequence[TunedParameter]) -> list[str]:
     """Return a line for arguments of Parameter(…) that have no effect here."""
     given = [
-        name
-        for name in ("c_end", "r_end")
-        if any(getattr(p, name) is not None for p in parameters)
+        name for name in ("c_end", "r_end") if any(getattr(p, name) is not None for p in parameters)
     ]
-    return [f"{' and '.join(given)} of Parameter(…) have no effect in a texel event"] if given else []
+    return (
+        [f"{' and '.join(given)} of Parameter(…) have no effect in a texel event"] if given else []
+    )

@@ -7,12 +7,10 @@ When it is done, a closing match of the tuned against the start values may prove
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
-import numpy as np
 
 from ringmaster import datasets
 from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
@@ -26,8 +24,10 @@ from ringmaster.competitions.competition import (
 )
 from ringmaster.competitions.delivery import Delivery
 from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.texel.arrival import digest_of, take_note
 from ringmaster.competitions.texel.charts import tune_charts
 from ringmaster.competitions.texel.checks import (
     check_anchor,
@@ -48,7 +48,7 @@ from ringmaster.competitions.texel.edits import (
 )
 from ringmaster.competitions.texel.labels import as_scores
 from ringmaster.competitions.texel.methods import make_optimiser
-from ringmaster.competitions.texel.probing import found_lines, probe_of, problem_of
+from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
@@ -56,6 +56,13 @@ from ringmaster.competitions.texel.shards import Shards
 from ringmaster.competitions.texel.state import COMPARED, STATIC, Named, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
+from ringmaster.competitions.texel.verdicts import (
+    made_void,
+    shard_id,
+    shard_line,
+    take_probe,
+    take_void,
+)
 from ringmaster.competitions.tuned_parameters import check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
 from ringmaster.model.charts import ChartGroup
@@ -96,7 +103,7 @@ class TexelCompetition(Competition):
         with noting(errors):
             self._kind = self._scoring.for_game(self._game)
         with noting(errors):
-            self._compared = values["positions"].quiet_score.for_game(self._game)
+            self._compared: ScoreKind = values["positions"].quiet_score.for_game(self._game)
         errors += [
             *check_codes(self.parameters),
             *check_anchor(values),
@@ -124,9 +131,7 @@ class TexelCompetition(Competition):
         )
         self._file: PositionFile | None = None
         self._source: ScoreSource = lambda number, shard: None
-        self._state = State(
-            self._terms, self._engine, self.start_values, limits=limits_of(values)
-        )
+        self._state = State(self._terms, self._engine, self.start_values, limits=limits_of(values))
         self._follow()
         # wrong arguments must be known before the positions are read
         self._make_optimiser(self._state, Shards(1, 0))
@@ -187,9 +192,7 @@ class TexelCompetition(Competition):
 
     def _played(self, values: Named) -> Named:
         """Return values of all parameters as engines are given them."""
-        return {
-            p.code: p.engine_value(values.get(p.code, p.start)) for p in self.parameters
-        }
+        return {p.code: p.engine_value(values.get(p.code, p.start)) for p in self.parameters}
 
     def estimated(self) -> Named:
         """Return the best values so far, of all parameters."""
@@ -243,32 +246,10 @@ class TexelCompetition(Competition):
             self.say,
         )
         check_labels(self._file, values["target"], values)
-        self._arrive(self._state)
+        take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
             self.tuning.begin()
-
-    def _arrive(self, state: State) -> None:
-        """Take note of the positions."""
-        file = self._file
-        assert file is not None
-        state.key, state.digest = file.key, self._digest(state)
-        state.train, state.validation = file.train, file.validation
-        state.notes = list(file.notes)
-
-    def _digest(self, state: State) -> str:
-        """Return what tells the positions and their labels from others; "" unknown."""
-        file = self._file
-        if file is None:
-            return ""
-        if state.digest and file.key == state.key:
-            return state.digest
-        found = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)
-        for name in ("result", "teacher", "weight", "group"):
-            found.update(np.ascontiguousarray(getattr(file, name)))
-        for first in range(0, len(file), 1 << 16):
-            found.update(b"\n".join(file.texts(first, min(first + (1 << 16), len(file)))))
-        return found.hexdigest()
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
@@ -329,15 +310,10 @@ class TexelCompetition(Competition):
             asked = self.tuning.next()
             if asked is not None:
                 ticket = {"e": state.beginning, "p": asked.number, "i": asked.place}
-                return self._give_out(self._shard_id(ticket), ticket)
+                return self._give_out(shard_id(ticket), ticket)
         standing = self._standing()
         game_of_match = self.closing.next_game(standing) if standing.due else None
         return None if game_of_match is None else self._give_out(*game_of_match)
-
-    def _shard_id(self, ticket: Ticket) -> str:
-        beginning, number = ticket["e"], ticket["p"]
-        name = f"p{number}" if number >= 0 else f"q{-number}"
-        return f"{f'e{beginning}' if beginning else ''}{name}_{ticket['i']:04d}"
 
     def _give_out(self, job_id: str, ticket: Ticket) -> Task:
         """Make a job, then count it: a function of the control file may fail, and then the
@@ -438,7 +414,8 @@ class TexelCompetition(Competition):
         """Return how a pass scores its positions."""
         if number == COMPARED:
             return self._compared
-        return EVAL.for_game(self._game) if number == STATIC else self._kind
+        found: ScoreKind = EVAL.for_game(self._game) if number == STATIC else self._kind
+        return found
 
     # learning
 
@@ -455,11 +432,13 @@ class TexelCompetition(Competition):
             data = scores_of(self._scoring.function, result.answers or (), texts, self._game)
         places = range(task.first, task.stop, task.step)
         if len(data) != 4 * len(places):
-            return _void(result, "protocol", f"{len(data) // 4} scores of {len(places)} came back")
+            return made_void(
+                result, "protocol", f"{len(data) // 4} scores of {len(places)} came back"
+            )
         scores = as_scores(data)
         missing = self.tuning.missing(number, task.shard, scores)
         if missing:
-            return _void(
+            return made_void(
                 result,
                 "no score",
                 f"with the values of pass {number} the engine gives no score of a position that it "
@@ -485,15 +464,15 @@ class TexelCompetition(Competition):
         if self.tuning.optimiser is not None:
             self._count(ticket)
         if result.outcome == "void":
-            return self._take_void(ticket, result)
+            return take_void(self._state, ticket, result)
         state = self._state
         state.void_in_a_row = 0
         if "n" in ticket:
-            return self._take_probe(ticket, result)
+            return take_probe(state, ticket, result)
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
-        log = self._shard_line(ticket, result)
+        log = shard_line(ticket, result)
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # of before an edit: it will be dropped
             return Verdict("", log=log)
@@ -505,45 +484,6 @@ class TexelCompetition(Competition):
             forget=outcome.forget,
             log=log,
         )
-
-    def _shard_line(self, ticket: Ticket, result: EvaluationResult) -> str:
-        rate = result.positions / result.seconds if result.seconds > 0 else 0.0
-        return (
-            f"{self._shard_id(ticket)}: {result.positions:,} positions in {result.seconds:.2f} s"
-            f" ({rate:,.0f}/s)"
-        )
-
-    def _take_void(self, ticket: Ticket, result: EvaluationResult) -> Verdict:
-        state = self._state
-        first = not state.shards
-        state.void += 1
-        state.void_in_a_row += 1
-        what = "the probe" if "n" in ticket else f"shard {self._shard_id(ticket)}"
-        attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
-        detail = result.detail.splitlines()[0] if result.detail else ""
-        line = f"{what}: void ({result.reason}{attempt}): {detail}"
-        halt = ""
-        if result.attempt:
-            halt = f"{what} was void twice: {detail or result.reason}"
-        elif first:
-            halt = f"the first evaluation was void: {detail or result.reason}"
-        elif state.void_in_a_row > 2:
-            halt = f"three shards in a row were void: {detail or result.reason}"
-        return Verdict(line, replay=True, halt=halt)
-
-    def _take_probe(self, ticket: Ticket, result: EvaluationResult) -> Verdict:
-        state = self._state
-        if ticket["n"] == state.probe_out:
-            state.probe_out = None
-        codes = [p.code for p in state.terms.tuned]
-        problem = problem_of(result.facts, codes)
-        if problem:
-            state.facts = None
-            return Verdict(f"probe: {problem}", halt=problem, save=True)
-        state.facts = dict(result.facts)
-        state.probe_due = False
-        line, *notes = found_lines(state.facts, codes)
-        return Verdict(line, notes=tuple(notes), save=True)
 
     def finished(self) -> bool:
         standing = self._standing()
@@ -579,7 +519,7 @@ class TexelCompetition(Competition):
             for ticket in outstanding:
                 if "v" not in ticket:
                     self._count(ticket)
-        digest = (state.digest, self._digest(state))
+        digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
         found = changes(state.terms, self._terms, digest)
         limits = limits_of(self.values)
         if not found and state.done and plain(limits) != plain(state.limits):
@@ -595,7 +535,7 @@ class TexelCompetition(Competition):
             lines = ["in_flight changed: the engine is probed again"]
         self._state.in_flight = self.values["in_flight"]
         if self._file is not None and not found:
-            self._arrive(self._state)
+            take_note(self._file, self._state)
         return lines
 
     def _begin_anew(self, found: list[str], digest: tuple[str, str]) -> list[str]:
@@ -607,7 +547,7 @@ class TexelCompetition(Competition):
         )
         self._state.engine = self._engine
         if self._file is not None:
-            self._arrive(self._state)
+            take_note(self._file, self._state)
         self._follow()
         if self._state.train:
             self.tuning.begin()
@@ -636,9 +576,7 @@ class TexelCompetition(Competition):
         if standing.due:
             played, games = self.closing.progress(standing)
             return Progress(played, games, phase="closing match")
-        return Progress(
-            self._state.shards, None, label="shards", phase=self._report().phase()
-        )
+        return Progress(self._state.shards, None, label="shards", phase=self._report().phase())
 
     def games(self, completed: int, void: int) -> tuple[int, int]:
         return self.closing.completed, max(0, void - self._state.void)
@@ -668,20 +606,13 @@ class TexelCompetition(Competition):
         return self.closing.infos(self._standing())
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        from ringmaster.competitions.matchup_charts import MatchupCourses
-
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:
             matches.take(self.describe(ticket), result)
-        tuned = [p for p in self.parameters if any(p.code == k.code for k in self._state.terms.tuned)]
+        tuned = [
+            p for p in self.parameters if any(p.code == k.code for k in self._state.terms.tuned)
+        ]
         return [
             *tune_charts(tuned, self._state, self.tuning.optimiser),
             *matches.charts("Closing match"),
         ]
-
-
-def _void(result: EvaluationResult, reason: str, detail: str) -> EvaluationResult:
-    """Return a result that does not count."""
-    return msgspec.structs.replace(
-        result, outcome="void", reason=reason, detail=detail, scores=None, answers=None
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -27,6 +27,7 @@ from ringmaster.model.settings import (
     SettingType,
 )
 from ringmaster.tuners.texel.optimiser import Optimiser
+from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, PATH
 
 #: Where the optimisers are; each is imported when it is asked for.
 _CLASSES: dict[str, tuple[str, str]] = {
@@ -96,6 +97,7 @@ def _call(kind: str, name: str, *settings: Setting) -> CallOf:
 
 
 _SHARE = Float(above=0, maximum=1)
+_EXPONENT = Float(minimum=0, maximum=1)
 
 
 def _given(name: str, type_: SettingType, help: str) -> Setting:
@@ -103,7 +105,21 @@ def _given(name: str, type_: SettingType, help: str) -> Setting:
 
 
 _CALLS = (
-    _call("GaussNewton", "gauss_newton"),
+    _call(
+        "GaussNewton",
+        "gauss_newton",
+        _given(
+            "central",
+            Boolean(),
+            "Whether differences are taken to both sides, with twice the passes.",
+        ),
+        _given("most_steps", Integer(minimum=1, maximum=10_000), "Steps at most; by default 20."),
+        _given(
+            "tolerance",
+            Float(minimum=1e-9, maximum=1),
+            "By how much the error has to fall; by default 1e-7.",
+        ),
+    ),
     _call(
         "LocalSearch",
         "local_search",
@@ -129,9 +145,7 @@ _CALLS = (
         "genetic",
         _given("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
         _given("generations", Integer(minimum=1, maximum=10**6), "At most; by default 100."),
-        _given(
-            "precision", _SHARE, "Smallest change of a parameter, as a share of its range."
-        ),
+        _given("precision", _SHARE, "Smallest change of a parameter, as a share of its range."),
         _given("batch", _SHARE, "Share of the positions that a generation is scored on."),
         _given(
             "crossover",
@@ -154,6 +168,14 @@ _CALLS = (
         "SpsaBatches",
         "spsa_batches",
         _given("batch", _SHARE, "Share of the positions that a step is measured on."),
+        _given(
+            "scale_by",
+            OneOf("curvature", "steps"),
+            "Whether parameters move by what the error says of each, or by their steps.",
+        ),
+        _given("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
+        _given("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
+        _given("A_ratio", _EXPONENT, "Stability constant as a part of the tune; by default 0.1."),
     ),
     _call(
         "Linear",
@@ -235,22 +257,37 @@ def make_optimiser(
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
-    if "ridge" in known:
-        # takes a path of strengths, too
-        given["ridge"] = None if ridge is None else (ridge.strength,)
-    elif ridge is not None:
-        if ridge.strength is None:
-            raise SettingError(
-                ("regularisation",),
-                f"optimiser {settings.name!r} does not try a path of strengths",
-                "a strength, as in Ridge(0.0001)",
-            )
-        given["strength"] = ridge.strength
+    given |= _ridge(ridge, known)
+    if settings.name == "gauss_newton":
+        # it counts by places, and has no word for "any number"
+        given["groups"] = groups and _places(parameters, groups)
+        given["patience"] = patience or _ANY
     try:
         made: Optimiser = cls(list(parameters), **given, **settings.arguments)
     except (ValueError, TypeError) as error:
         raise SettingError(("optimiser",), str(error)) from None
     return made
+
+
+#: More steps than there are.
+_ANY = 10**9
+
+
+def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any]:
+    """Return the ridge by the argument that an optimiser has for it."""
+    strength = None if ridge is None else ridge.strength
+    if "ridge" in known:
+        return {"ridge": None if ridge is None else (strength,)}
+    if "strengths" in known:
+        return {"strengths": (0.0,) if ridge is None else PATH if strength is None else (strength,)}
+    if ridge is None:
+        return {}
+    return {"strength": DEFAULT_STRENGTH if strength is None else strength}
+
+
+def _places(parameters: Sequence[TunedParameter], groups: Sequence[str]) -> list[list[int]]:
+    """Return the places of the parameters of each group."""
+    return [[i for i, p in enumerate(parameters) if p.group == name] for name in groups]
 
 
 def finite(value: float | None) -> float | None:

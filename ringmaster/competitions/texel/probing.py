@@ -65,7 +65,9 @@ def found_lines(facts: dict[str, Any], codes: Sequence[str]) -> list[str]:
         lines.append("warning: the same positions do not get the same scores every time")
     if facts.get("none"):
         lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
-    still = [code for code, moved in zip(codes, facts.get("moved") or (), strict=False) if not moved]
+    still = [
+        code for code, moved in zip(codes, facts.get("moved") or (), strict=False) if not moved
+    ]
     if still:
         lines.append(f"warning: no score changes with {', '.join(still)}")
     return lines

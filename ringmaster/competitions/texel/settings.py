@@ -10,7 +10,7 @@ from ringmaster.competitions.closing_match import VERIFY
 from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.players import PLAYER
 from ringmaster.competitions.texel.choices import Choice, Word
-from ringmaster.competitions.texel.methods import OPTIMISER, RIDGE, GAUSS_NEWTON
+from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.texel.scoring import DEPTH_1, EVAL, ScoreSetting
 from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
 from ringmaster.datasets.settings import POV_NAMES, PositionSettings
@@ -29,8 +29,8 @@ from ringmaster.model.settings import (
     Maybe,
     OneOf,
     Setting,
-    String,
     SettingPath,
+    String,
 )
 from ringmaster.tuners.texel.targets import Target
 
@@ -76,9 +76,7 @@ class PositionsSettings:
 
     def canonical(self) -> dict[str, Any]:
         """Return what it says, for the comparison of two runs."""
-        data = {
-            name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__
-        }
+        data = {name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__}
         return {**data, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
 
@@ -148,9 +146,7 @@ POSITIONS = _PositionsCall(
             "centipawns.",
             None,
         ),
-        Setting(
-            "quiet_score", ScoreSetting(), "What the static score is compared with.", DEPTH_1
-        ),
+        Setting("quiet_score", ScoreSetting(), "What the static score is compared with.", DEPTH_1),
         Setting(
             "duplicates",
             OneOf("merge", "keep"),

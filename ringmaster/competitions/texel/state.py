@@ -103,14 +103,16 @@ class State(msgspec.Struct):
 
     terms      what it is tuned by
     engine     the player, as far as scores depend on it
-    digest     of the positions and their labels; "" before they have been read
+    key, digest  of the position file, and of what is in it; "" before it has been read
     train, validation  how many positions there are
     notes      what was said when they were read
     beginning  how often the optimiser has begun anew
     values     of all parameters, where this beginning starts
     left       of parameters that are not in the control file any more
     probes     how many have been given out
+    probe_due  whether one is wanted; probe_out: the one under way
     facts      what the last one found, None while that is not known
+    in_flight  the setting, as it was when the engine was probed
     filters    the passes of the quiet filter that are under way or done
     open       the optimiser's passes under way, by number
     asked, told  passes, in this beginning
@@ -124,6 +126,7 @@ class State(msgspec.Struct):
     terms: Terms
     engine: dict[str, Any]
     values: Named
+    key: str = ""
     digest: str = ""
     train: int = 0
     validation: int = 0
@@ -131,8 +134,10 @@ class State(msgspec.Struct):
     beginning: int = 0
     left: Named = {}
     probes: int = 0
+    probe_due: bool = True
+    probe_out: int | None = None
     facts: dict[str, Any] | None = None
-    probed: dict[str, Any] = {}
+    in_flight: int | str | None = None
     filters: dict[str, Open] = {}
     open: dict[str, Open] = {}
     asked: int = 0

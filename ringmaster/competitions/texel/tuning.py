@@ -181,8 +181,8 @@ class Tuning:
                 return Asked(int(key), one.next)
         if state.done:
             return None
-        number = self._ask()
-        return None if number is None else Asked(number, 0)
+        asked = self._ask()
+        return None if asked is None else Asked(asked, 0)
 
     def _filter(self, number: int) -> Open:
         found = self.state.filters.get(str(number))
@@ -318,9 +318,7 @@ class Tuning:
             )
         return lines
 
-    def _teacher_scale(
-        self, before: Labelling | None
-    ) -> tuple[float | None, list[str], list[str]]:
+    def _teacher_scale(self, before: Labelling | None) -> tuple[float | None, list[str], list[str]]:
         if self.means.target.kind == "texel":
             return None, [], []
         if isinstance(self.means.teacher_scale, float):
@@ -348,7 +346,8 @@ class Tuning:
 
     def _data(self, labelling: Labelling | None = None) -> EventData:
         labelling = labelling or self.state.labelling
-        assert labelling is not None and self.positions is not None
+        assert labelling is not None
+        assert self.positions is not None
         loss = Loss(self.means.loss, labelling.scale)
         return EventData(self.positions, self.scores, loss, labelling.teacher_scale)
 
@@ -411,7 +410,9 @@ class Tuning:
     def _finish(self) -> list[str]:
         """Find out how sure the improvement is, and what the best values' scores are like."""
         state, optimiser, labelling = self.state, self.optimiser, self.state.labelling
-        assert optimiser is not None and labelling is not None and self.positions is not None
+        assert optimiser is not None
+        assert labelling is not None
+        assert self.positions is not None
         best = optimiser.best_pass
         data, teacher = self._data(), labelling.teacher_scale
         part: Half = "validation" if self.shards.of_validation else "train"
@@ -432,16 +433,16 @@ class Tuning:
         from ringmaster.tuners.texel.bootstrap import bootstrap
 
         found = bootstrap(data, 0, best, part, seed=self.means.seed)
-        return Improvement(
-            part, found.improvement, found.low, found.high, found.share, found.games
-        )
+        if found is None:
+            return None
+        value = found.before - found.after
+        return Improvement(part, value, found.low, found.high, found.share, found.games)
 
 
 def improvement_line(found: Improvement) -> str:
     """Return how much was gained, in words."""
     return (
         f"the {'validation' if found.part == 'validation' else 'training'} error is smaller by "
-        f"{found.value:.8f} (95 % {found.low:.8f} to {found.high:.8f}), in {100 * found.share:.4g} % "
-        "of resampled games"
+        f"{found.value:.8f} (95 % {found.low:.8f} to {found.high:.8f}), in "
+        f"{100 * found.share:.4g} % of resampled games"
     )
-

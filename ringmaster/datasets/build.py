@@ -97,8 +97,10 @@ def _key(
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise DatasetError(path, None, f"cannot read the positions: {reason}") from None
-        files.append((status.st_size, status.st_mtime_ns))
-    what = [_VERSION, game, variant, asdict(settings), validation, seed, files]
+        files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
+    # not their folder, which may have moved with the event
+    chosen = asdict(settings) | {"paths": files}
+    what = [_VERSION, game, variant, chosen, validation, seed]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 

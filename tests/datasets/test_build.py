@@ -261,6 +261,25 @@ def test_right_labels_and_random_ones_are_not_complained_of(tmp_path: Path) -> N
         assert not any("contradict" in n for n in make(tmp_path, bars(chosen), name).notes)
 
 
+def test_side_that_is_losing_with_more_men_is_not_complained_of(tmp_path: Path) -> None:
+    """Sacrifices: results run a little against the men on the board, for both sides."""
+    rng = np.random.default_rng(5)
+    chosen = [
+        replace(r, score=0, result=float(rng.random() < 0.5 - np.tanh(r.score / 500) / 10))
+        for r in MANY
+    ]
+    assert not any("contradict" in n for n in make(tmp_path, bars(chosen)).notes)
+
+
+def test_moved_folder_is_no_change(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    key = make(tmp_path / "before", bars()).key
+    (tmp_path / "before").rename(tmp_path / "behind")
+    said: list[str] = []
+    assert made((tmp_path / "behind" / "set.bar",), said=said).key == key
+    assert said == []
+
+
 def test_results_that_are_all_equal_teach_nothing(tmp_path: Path) -> None:
     text = "".join(f"{row.fen} [1-0]\n" for row in rows(3))
     assert "all results are 1: there is nothing to be learnt" in refusal(tmp_path, text, "a.fen")

@@ -237,10 +237,11 @@ def _castling_doubt(boards: Boards, fields: list[bytes], chess960: bool) -> Mask
     usual = boards.rights == _CASTLING.setdefault(b"-", ord("-"))
     if usual.all():
         return doubt
-    if chess960:
-        return np.asarray(~usual)
     for field in set(fields) - {b"-"}:
         which = boards.rights == _CASTLING[field]
+        if chess960:
+            doubt |= which & ~_can_castle(boards.squares, field)
+            continue
         if len(set(field)) != len(field) or any(letter not in _NEEDED for letter in field):
             doubt |= which
             continue
@@ -248,6 +249,34 @@ def _castling_doubt(boards: Boards, fields: list[bytes], chess960: bool) -> Mask
             for square, piece in _NEEDED[letter]:
                 doubt |= which & (boards.squares[:, square] != piece)
     return doubt
+
+
+def _can_castle(squares: Squares, field: bytes) -> Mask:
+    """Return where kings and rooks stand as castling rights of Chess960 need them: a file
+    names the rook, K and Q any to that side of the king (Shredder-FEN and X-FEN)."""
+    good = np.ones(len(squares), dtype=np.bool_)
+    files = np.arange(8)
+    for colour in (0, 8):
+        letters = [chr(c) for c in field if (chr(c).islower() if colour else chr(c).isupper())]
+        if not letters:
+            continue
+        rank = squares[:, :8] if colour else squares[:, 56:]
+        king = (rank == 6 + colour).argmax(axis=1)
+        good &= (rank == 6 + colour).any(axis=1)
+        rooks = rank == 4 + colour
+        sides = []
+        for letter in letters:
+            if letter.upper() in "KQ":
+                right = np.full(len(squares), letter.upper() == "K")
+                beyond = (files > king[:, None]) == right[:, None]
+                good &= (rooks & beyond).any(axis=1)
+            else:
+                file = ord(letter.upper()) - ord("A")
+                right = king < file
+                good &= rooks[:, file]
+            sides.append(right)
+        good &= len(letters) == 1 or (len(letters) == 2 and sides[0] != sides[-1])
+    return good
 
 
 def _en_passant(boards: Boards, targets: npt.NDArray[np.int64]) -> None:

@@ -16,10 +16,14 @@ import numpy.typing as npt
 from ringmaster.datasets.settings import Pov
 
 _WHAT = ("result", "score", "material")
-#: A correlation counts as turned round below this, and when it is so many of its standard
-#: errors below 0.
-_TURNED = -0.1
+#: A correlation is looked at when it is so many of its standard errors from 0.
 _ERRORS = 5.0
+#: Where the sides to move differ in sign, both must be this far from 0: that is what a label
+#: of another side does, to both alike.
+_SPLIT = 0.1
+#: Where all is turned round it must be by more than this; who gives up men may be winning, in
+#: shogi more than in chess, but scores do not contradict results.
+_TURNED = {"material": 0.3, "score": 0.1}
 #: What larger amounts are taken for: a mate says no more than a queen.
 _SCORE, _MATERIAL = 1500.0, 15.0
 
@@ -54,19 +58,23 @@ class Labels:
         """Return by side to move whether two labels run against each other; the names in
         the order of `_WHAT`."""
         i = list(combinations(_WHAT, 2)).index((a, b))
-        first, second = (_is_turned(*self.sums[mover, i].tolist()) for mover in (0, 1))
-        return first, second
+        first, second = (_correlation(*self.sums[mover, i].tolist()) for mover in (0, 1))
+        if first * second < 0 and min(abs(first), abs(second)) > _SPLIT:
+            return first < 0, second < 0
+        if max(first, second) <= 0 and min(first, second) < -_TURNED[b]:
+            return first < 0, second < 0
+        return False, False
 
 
-def _is_turned(n: float, x: float, y: float, xx: float, yy: float, xy: float) -> bool:
-    """Whether a correlation is negative beyond doubt, from sums."""
+def _correlation(n: float, x: float, y: float, xx: float, yy: float, xy: float) -> float:
+    """Return a correlation from sums, 0 where it may as well be chance."""
     if n < 3:
-        return False
+        return 0.0
     spread = (xx - x * x / n) * (yy - y * y / n)
     if spread <= 0:
-        return False
+        return 0.0
     r = (xy - x * y / n) / math.sqrt(spread)
-    return r < _TURNED and r * math.sqrt(n) < -_ERRORS
+    return r if abs(r) * math.sqrt(n) > _ERRORS else 0.0
 
 
 def contradiction(

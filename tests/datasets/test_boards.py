@@ -15,6 +15,7 @@ from rsshogi.core import Board
 from ringmaster.datasets.boards import Boards, chess_boards, shogi_boards
 from ringmaster.datasets.sfen_text import sfens
 from ringmaster.games.chess import new_chess_game
+from ringmaster.games.chess960 import new_chess960_game
 from ringmaster.games.sfen import normalise_sfen
 from ringmaster.games.shogi import new_shogi_game
 
@@ -125,6 +126,33 @@ def test_every_illegal_position_of_chess_is_suspected(seed: int, data: st.DataOb
     ]
     assert missed == []
     assert any(refused)
+
+
+@settings(max_examples=12)
+@given(SEEDS, st.integers(0, 959), st.booleans())
+def test_every_wrong_right_to_castle_of_chess960_is_suspected(
+    seed: int, start: int, shredder: bool
+) -> None:
+    rng, board, fens = random.Random(seed), chess.Board.from_chess960_pos(start), []
+    for _ in range(30):
+        moves = list(board.legal_moves)
+        if not moves:
+            break
+        board.push(rng.choice(moves))
+        fields = (board.shredder_fen() if shredder else board.fen()).split()
+        if rng.random() < 0.5:
+            letters = "HAFB" if shredder else "KQ"
+            found = "".join(c for c in letters + letters.lower() if rng.random() < 0.5)
+            fields[2] = found or "-"
+        fens.append(" ".join(fields))
+    boards = chess_boards([fen.encode() for fen in fens], chess960=True)
+    assert boards is not None
+    refused = refusals(new_chess960_game, fens)
+    suspects = boards.suspects().tolist()
+    legal = sum(not why for why in refused)
+    for fen, why, suspect in zip(fens, refused, suspects, strict=True):
+        assert why in TOLERATED or suspect, (fen, why)
+    assert sum(suspects) <= len(fens) - legal / 2
 
 
 @settings(max_examples=12)

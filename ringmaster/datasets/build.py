@@ -68,6 +68,8 @@ def build(
     except StoreCorrupt:
         if not _is_ours(target):
             raise
+    except OSError as error:
+        raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
     try:
         with tempfile.TemporaryFile(dir=target.parent) as texts:
             intake = Intake(game, variant, settings, texts, _progress(say))
@@ -95,8 +97,10 @@ def _key(
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise DatasetError(path, None, f"cannot read the positions: {reason}") from None
-        files.append((status.st_size, status.st_mtime_ns))
-    what = [_VERSION, game, variant, asdict(settings), validation, seed, files]
+        files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
+    # not their folder, which may have moved with the event
+    chosen = asdict(settings) | {"paths": files}
+    what = [_VERSION, game, variant, chosen, validation, seed]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
@@ -312,7 +316,7 @@ def _split(
         share = min(max(round(validation * games), 1), games - 1)
         held[np.argsort(word_array(seed, SPLIT_STREAM, 0, games), kind="stable")[:share]] = True
     group = np.where(keep, number[group], 0).astype(np.uint32)
-    return group, held[group], games
+    return group, keep & held[group] if games else keep, games
 
 
 def _split_notes(held: npt.NDArray[np.bool_], games: int, validation: float) -> list[str]:

@@ -145,7 +145,8 @@ def csa_games(lines: Iterable[str], name: str) -> Iterator[RecordedGame]:
             continue
         # several on one line is another way to write them
         for item in line.split(",") if line[0] in "+-%T" else [line]:
-            _csa_item(found, item, at)
+            if item:
+                _csa_item(found, item, at)
     if found is not None:
         yield _finished_csa(found, found.line)
 

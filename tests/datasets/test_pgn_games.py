@@ -213,3 +213,19 @@ def test_every_record_of_ours_is_read_as_it_was_played(seed: int, hostile: str) 
         for i, move in enumerate(played)
     ]
     assert told(game.scores) == expected
+
+
+WORDS = ["[", "]", "{", "}", "(", ")", ";", "%", "$1", "1.", "e4", "e5", "Nf3", "O-O", "1-0", "*"]
+WORDS += ['[FEN "x"]', '[Event "?"]', "{+0.3/1 2s}", "{[%eval #-]}", "{wv=M}", "\n", "--", "e.p."]
+WORDS += ['[Variant "Chess960"]', '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]', "\0", "1...", "e8=Q"]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=14))
+def test_whatever_a_file_says_is_games_or_an_error(words: list[str]) -> None:
+    for between in (" ", "\n"):
+        try:
+            found = games(between.join(words))
+        except DatasetError:
+            continue
+        assert all(len(game.moves) == len(game.scores) for game in found)

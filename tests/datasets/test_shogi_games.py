@@ -176,3 +176,50 @@ def test_forfeits_and_unfinished_games_are_counted(tmp_path: Path) -> None:
     source = Source(str(path), "shogi")
     assert list(read_csa(source)) == []
     assert source.counts == {"unfinished games": 1, "games lost by a fault or on time": 1}
+
+
+WORDS = ["V2.2", "N+a", "PI", "P1", "P1-KY-KE * ", "P+63KIAL", "+", "-", "+7776FU", "-3334FU", "T1"]
+WORDS += [
+    ",",
+    "%TORYO",
+    "%+ILLEGAL_ACTION",
+    "'** 3",
+    "'*book",
+    "/",
+    "'",
+    "手合割：平手",
+    "|",
+    "同　",
+]
+WORDS += [
+    "手数----",
+    "1 ７六歩(77)",
+    "   2 ３四歩(33)",
+    "*",
+    "**評価値 +詰",
+    "変化：2手",
+    "投了",
+    "3 投了",
+]
+WORDS += [
+    "後手の持駒：歩十八",
+    "手合割：その他",
+    "|v香 ・|一",
+    "手合割：x",
+    "\0",
+    "1 同　歩打",
+    "\ud800",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    text=st.lists(st.sampled_from(WORDS) | st.text(max_size=8), max_size=14).map("\n".join),
+    read=st.sampled_from([csa, kif]),
+)
+def test_whatever_a_file_says_is_games_or_an_error(text: str, read: type) -> None:
+    try:
+        games = read(text)
+    except DatasetError:
+        return
+    assert all(len(game.moves) == len(game.scores) for game in games)

@@ -204,6 +204,7 @@ def test_without_scores_only_some_formats_can_be_written(
         (["--per-game", "0"], "'0' is not a positive integer"),
         (["--first-ply", "-1"], "'-1' is not a number of plies"),
         (["--output", "event.ctl"], "belongs to the competition itself"),
+        (["--output", "a.epd.gz"], "would not be packed; name it without .gz"),
         (["--output", "a.pgn"], "would be taken for a .pgn file"),
     ],
 )

@@ -4,8 +4,7 @@ Which scores are read: what fastchess, cutechess-cli and ringmaster write of a m
 "+0.35/12 0.1s" or "-M4/20", from the side that made it; "[%eval 0.17]" and
 "[%eval #-3]", from White, of the position *after* the move, as lichess.org has it;
 "wv=0.35", from White, of the move, as TCEC's records have it.  Variations are passed
-over.  A game is parsed in some 3 microseconds a ply, of which the moves' notation
-takes most.
+over.  Reading takes some 15 microseconds a ply, the moves' notation most of it.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from ringmaster.datasets.pgn import pgn_games
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
 from ringmaster.datasets.recorded_game import RESULTS, RecordedGame
 from ringmaster.datasets.replay import replay
+from ringmaster.datasets.source import PACKED
 from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError
 from ringmaster.export.records import Records, shogi_format
@@ -233,8 +234,10 @@ def default_output(control: Path, format: str) -> Path:
 
 def format_of(output: Path | None) -> str:
     """Return the format that a file's name asks for, else the usual one.  Raises
-    UsageError for a name that game records have."""
+    UsageError for a name that game records or packed files have."""
     suffix = "" if output is None else output.suffix.lower().removeprefix(".")
+    if f".{suffix}" in PACKED:
+        raise UsageError(f"{output} would not be packed; name it without .{suffix}")
     if suffix in RECORD_SUFFIXES:
         raise UsageError(f"{output} would be taken for a .{suffix} file; rename --output")
     return suffix if suffix in FORMS else next(iter(FORMS))

@@ -15,7 +15,6 @@ from typing import Literal
 
 from ringmaster.datasets.batch import hash_of
 from ringmaster.datasets.exchange import is_quiet
-from ringmaster.datasets.recorded_game import MATE
 from ringmaster.datasets.replay import Replay
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import LABELLED_STREAM, words
@@ -160,7 +159,8 @@ class Picker:
             game.moves[ply],
             side,
             1 - result if side else result,
-            max(-MATE, min(MATE, -score if side else score)) + 0.0,
+            # no negative zero
+            (-score if side else score) + 0.0,
             played.before + ply,
             played.before + len(played),
             id,

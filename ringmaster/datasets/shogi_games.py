@@ -145,7 +145,8 @@ def csa_games(lines: Iterable[str], name: str) -> Iterator[RecordedGame]:
             continue
         # several on one line is another way to write them
         for item in line.split(",") if line[0] in "+-%T" else [line]:
-            _csa_item(found, item, at)
+            if item:
+                _csa_item(found, item, at)
     if found is not None:
         yield _finished_csa(found, found.line)
 
@@ -314,16 +315,15 @@ def _finished_kif(found: _Game) -> RecordedGame:
 
 
 def _kif_comment(found: _Game, line: str) -> None:
-    if found.board is None or not found.game.moves:
-        if (game := _KIF_GAME.match(line)) is not None:
-            found.game.id = game[1]
-        return
-    if line == "*book":
-        found.take_book()
-    elif found.ended:
+    if found.ended:
         result = _KIF_RESULT.match(line)
         if result is not None and not found.game.is_finished:
             found.take_result(result[1])
+    elif not found.game.moves:
+        if (game := _KIF_GAME.match(line)) is not None:
+            found.game.id = game[1]
+    elif line == "*book":
+        found.take_book()
     elif (score := _KIF_SCORE.search(line)) is not None:
         value = MATE if score[2] else float(score[3])
         found.take_score(-value if score[1] == "-" else value)

@@ -87,11 +87,10 @@ def _psv(position: Labelled) -> bytes:
     from rsshogi.core import Board, Move
 
     packed: bytes = Board(position.text).to_packed_sfen()
-    # the position after so many plies is number ply + 1 in SFEN, which PSV follows
-    number = min(position.ply + 1, 0xFFFF)
     move = Move.from_usi(position.move).value
     result = round(2 * position.result) - 1
-    return packed + _PSV.pack(round(position.score), move, number, result)
+    # plies from the start of the game, as YaneuraOu's generator counts them
+    return packed + _PSV.pack(round(position.score), move, min(position.ply, 0xFFFF), result)
 
 
 def _hcpe(position: Labelled) -> bytes:

@@ -16,12 +16,14 @@ from ringmaster.datasets.pgn import pgn_games
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
 from ringmaster.datasets.recorded_game import RESULTS, RecordedGame
 from ringmaster.datasets.replay import replay
+from ringmaster.datasets.source import PACKED
 from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError
 from ringmaster.export.records import Records, shogi_format
 from ringmaster.games.start import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
+from ringmaster.storage.paths import RECORD_SUFFIXES
 
 #: Positions that are counted at a time.
 _COUNTED = 4096
@@ -123,7 +125,7 @@ def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
             held = []
     _count(made.overview, held)
     unknown = sorted(wanted.players - made.players)
-    if unknown and made.used:
+    if unknown and made.players:
         raise UsageError(
             f"no game is of the player {unknown[0]!r}; there are games of "
             + ", ".join(sorted(made.players))
@@ -231,6 +233,11 @@ def default_output(control: Path, format: str) -> Path:
 
 
 def format_of(output: Path | None) -> str:
-    """Return the format that a file's name asks for, else the usual one."""
+    """Return the format that a file's name asks for, else the usual one.  Raises
+    UsageError for a name that game records or packed files have."""
     suffix = "" if output is None else output.suffix.lower().removeprefix(".")
+    if f".{suffix}" in PACKED:
+        raise UsageError(f"{output} would not be packed; name it without .{suffix}")
+    if suffix in RECORD_SUFFIXES:
+        raise UsageError(f"{output} would be taken for a .{suffix} file; rename --output")
     return suffix if suffix in FORMS else next(iter(FORMS))

@@ -349,12 +349,14 @@ class Search(Optimiser):
             self._course = [first, *kept, last]
 
 
-def blocks_of(count: int, groups: Sequence[Sequence[int]] | None) -> list[list[int]]:
-    """Return the places of the parameters that are tuned together, group by group; those that
-    are in none come last, together."""
-    blocks = [list(group) for group in groups or ()]
+def tuned_blocks(
+    parameters: Sequence[TunedParameter], groups: Sequence[str] | None
+) -> list[list[int]]:
+    """Return the places of the parameters that are tuned together, in the order of the names
+    `groups`; those that are in none of them come last, together."""
+    blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups or ()]
     placed = {i for block in blocks for i in block}
-    blocks.append([i for i in range(count) if i not in placed])
+    blocks.append([i for i in range(len(parameters)) if i not in placed])
     return [block for block in blocks if block]
 
 

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from ringmaster.tuners.texel.genetic import Genetic
 from ringmaster.tuners.texel.local_search import LocalSearch
 from ringmaster.tuners.texel.optimiser import Errors
-from ringmaster.tuners.texel.searching import MOST_STEPS, Search, blocks_of
+from ringmaster.tuners.texel.searching import MOST_STEPS, Search, tuned_blocks
 from ringmaster.tuners.texel.spsa_batches import SpsaBatches
 from tests.tuners.texel.worlds import MemoryData, parameters_of, run, world_of
 
@@ -115,8 +116,13 @@ def test_long_course_is_thinned_and_keeps_its_ends() -> None:
 
 
 def test_parameters_in_no_group_come_last_together() -> None:
-    assert blocks_of(5, [[3], [1, 0]]) == [[3], [1, 0], [2, 4]]
-    assert blocks_of(2, None) == [[0, 1]]
+    names = ["b", None, "a", "b", "c"]
+    parameters = [
+        msgspec.structs.replace(p, group=name)
+        for p, name in zip(parameters_of([1.0] * 5), names, strict=True)
+    ]
+    assert tuned_blocks(parameters, ["a", "b"]) == [[2], [0, 3], [1, 4]]
+    assert tuned_blocks(parameters, None) == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ class LocalSearch(Search):
             if error is not None:
                 self._judge(i, theta, error)
             elif not self._allowed():
-                self._stop("the passes are used up")
+                self._stop("the passes are used up", "most_passes")
             else:
                 return self._issue(theta, "train", "try", i)
         return None

@@ -51,6 +51,27 @@ def test_no_more_passes_than_allowed_are_used(make: Make, most: float) -> None:
     assert optimiser.best_pass is not None
 
 
+@pytest.mark.parametrize("limit", ["most_passes", "patience"])
+def test_tune_that_ended_for_want_of_passes_or_patience_goes_on_with_more(
+    make: Make, limit: str
+) -> None:
+    few = {"most_passes": 12, "patience": 1}
+    first = make(parameters_of(START), shards=6, **{**dict.fromkeys(few), limit: few[limit]})
+    data = MemoryData(WORLD, shards=6)
+    passes = run(first, data)
+    assert first._limit == limit
+    state = json.loads(json.dumps(first.state()))
+    for more in (few[limit], None if limit == "patience" else 40):
+        later = make(parameters_of(START), shards=6, **{**dict.fromkeys(few), limit: more})
+        later.restore(state)
+        assert later.finished() == (more == few[limit])
+    data.kept = {n: data.kept[n] for n in (0, later.best_pass) if n is not None}
+    # a search that has nothing left to try may be over again at once
+    went_on = run(later, data)
+    assert later.passes >= first.passes
+    assert not {p.number for p in went_on} & {p.number for p in passes}
+
+
 def test_strong_ridge_holds_the_values_at_the_start(make: Make) -> None:
     free = make(parameters_of(START), shards=6)
     held = make(parameters_of(START), shards=6, strength=100.0)

@@ -178,7 +178,7 @@ class Genetic(Search):
             if self.whole and (error := self._error_of(theta)) is not None
         }
         if not self._allowed((len(thetas) - len(known)) * self.batches.share):
-            self._stop("the passes are used up")
+            self._stop("the passes are used up", "most_passes")
             return False
         self._errors = known
         self._issued = set(known)

@@ -27,10 +27,10 @@ from ringmaster.tuners.texel.searching import (
     Search,
     Table,
     Theta,
-    blocks_of,
     finite,
     first_steps,
     infinite,
+    tuned_blocks,
 )
 
 #: A step at most, as a share of the range.
@@ -42,8 +42,7 @@ PRECISION_SHARE = 1 / 1024
 class LocalSearch(Search):
     """Österlund's local search.
 
-    groups     places of parameters that are searched together, one group after another, in
-               rounds; None: all together
+    groups     names of groups, searched one after another, in rounds; None: all together
     order      of the parameters in a sweep: as they are given, or drawn for each sweep
     grow       what a step that succeeds is multiplied by
     precision  the smallest step as a share of the range, for what is no integer (for these
@@ -61,7 +60,7 @@ class LocalSearch(Search):
         strength: float = 0.0,
         most_passes: float | None = None,
         patience: int | None = 3,
-        groups: Sequence[Sequence[int]] | None = None,
+        groups: Sequence[str] | None = None,
         order: Literal["given", "random"] = "given",
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
@@ -85,7 +84,7 @@ class LocalSearch(Search):
         self.order, self.grow, self.tolerance = order, grow, tolerance
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
-        self._blocks = blocks_of(len(self.parameters), groups)
+        self._blocks = tuned_blocks(self.parameters, groups)
         self._base, self._base_error = self._start, math.inf
         self._steps = np.clip(first_steps(self.parameters), self.least, self.most).tolist()
         self._way = [1] * len(self.parameters)
@@ -120,7 +119,7 @@ class LocalSearch(Search):
             if error is not None:
                 self._judge(i, theta, error)
             elif not self._allowed():
-                self._stop("the passes are used up")
+                self._stop("the passes are used up", "most_passes")
             else:
                 return self._issue(theta, "train", "try", i)
         return None

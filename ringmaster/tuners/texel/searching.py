@@ -13,7 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -41,6 +41,8 @@ LEAST_TOLERANCE = 1e-7
 #: Steps that are tried first, and perturbations, as a share of the range.
 STEP_SHARE = 1 / 32
 
+#: An argument that may be changed between two runs.
+Limit = Literal["most_passes", "patience"]
 Theta = tuple[float, ...]
 Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 
@@ -74,7 +76,8 @@ class Search(Optimiser):
                  None: any number
     shards       how many shards training has, for those that use batches
 
-    Raises ValueError, with a sentence on the argument, where one makes no sense.
+    A state may be restored with a larger most_passes or patience: what has ended for want of it
+    goes on.  Raises ValueError, with a sentence on the argument, where one makes no sense.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class Search(Optimiser):
         self._best = _Best(self._start, math.inf, None)
         self._stale = 0
         self._over = ""
+        self._limit: Limit | None = None
         self._course: list[Step] = []
 
     # What each of them has to say
@@ -224,7 +228,7 @@ class Search(Optimiser):
             "checked": {key: [finite(t), v] for key, (t, v) in self._checked.items()},
             "best": [list(self._best.theta), finite(self._best.value), self._best.number],
             "stale": self._stale,
-            "over": self._over,
+            "over": [self._over, self._limit, finite(self.most_passes), self.patience],
             "course": [_step_data(step) for step in self._course],
             "own": self._own_state(),
         }
@@ -240,7 +244,13 @@ class Search(Optimiser):
         self._checked = {key: (infinite(t), v) for key, (t, v) in state["checked"].items()}
         theta, value, best_number = state["best"]
         self._best = _Best(tuple(theta), infinite(value), best_number)
-        self._stale, self._over = state["stale"], state["over"]
+        self._stale = state["stale"]
+        self._over, self._limit, most_passes, patience = state["over"]
+        if (self._limit == "most_passes" and self.most_passes > infinite(most_passes)) or (
+            self._limit == "patience" and (self.patience is None or self.patience > patience)
+        ):
+            # there is more of it now
+            self._over, self._limit = "", None
         self._course = [_step(data) for data in state["course"]]
         self._restore_own(state["own"])
 
@@ -276,8 +286,10 @@ class Search(Optimiser):
         wanted = [*self._finalists(), self._best.theta]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
-    def _stop(self, why: str) -> None:
-        self._over = self._over or why
+    def _stop(self, why: str, limit: Limit | None = None) -> None:
+        """End it; `limit` is the argument that it is for, with which it might go on."""
+        if not self._over:
+            self._over, self._limit = why, limit
 
     def _remember(self, theta: Theta, error: float) -> None:
         if len(self._known) >= MOST_KNOWN:
@@ -335,7 +347,7 @@ class Search(Optimiser):
         )
         notes = [] if start else self._learn_check(note, better)
         if self._validated and self.patience is not None and self._stale >= self.patience:
-            self._stop(f"the validation error did not fall in {self._stale} checks")
+            self._stop(f"the validation error did not fall in {self._stale} checks", "patience")
         return Told(notes=tuple(notes), forget=forget, step=better and not start)
 
     def _add(self, step: Step) -> None:
@@ -349,12 +361,14 @@ class Search(Optimiser):
             self._course = [first, *kept, last]
 
 
-def blocks_of(count: int, groups: Sequence[Sequence[int]] | None) -> list[list[int]]:
-    """Return the places of the parameters that are tuned together, group by group; those that
-    are in none come last, together."""
-    blocks = [list(group) for group in groups or ()]
+def tuned_blocks(
+    parameters: Sequence[TunedParameter], groups: Sequence[str] | None
+) -> list[list[int]]:
+    """Return the places of the parameters that are tuned together, in the order of the names
+    `groups`; those that are in none of them come last, together."""
+    blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups or ()]
     placed = {i for block in blocks for i in block}
-    blocks.append([i for i in range(count) if i not in placed])
+    blocks.append([i for i in range(len(parameters)) if i not in placed])
     return [block for block in blocks if block]
 
 

@@ -91,8 +91,11 @@ def test_parameter_without_effect_is_flagged_and_stays() -> None:
 
 
 def test_groups_are_searched_one_after_the_other() -> None:
-    parameters = parameters_of([0, 0], -100, 100)
-    optimiser = LocalSearch(parameters, groups=[[1], [0]])
+    parameters = [
+        TunedParameter(c, 0, -100, 100, integer=True, group=group)
+        for c, group in (("a", "late"), ("b", "early"))
+    ]
+    optimiser = LocalSearch(parameters, groups=["early", "late"])
     passes = follow(optimiser, bowl)
     first_moved = next(i for i, p in enumerate(passes) if p.theta[0] != 0)
     assert {p.theta[1] for p in passes[first_moved:]} - {-3} <= {-2, -4}

@@ -6,12 +6,13 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from ringmaster.tuners.texel.genetic import Genetic
 from ringmaster.tuners.texel.local_search import LocalSearch
 from ringmaster.tuners.texel.optimiser import Errors
-from ringmaster.tuners.texel.searching import MOST_STEPS, Search, blocks_of
+from ringmaster.tuners.texel.searching import MOST_STEPS, Search, tuned_blocks
 from ringmaster.tuners.texel.spsa_batches import SpsaBatches
 from tests.tuners.texel.worlds import MemoryData, parameters_of, run, world_of
 
@@ -48,6 +49,27 @@ def test_no_more_passes_than_allowed_are_used(make: Make, most: float) -> None:
     assert used <= most + (2 if isinstance(optimiser, Genetic) else 1)
     assert optimiser.passes == pytest.approx(used)
     assert optimiser.best_pass is not None
+
+
+@pytest.mark.parametrize("limit", ["most_passes", "patience"])
+def test_tune_that_ended_for_want_of_passes_or_patience_goes_on_with_more(
+    make: Make, limit: str
+) -> None:
+    few = {"most_passes": 12, "patience": 1}
+    first = make(parameters_of(START), shards=6, **{**dict.fromkeys(few), limit: few[limit]})
+    data = MemoryData(WORLD, shards=6)
+    passes = run(first, data)
+    assert first._limit == limit
+    state = json.loads(json.dumps(first.state()))
+    for more in (few[limit], None if limit == "patience" else 40):
+        later = make(parameters_of(START), shards=6, **{**dict.fromkeys(few), limit: more})
+        later.restore(state)
+        assert later.finished() == (more == few[limit])
+    data.kept = {n: data.kept[n] for n in (0, later.best_pass) if n is not None}
+    # a search that has nothing left to try may be over again at once
+    went_on = run(later, data)
+    assert later.passes >= first.passes
+    assert not {p.number for p in went_on} & {p.number for p in passes}
 
 
 def test_strong_ridge_holds_the_values_at_the_start(make: Make) -> None:
@@ -115,8 +137,13 @@ def test_long_course_is_thinned_and_keeps_its_ends() -> None:
 
 
 def test_parameters_in_no_group_come_last_together() -> None:
-    assert blocks_of(5, [[3], [1, 0]]) == [[3], [1, 0], [2, 4]]
-    assert blocks_of(2, None) == [[0, 1]]
+    names = ["b", None, "a", "b", "c"]
+    parameters = [
+        msgspec.structs.replace(p, group=name)
+        for p, name in zip(parameters_of([1.0] * 5), names, strict=True)
+    ]
+    assert tuned_blocks(parameters, ["a", "b"]) == [[2], [0, 3], [1, 4]]
+    assert tuned_blocks(parameters, None) == [[0, 1, 2, 3, 4]]
 
 
 @pytest.mark.parametrize(

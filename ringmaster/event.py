@@ -283,7 +283,8 @@ class Event:
 
     def summary(self, store: Store | None, in_progress: int) -> dict[str, Any]:
         """Return what `show --json` prints."""
-        completed, void = (0, 0) if store is None else store.counts()
+        counts = (0, 0) if store is None else store.counts()
+        completed, void = self.competition.games(*counts)
         return {
             "competition": self.code,
             "competition_type": self.competition.type_name,

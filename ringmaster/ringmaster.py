@@ -117,6 +117,7 @@ class Ringmaster:
         with self._signals:
             self._display.start()
             try:
+                self._competition.say = self._say
                 event.prepare()
                 self._open_known_store()
                 self._warn_all()
@@ -142,8 +143,8 @@ class Ringmaster:
             return 3
         if not self._stopping and not self._competition.finished():
             raise CompetitionHalted(
-                "the competition is not complete, and has no more games to give out; please "
-                "report this, with the control file and the status file"
+                f"the competition is not complete, and has no more {self._competition.unit} to "
+                "give out; please report this, with the control file and the status file"
             )
         return 0
 
@@ -164,6 +165,10 @@ class Ringmaster:
     def _warn(self, line: str) -> None:
         self._warnings.append(line)
         self._display.warning(line)
+        self._journal.log(line)
+
+    def _say(self, line: str) -> None:
+        self._display.message(line)
         self._journal.log(line)
 
     def _check_players(self) -> None:
@@ -325,7 +330,7 @@ class Ringmaster:
             return None
         limit = self._options.max_games
         if limit is not None and self._started >= limit:
-            self._stopping = f"the {limit} games of this run have been started"
+            self._stopping = f"the {limit} {self._competition.unit} of this run have been started"
             return None
         try:
             job = self._replays.pop(0) if self._replays else self._make_next(transaction)
@@ -400,7 +405,9 @@ class Ringmaster:
             command.unlink(missing_ok=True)
             self._stopping = "stopped by command"
         if self._stopping:
-            self._display.message(f"{self._stopping}: waiting for games in progress")
+            self._display.message(
+                f"{self._stopping}: waiting for {self._competition.unit} in progress"
+            )
 
     def _take(self, job: Task, result: Result) -> None:
         """Record a result and issue what follows from it: one transaction."""
@@ -417,7 +424,7 @@ class Ringmaster:
             self._save_state(transaction, force=verdict is not None and verdict.save)
         self._submit(jobs)
         if verdict is not None:
-            self._journal.history([verdict.line, *verdict.notes])
+            self._journal.history(_history(verdict))
             if verdict.snapshot:
                 self._journal.snapshot(verdict.snapshot)
             self._tell(result, verdict, pending)
@@ -436,7 +443,7 @@ class Ringmaster:
             transaction.issue(Issue(again.id, again.attempt, again.ticket))
             self._replays.append(again)
         self._halt = self._halt or verdict.halt
-        transaction.set_note("history", [verdict.line, *verdict.notes])
+        transaction.set_note("history", _history(verdict))
         if verdict.snapshot:
             transaction.set_note("tree", verdict.snapshot)
         for number in verdict.forget:
@@ -477,16 +484,19 @@ class Ringmaster:
         if result.outcome == "void":
             self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
             if self._halt:
-                self._display.message("waiting for games in progress")
+                self._display.message(f"waiting for {self._competition.unit} in progress")
         else:
             self._completed += 1
-            self._journal.log(verdict.line)
+            for line in filter(None, (verdict.log, verdict.line)):
+                self._journal.log(line)
             if not isinstance(result, EvaluationResult) and result.forfeit:
                 self._journal.log(f"{result.id}: {result.detail}")
-            self._display.result(verdict.line)
+            if verdict.line:
+                self._display.result(verdict.line)
         for code, line in result.stderr:
             self._journal.log(f"{result.id} {code} stderr: {line}")
-        self._recent.append(verdict.line)
+        if verdict.line:
+            self._recent.append(verdict.line)
         del self._recent[:-RECENT]
 
     def _view(self) -> View:
@@ -506,5 +516,10 @@ class Ringmaster:
             results=list(self._recent),
             warnings=list(self._warnings[-5:]),
             parallel=self._options.parallel,
-            hint="Ctrl-X to stop after these games, Ctrl-C to stop at once",
+            hint=f"Ctrl-X to stop after these {self._competition.unit}, Ctrl-C to stop at once",
         )
+
+
+def _history(verdict: Verdict) -> list[str]:
+    """Return the lines that the history has of a result."""
+    return [line for line in (verdict.line, *verdict.notes) if line]

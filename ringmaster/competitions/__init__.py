@@ -15,6 +15,7 @@ _TYPES = {
     "playoff": ("ringmaster.competitions.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa.competition", "SpsaCompetition"),
     "swiss": ("ringmaster.competitions.swiss", "Swiss"),
+    "texel": ("ringmaster.competitions.texel.competition", "TexelCompetition"),
 }
 
 
@@ -23,18 +24,30 @@ _TYPES = {
 KINDS = (
     "Anchor",
     "Annealing",
+    "Blend",
     "Competitor",
     "DrawAdjudication",
+    "Elmo",
     "EXPLICIT",
+    "GaussianLambda",
+    "GaussNewton",
+    "Genetic",
     "LINEAR",
+    "Linear",
+    "LocalSearch",
     "LOG",
     "Matchup",
     "Openings",
     "Parameter",
     "Player",
+    "Positions",
     "ResignAdjudication",
+    "Ridge",
+    "Score",
     "SPRT",
+    "SpsaBatches",
     "Tablebases",
+    "Texel",
     "TimeControl",
     "Verify",
 )

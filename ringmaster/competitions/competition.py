@@ -27,7 +27,8 @@ from ringmaster.model.settings import Setting, SettingPath
 class Verdict:
     """What a competition makes of a result.
 
-    line    one line for the display and the history, e.g. "a beat b B+3.5"
+    line    one line for the display and the history, e.g. "a beat b B+3.5"; "" where the
+            result alone is not worth one
     replay  the same job again, with the next attempt number (a void game)
     halt    why the run must end early, "" if it need not
     notes   further lines for the history file (a new iteration, a generation)
@@ -35,6 +36,7 @@ class Verdict:
     save    whether the state must be stored with this result: what it has
             settled must not be computed again under other settings
     forget  numbers of the passes whose scores are not needed any more
+    log     a line for the log alone
     """
 
     line: str
@@ -44,6 +46,7 @@ class Verdict:
     snapshot: str = ""
     save: bool = False
     forget: tuple[int, ...] = ()
+    log: str = ""
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,8 @@ class Competition(ABC):
     type_name: ClassVar[str]
     #: All settings, common ones included.
     table: ClassVar[tuple[Setting, ...]]
+    #: What a run gives out.
+    unit: ClassVar[str] = "games"
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         """Take interpreted settings (by `table`), `code` the file's stem.
@@ -119,6 +124,8 @@ class Competition(ABC):
         #: Where positions that are read from elsewhere may be kept in a form that is
         #: read fast; set by whoever makes the competition.
         self.positions_file: Path | None = None
+        #: Told what `prepare` is at where that takes long.
+        self.say: Callable[[str], None] = lambda line: None
 
     def attach(self, scores: ScoreSource) -> None:  # noqa: B027 - only what has scores
         """Learn where the scores of earlier shards are; called before `restore`, and
@@ -185,7 +192,9 @@ class Competition(ABC):
         games  the most of it, None: as the settings say
         Raises UsageError where there is no such match.
         """
-        raise UsageError(f"only an spsa event has a closing match so far, not {self.type_name}")
+        raise UsageError(
+            f"only an spsa or a texel event has a closing match so far, not {self.type_name}"
+        )
 
     @property
     def ending(self) -> str:
@@ -254,6 +263,11 @@ class Competition(ABC):
     @abstractmethod
     def progress(self) -> Progress:
         """Return how far the competition is."""
+
+    def games(self, completed: int, void: int) -> tuple[int, int]:
+        """Return how many of the results that there are (those that count, and those that
+        do not) are of games."""
+        return completed, void
 
     @abstractmethod
     def report(self) -> Report:

@@ -71,6 +71,23 @@ class Exchange(ABC):
         return None
 
 
+class Stream(ABC):
+    """Many requests that may be written ahead of their answers, without input or
+    output; see `Channel.stream`."""
+
+    #: How many answers are complete.
+    done: int = 0
+
+    @abstractmethod
+    def begin(self) -> bytes:
+        """Return what is written first."""
+
+    @abstractmethod
+    def take(self, lines: bytes) -> bytes | None:
+        """Take whole lines, each with its end; returns what is to be written now (b""
+        for nothing), None when all is answered.  Raises EngineProtocolError."""
+
+
 class Transcript(Protocol):
     """Where the traffic of an engine is written down."""
 
@@ -171,6 +188,84 @@ class Channel:
             error.code = error.code or self.code
             raise
 
+    def stream(self, stream: Stream, seconds: float) -> None:
+        """Carry out a stream of requests; no answer may take longer than `seconds`
+        after the one before it, whatever is printed meanwhile.
+
+        Never waits to write while there is something to read, so that neither side
+        can hold up the other.  Raises as `converse` does.
+        """
+        try:
+            self.discard_input()
+            self._carry(stream, int(seconds * 1e9))
+        except EngineError as error:
+            self.has_failed = True
+            error.code = error.code or self.code
+            raise
+
+    def _carry(self, stream: Stream, patience: int) -> None:
+        stdout, poll = self._stdout, self._poll
+        exit_fd, stdin = self._exit, self.process.stdin_fd
+        deadline, done = self._clock() + patience, stream.done
+        waiting = self._write_now(memoryview(self._noted(stream.begin())))
+        try:
+            while True:
+                for fd, _ in poll.poll(self._patience(deadline)):
+                    if fd == stdout:
+                        lines = self._read_lines()
+                        self._check_partial()
+                        if lines:
+                            more = stream.take(lines)
+                            if more is None:
+                                return
+                            if more:
+                                more = bytes(waiting) + self._noted(more)
+                                waiting = self._write_now(memoryview(more))
+                    elif fd == stdin:
+                        waiting = self._write_now(waiting)
+                    elif fd == exit_fd:
+                        return self._take_last(stream)
+                    else:
+                        self._handle_other(fd)
+                if stream.done != done:
+                    done, deadline = stream.done, self._clock() + patience
+                elif self._clock() >= deadline:
+                    raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
+        finally:
+            self._forget(stdin)
+
+    def _take_last(self, stream: Stream) -> None:
+        """Read what a process that has exited left; raises EngineCrashed unless that
+        completes the stream."""
+        for _ in range(_LAST_READS):
+            if not self._output.poll(0):
+                break
+            lines = self._read_lines()
+            if lines and stream.take(lines) is None:
+                return
+        raise self._crashed()
+
+    def _noted(self, request: bytes) -> bytes:
+        if self.transcript is not None:
+            self.transcript.note(self.code, ">", request.rstrip(b"\n"))
+        return request
+
+    def _write_now(self, data: memoryview) -> memoryview:
+        """Write what the pipe takes and return the rest; `poll` tells from then on
+        when it takes more, if there is a rest."""
+        stdin = self.process.stdin_fd
+        try:
+            data = data[os.write(stdin, data) :] if data else data
+        except BlockingIOError:
+            pass
+        except (OSError, ValueError):
+            raise self._crashed() from None
+        if data:
+            self._poll.register(stdin, select.POLLOUT)
+        else:
+            self._forget(stdin)
+        return data
+
     def attend(self, other: Channel, exchange: Exchange) -> None:
         """Read what another engine says while this one is waited for, so that it
         is not held up by a full pipe; its lines go to `exchange`.
@@ -244,24 +339,37 @@ class Channel:
         raise self._crashed()
 
     def _read_answer(self, exchange: Exchange) -> bool:
+        lines = self._read_lines()
+        if lines and (rest := exchange.take(lines)) is not None:
+            # stale, unless a protocol forbids to say anything unasked
+            self._rest = rest
+            return True
+        self._check_partial()
+        return False
+
+    def _read_lines(self) -> bytes:
+        """Read what there is and return the lines that are complete with it, b"" for
+        none.  Raises EngineCrashed at the end of the output."""
         try:
             chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
-            return False
+            return b""
         self._seen = self._clock()
         if not chunk:
             raise self._crashed()
         lines = self._whole_lines(chunk)
         # only the first can have begun before this read
-        if len(lines) <= MAX_LINE or lines.find(b"\n") <= MAX_LINE:
-            if lines and (rest := exchange.take(lines)) is not None:
-                # stale, unless a protocol forbids to say anything unasked
-                self._rest = rest
-                return True
-            if len(self._partial) <= MAX_LINE:
-                return False
+        if len(lines) > MAX_LINE and lines.find(b"\n") > MAX_LINE:
+            raise self._too_long()
+        return lines
+
+    def _check_partial(self) -> None:
+        if len(self._partial) > MAX_LINE:
+            raise self._too_long()
+
+    def _too_long(self) -> EngineProtocolError:
         self._partial = b""
-        raise EngineProtocolError(f"a line of more than {MAX_LINE} bytes", self.code)
+        return EngineProtocolError(f"a line of more than {MAX_LINE} bytes", self.code)
 
     def _whole_lines(self, chunk: bytes) -> bytes:
         """Return the lines that are complete with what has just been read, each with

@@ -37,6 +37,29 @@ def read_score(line: bytes) -> tuple[int | None, int | None]:
     return (int(text), None) if kind == b"cp" else (None, int(text))
 
 
+def last_score_lines(lines: bytes, end: int) -> tuple[bytes, bytes]:
+    """Return (exact, bound) of whole lines up to `end`: the last info line with an exact
+    score of the best move, b"" without one, and the last with a bound behind it.
+
+    Found from behind, since engines print many.
+    """
+    bound = b""
+    while (at := lines.rfind(b" score ", 0, end)) >= 0:
+        end = lines.rfind(b"\n", 0, at) + 1
+        stop = lines.find(b"\n", at)
+        line = lines[end:stop] if stop >= 0 else lines[end:]
+        # "info string" may say anything
+        if not line.startswith(b"info ") or line.startswith(b"info st"):
+            continue
+        # with MultiPV the best line counts, which is the first
+        if b" multipv " in line and b" multipv 1 " not in line:
+            continue
+        if b"bound" not in line:
+            return line, bound
+        bound = bound or line
+    return b"", bound
+
+
 def read_info(line: bytes) -> dict[str, int]:
     """Return the numbers of an info line by name, as far as it has them: "score"
     or "mate" as `read_score` has them, "depth", "seldepth", "nodes", "nps",

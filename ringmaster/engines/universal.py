@@ -24,7 +24,7 @@ from ringmaster.engines.engine import (
     ThoughtKind,
     start_timeout,
 )
-from ringmaster.engines.info import MAX_INFO, read_score
+from ringmaster.engines.info import MAX_INFO, last_score_lines, read_score
 from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
@@ -135,23 +135,11 @@ class Go(Exchange):
         return rest
 
     def _note(self, lines: bytes, end: int) -> None:
-        """Keep the last line with a score of those up to `end`: found from behind,
-        since engines print many."""
-        bound = b""
-        while (at := lines.rfind(b" score ", 0, end)) >= 0:
-            end = lines.rfind(b"\n", 0, at) + 1
-            line = lines[end : lines.index(b"\n", at)]
-            # "info string" may say anything
-            if not line.startswith(b"info ") or line.startswith(b"info st"):
-                continue
-            # with MultiPV the best line counts, which is the first
-            if b" multipv " in line and b" multipv 1 " not in line:
-                continue
-            if b"bound" not in line:
-                self._exact = line
-                return
-            bound = bound or line
-        self._bound = bound or self._bound
+        """Keep the last line with a score of those up to `end`."""
+        exact, bound = last_score_lines(lines, end)
+        self._exact = exact or self._exact
+        if not exact:
+            self._bound = bound or self._bound
 
 
 class PonderedGo(Exchange):
@@ -315,6 +303,33 @@ class UniversalEngine(Engine):
         self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
         for move in opening.moves:
             self.observe(0, move, own=False)
+
+    def prepare(self, settings: GameSettings, *, new_game: bool) -> None:
+        """Set the player's options and wait until they are taken, for positions that
+        are asked for one by one (`position_line`).
+
+        new_game  whether a new game begins, and hash tables are emptied where the
+                  engine has a button for that
+
+        Raises OptionRefused.
+        """
+        if not new_game:
+            self._timeout = start_timeout(settings, self.player)
+            lines = self.option_lines(settings, Opening())
+            self.channel.converse(Ready("".join(f"{o}\n" for o in lines).encode()), self._timeout)
+            return
+        self.start_game(settings, Opening(), 0)
+        button = self.options.get("clear hash")
+        if button is not None and button.type == "button":
+            line = f"setoption name {button.name}\n".encode()
+            self.channel.converse(Ready(line), self._timeout)
+
+    def position_line(self, text: bytes) -> bytes:
+        """Return the line that sets up a position: a FEN (SFEN over USI), or as much of
+        it as an EPD has."""
+        # EPD has neither counter, and some engines want them
+        counters = b" 0 1" if self._setup_word == "fen" and text.count(b" ") == 3 else b""
+        return b"position %b %b%b\n" % (self._setup_word.encode(), text, counters)
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         if self._has_moves:

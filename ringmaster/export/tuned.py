@@ -105,7 +105,7 @@ def tuned_parameters(path: Path) -> tuple[Event, list[Tuned]]:
     if not found:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
-            f"{event.competition.type_name!r}; expected 'spsa'"
+            f"{event.competition.type_name!r}; expected 'spsa' or 'texel'"
         )
     return event, found
 

@@ -18,6 +18,10 @@ from ringmaster.model.players import Player
 #: What can be spoken to.
 ENGINE_OF_PROTOCOL: dict[str, type[Engine]] = {"gtp": GtpEngine, "uci": UciEngine, "usi": UsiEngine}
 
+#: Seconds for an engine to quit that another process of the same is waiting to replace;
+#: GNU Chess takes its time.
+RESTART_PATIENCE = 0.1
+
 MakeEngine = Callable[[Player, Surroundings], Engine]
 
 
@@ -32,7 +36,7 @@ def make_engine(
     return kind(player, surroundings, interrupt_fd=interrupt_fd)
 
 
-def _launch_key(player: Player) -> Any:
+def launch_key(player: Player) -> Any:
     """Return what two players must share to be served by one process."""
     key: tuple[Any, ...] = (
         player.protocol,
@@ -91,10 +95,28 @@ class EnginePool:
         )
         return first, second
 
+    def take_one(
+        self, player: Player, surroundings: Surroundings, *, same_options: bool = False
+    ) -> Engine:
+        """Return an engine as `take` does, for a job that needs only one.
+
+        same_options  whether one that has been given other options does not serve
+        """
+        if same_options:
+            strangers = [e for e in self._idle if e.player.options != player.options]
+            self._idle = [e for e in self._idle if e.player.options == player.options]
+            _end_all(strangers, RESTART_PATIENCE)
+        chosen = self._pick(player, True) or self._pick(player, False)
+        if chosen is not None and not player.keeps_process:
+            chosen.end(RESTART_PATIENCE)
+            chosen = None
+        self.close()
+        return chosen or self._make(player, surroundings)
+
     def _pick(self, player: Player, same_code: bool) -> Engine | None:
-        key = _launch_key(player)
+        key = launch_key(player)
         for i, engine in enumerate(self._idle):
-            if _launch_key(engine.player) != key:
+            if launch_key(engine.player) != key:
                 continue
             if same_code and engine.player.code != player.code:
                 continue

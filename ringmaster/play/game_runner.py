@@ -42,7 +42,8 @@ REFEREES: dict[str, type[Referee]] = {
     "shogi": ShogiReferee,
 }
 
-_REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
+#: What a result says of an engine's failure.
+REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
     (EngineNotStarted, "start"),
     (EngineCrashed, "crash"),
     (EngineTimeout, "hang"),
@@ -348,7 +349,7 @@ class GameRunner:
                 continue
 
     def _void(self, error: EngineError) -> Settlement:
-        reason = next((r for kind, r in _REASON_OF_ERROR if isinstance(error, kind)), "setup")
+        reason = next((r for kind, r in REASON_OF_ERROR if isinstance(error, kind)), "setup")
         codes = [player.code for player in self.job.players]
         faulty = codes.index(error.code) if error.code in codes else None
         detail = f"{error.code}: {error}" if error.code else str(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -13,10 +13,13 @@ from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
-from ringmaster.model.results import CheckResult, GameResult, JobResult
+from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
 from ringmaster.play.transcript import FileTranscript
+
+if TYPE_CHECKING:
+    from ringmaster.play.evaluation import Evaluator
 
 #: The game id that engines see while they are checked (Gomill's word).
 CHECK = "startup-check"
@@ -59,6 +62,7 @@ class Worker:
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
         self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
         self._pool = EnginePool(self._make)
+        self._evaluator: Evaluator | None = None
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
@@ -80,7 +84,7 @@ class Worker:
         if isinstance(job, CheckJob):
             return self._check(job)
         if isinstance(job, EvaluationJob):
-            raise NotImplementedError("positions cannot be evaluated yet")
+            return self._evaluate(job)
         return self._play(job)
 
     def _play(self, job: GameJob) -> GameResult:
@@ -95,6 +99,14 @@ class Worker:
             return result
         finally:
             self._pool.give_back(engines, healthy)
+
+    def _evaluate(self, job: EvaluationJob) -> EvaluationResult:
+        # not at the top: workers that play start without numpy
+        from ringmaster.play.evaluation import Evaluator
+
+        if self._evaluator is None:
+            self._evaluator = Evaluator(self._pool, self._make)
+        return self._evaluator.run(job, self._surroundings_of(job.id))
 
     def _check(self, job: CheckJob) -> CheckResult:
         transcript = None if job.transcript is None else FileTranscript(job.transcript)

@@ -121,9 +121,10 @@ class Results:
         self._event.check_changes(store)
         with self._readable():
             self._event.restore(store)
-        self.completed, self.void = store.counts()
+        counts = store.counts()
         # every result counts as one or the other, and none is ever deleted
-        self._last = self.completed + self.void
+        self._last = sum(counts)
+        self.completed, self.void = self._competition.games(*counts)
         for run in store.all_runs():
             self._first_run = self._first_run or run
             self.runs.append(

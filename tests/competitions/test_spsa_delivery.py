@@ -9,7 +9,7 @@ import pytest
 
 from ringmaster.errors import SettingError
 from ringmaster.model.players import Player
-from ringmaster.play.engine_pool import _launch_key
+from ringmaster.play.engine_pool import launch_key
 from tests.competitions.settings_of import Refused, call, uci
 from tests.competitions.test_spsa import parameter, spsa
 
@@ -194,4 +194,4 @@ def test_other_options_are_served_by_the_same_process_and_other_words_are_not() 
         (parameter("a", environ="A"), False),
     ):
         (first, _), (second, _) = players(tuned(given))
-        assert (_launch_key(first) == _launch_key(second)) is same
+        assert (launch_key(first) == launch_key(second)) is same

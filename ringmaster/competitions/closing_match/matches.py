@@ -73,10 +73,12 @@ class ClosingMatches:
         parameters: Sequence[TunedParameter],
         book: OpeningBook,
         seed: int,
+        counted: str = "iterations",
     ) -> None:
         """Raises SettingError for settings that make no match.
 
         book  the tune's openings
+        counted  what `told` counts
         """
         self.settings = settings
         self.matches: list[Match] = []
@@ -85,6 +87,7 @@ class ClosingMatches:
         self._parameters = parameters
         self._tunes_book = book
         self._seed = seed
+        self._counted = counted
         #: Games of each match that have been given out and have not come back.
         self._open: defaultdict[int, set[int]] = defaultdict(set)
         self._book = self._own_book()
@@ -382,7 +385,13 @@ class ClosingMatches:
     def blocks(self, standing: Standing) -> list[Table | Text]:
         """Return what a report says of the matches."""
         blocks: list[Table | Text] = [
-            match_table(match, self._series_now(match, standing), self._game, standing.told)
+            match_table(
+                match,
+                self._series_now(match, standing),
+                self._game,
+                standing.told,
+                self._counted,
+            )
             for match in self.matches
         ]
         if standing.due and self.nothing(standing):
@@ -392,7 +401,7 @@ class ClosingMatches:
     def summaries(self, standing: Standing) -> list[dict[str, Any]]:
         """Return the matchups of `show --json`."""
         return [
-            match_data(match, number, self._series_now(match, standing), self._game)
+            match_data(match, number, self._series_now(match, standing), self._game, self._counted)
             for number, match in enumerate(self.matches, 1)
         ]
 

@@ -18,8 +18,10 @@ def match_id(number: int) -> str:
     return f"verify{number}"
 
 
-def match_table(match: Match, series: Series, settings: GameSettings, told: int) -> Table:
-    """Return a match's results; told: iterations of the tune now."""
+def match_table(
+    match: Match, series: Series, settings: GameSettings, told: int, counted: str
+) -> Table:
+    """Return a match's results; told: iterations (or what is counted) of the tune now."""
     values = ", ".join(f"{code}={_shown(value)}" for code, value in match.tuned.items())
     lines = textwrap.wrap(f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False)
     details = [*lines, match.conditions.describe()]
@@ -30,7 +32,7 @@ def match_table(match: Match, series: Series, settings: GameSettings, told: int)
     return matchup_table(
         match.tally,
         settings.game,
-        name=f"closing match after {match.told} iterations: {_name(match)}",
+        name=f"closing match after {match.told} {counted}: {_name(match)}",
         limit=series.limit,
         details="\n".join(filter(None, details)),
         even=settings.handicap is None,
@@ -51,7 +53,9 @@ def match_info(match: Match, number: int, series: Series, settings: GameSettings
     )
 
 
-def match_data(match: Match, number: int, series: Series, settings: GameSettings) -> dict[str, Any]:
+def match_data(
+    match: Match, number: int, series: Series, settings: GameSettings, counted: str
+) -> dict[str, Any]:
     """Return a match as `show --json` has it."""
     report = series.report()
     return {
@@ -63,7 +67,7 @@ def match_data(match: Match, number: int, series: Series, settings: GameSettings
             sprt=report,
         ),
         "number_of_games": series.limit,
-        "iterations": match.told,
+        counted: match.told,
         "parameters": [dict(match.values(player)) for player in (0, 1)],
     }
 

@@ -120,18 +120,3 @@ def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:
             f"{less} or {less + size}" if less else f"{size}",
         )
     ]
-
-
-def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
-    """Return what is wrong with the parameters as a whole."""
-    codes = [p.code for p in parameters]
-    errors = [
-        SettingError(("parameters", i, "code"), f"parameter {name!r} is declared twice")
-        for i, name in enumerate(codes)
-        if name in codes[:i]
-    ]
-    if all(p.frozen for p in parameters):
-        errors.append(
-            SettingError(("parameters",), "every parameter is frozen: there is nothing to tune")
-        )
-    return errors

@@ -15,19 +15,18 @@ import msgspec
 from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
+from ringmaster.competitions.delivery import Delivery
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PlayerDefinition, find_player
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.checks import (
-    check_codes,
     check_method,
     check_numbers,
     find_opponent,
     without_effect,
 )
-from ringmaster.competitions.spsa.delivery import Delivery
 from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
 from ringmaster.competitions.spsa.pairing import Games, Side
 from ringmaster.competitions.spsa.played import Grid, Layout
@@ -36,6 +35,7 @@ from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.competitions.spsa.tickets import Tickets
+from ringmaster.competitions.tuned_parameters import check_codes
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket

@@ -36,7 +36,7 @@ from ringmaster.tuners.texel.linearised import (
 )
 from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Step, Told
-from ringmaster.tuners.texel.ridge import Penalty
+from ringmaster.tuners.texel.ridge import Penalty, strengths_of
 from ringmaster.tuners.texel.sandwich import NORMAL
 
 #: By how many centipawns (root mean square) a difference is to move the scores, and below
@@ -52,6 +52,8 @@ _SHRINKINGS = 2
 #: A refused step that promised less than this share of all that has been gained is no reason
 #: to look again.
 _WORTHWHILE = 0.02
+#: An error that is no number, as JSON can have it.
+WORST = 1e300
 #: The engine is linear enough if this share of the changes of scores was not foreseen.
 _LINEAR = 0.1
 
@@ -63,6 +65,15 @@ class _Point(msgspec.Struct, frozen=True):
     theta: tuple[float, ...]
     train: float
     validation: float | None = None
+
+    @classmethod
+    def of(cls, number: int, theta: tuple[float, ...], errors: Errors) -> _Point:
+        """An error that is no number counts as one that is larger than all."""
+        assert errors.train is not None
+        train, held = errors.train, errors.validation
+        if held is not None and not math.isfinite(held):
+            held = WORST
+        return cls(number, theta, train if math.isfinite(train) else WORST, held)
 
 
 class _Side(msgspec.Struct):
@@ -104,7 +115,8 @@ class _State(msgspec.Struct):
     kept       passes whose scores are at hand, of the last linearisation
     distances  of the next differences, (n,); movement: of the last, centipawns, None unknown
     dead       whether the scores do not depend on a parameter at all
-    deviation  standard errors, None: unknown or infinite
+    estimate   the values without a ridge; deviation: their standard errors, None:
+               unknown or infinite
     like       pairs of parameters that are not told apart
     path       by group
     """
@@ -112,6 +124,7 @@ class _State(msgspec.Struct):
     distances: list[float]
     movement: list[float | None]
     dead: list[bool]
+    estimate: list[float]
     deviation: list[float | None]
     path: list[list[_Row]]
     phase: Literal["start", "columns", "trial", "done"] = "start"
@@ -145,37 +158,39 @@ class GaussNewton(Optimiser):
     """Gauss-Newton by finite differences.
 
     parameters   those that are tuned
-    strengths    of the ridge that are tried at each step; the best by the validation error
-                 that the linear model foresees, or where nothing is held out by the training
-                 error and what it is expected to flatter (Takeuchi, 1976)
+    ridge        strengths that are tried at each step, None among them for the usual path;
+                 the best is that with the smallest validation error foreseen by the linear
+                 model, or where nothing is held out with the smallest training error and what
+                 that is expected to flatter (Takeuchi, 1976); None: no ridge
     groups       places of the parameters that are moved together, tuned one group after
                  another, in rounds; None: all together
     central      whether a difference is taken to both sides, with twice the passes
-    patience     so many steps without a better validation error end the tune
+    patience     so many steps without a better validation error end the tune, None: never
     most_passes  it ends before more, None: no end
     most_steps   so many steps at most
     tolerance    an error must fall by more to count as lower
 
-    A parameter's own `step` is the distance of its differences; otherwise it is learnt.
+    The intervals are about where the positions alone would have the values, without the
+    ridge, and are widened to have the values used in them.  A parameter's own `step` is the distance of its differences; otherwise it is learnt.
     The scores of pass 0 stay kept.
     """
 
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
-        strengths: Sequence[float] = (0.0,),
         *,
+        ridge: Sequence[float | None] | None = None,
         groups: Sequence[Sequence[int]] | None = None,
         central: bool = False,
-        patience: int = 2,
-        most_passes: int | None = None,
+        patience: int | None = 2,
+        most_passes: float | None = None,
         most_steps: int = 20,
         tolerance: float = 1e-7,
     ) -> None:
         self._parameters = tuple(parameters)
         self._space = Space.of(parameters)
         self._low, self._high = whole_bounds(self._space)
-        self._strengths = tuple(strengths)
+        self._strengths = strengths_of(ridge)
         self._groups = tuple(map(tuple, groups)) if groups else (tuple(range(len(parameters))),)
         self._central = central
         self._patience, self._most_steps = patience, most_steps
@@ -186,6 +201,7 @@ class GaussNewton(Optimiser):
             distances=[self._first_distance(i) for i in range(n)],
             movement=[None] * n,
             dead=[False] * n,
+            estimate=[p.start for p in parameters],
             deviation=[None] * n,
             path=[[] for _ in self._groups],
         )
@@ -232,9 +248,7 @@ class GaussNewton(Optimiser):
         notes: list[str] = []
         before, kept = s.best, {point.number for point in s.kept}
         if s.phase == "start":
-            assert errors.train is not None
-            start = self._played(self._space.start)
-            s.first = s.base = s.best = _Point(0, start, errors.train, errors.validation)
+            s.first = s.base = s.best = _Point.of(0, self._played(self._space.start), errors)
             s.kept = [s.first]
             self._record(s.first, "start", True, {})
             self._linearise(notes)
@@ -242,12 +256,10 @@ class GaussNewton(Optimiser):
             for side in s.sides:
                 if side.number == number:
                     side.told = True
-                    assert errors.train is not None
-                    s.kept.append(_Point(number, side.theta, errors.train, errors.validation))
+                    s.kept.append(_Point.of(number, side.theta, errors))
         else:
             assert s.trial is not None
-            assert errors.train is not None
-            point = _Point(number, s.trial, errors.train, errors.validation)
+            point = _Point.of(number, s.trial, errors)
             s.kept.append(point)
             self._judge(point, data, notes)
         # what is at hand already is not asked for, so one answer may lead on and on
@@ -266,7 +278,9 @@ class GaussNewton(Optimiser):
             needed |= {side.number for side in s.sides if side.number is not None}
             if s.origin is not None:
                 needed.add(s.origin.number)
-        s.kept = [point for point in s.kept if point.number in needed]
+        s.kept = sorted(
+            (point for point in s.kept if point.number in needed), key=lambda point: point.number
+        )
 
     def _at_hand(self, theta: tuple[float, ...]) -> _Point | None:
         return next((point for point in self._state.kept if point.theta == theta), None)
@@ -284,7 +298,7 @@ class GaussNewton(Optimiser):
         cost = sum(side.number is None for side in s.sides) + 1
         if self._most_passes is not None and s.number + cost > self._most_passes:
             self._finish(
-                f"another linearisation takes {cost} passes, and {self._most_passes} is the most",
+                f"another linearisation takes {cost} passes, and {self._most_passes:g} is the most",
                 notes,
             )
         elif not s.sides:
@@ -496,7 +510,7 @@ class GaussNewton(Optimiser):
         notes.append(self._told_of(label, point, found))
         s.steps, s.idle, s.refused, s.base = s.steps + 1, 0, 0, point
         self._rate(point)
-        if s.stale >= self._patience:
+        if self._patience is not None and s.stale >= self._patience:
             self._finish(f"the validation error has not improved for {s.stale} steps", notes)
         elif s.steps >= self._most_steps:
             self._finish(f"{s.steps} steps have been taken", notes)
@@ -577,7 +591,9 @@ class GaussNewton(Optimiser):
         )
         s.residual = found.residual
         places = [column.place for column in columns]
-        for i, deviation in zip(places, found.deviations.tolist(), strict=True):
+        each = zip(places, *(a.tolist() for a in found.estimate), strict=True)
+        for i, step, deviation in each:
+            s.estimate[i] = point.theta[i] + step
             s.deviation[i] = deviation if math.isfinite(deviation) else None
         s.like = {key: value for key, value in s.like.items() if int(key) not in places}
         for a, b in alike(found.curvature).items():
@@ -668,10 +684,11 @@ class GaussNewton(Optimiser):
             return None
         half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
         half += np.where(self._space.integer, 0.5, 0.0)
-        best = np.array(self.best)
+        best, centre = np.array(self.best), np.array(s.estimate)
+        # the ridge and an early end keep the values from where the positions would have them
         return (
-            np.maximum(best - half, self._space.minimum),
-            np.minimum(best + half, self._space.maximum),
+            np.maximum(np.minimum(centre - half, best), self._space.minimum),
+            np.minimum(np.maximum(centre + half, best), self._space.maximum),
         )
 
     def state(self) -> dict[str, Any]:

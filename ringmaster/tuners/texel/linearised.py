@@ -23,7 +23,7 @@ from ringmaster.tuners.texel.bounded import least_in_box, value_of, whole_in_box
 from ringmaster.tuners.texel.loss import Array, Loss
 from ringmaster.tuners.texel.optimiser import Data
 from ringmaster.tuners.texel.ridge import ridge_distance, ridge_scale
-from ringmaster.tuners.texel.sandwich import ClusterSums, deviations
+from ringmaster.tuners.texel.sandwich import ClusterSums, Estimate, estimate
 
 #: Iterations at most; each reads all positions of training once.
 _ITERATIONS = 12
@@ -92,14 +92,14 @@ class Agreement:
     residual     root mean square of real − predicted by that of the real, None likewise
     curvature    mean ∂²loss/∂θ² by the columns' parameters, (k, k)
     meat         covariance of the mean slopes, clustered by game, (k, k)
-    deviations   standard errors of the parameters, (k,)
+    estimate     of the parameters without a ridge, as steps from the pass's values
     """
 
     correlation: float | None
     residual: float | None
     curvature: Array
     meat: Array
-    deviations: Array
+    estimate: Estimate
 
 
 class LinearModel:
@@ -189,10 +189,13 @@ class LinearModel:
         k = len(self.columns)
         step = (theta - self.theta)[self._places]
         clusters, curvature, moments = ClusterSums(k), np.zeros((k, k)), np.zeros(6)
+        slopes = np.zeros(k)
         for rows in self._rows("train", (number,)):
             scores, w = rows.others[0], rows.weight
             slope = self._loss.slope(scores, rows.target)
-            clusters.add((rows.slopes * (w * slope)).T, rows.game)
+            each = rows.slopes * (w * slope)
+            slopes += each.sum(axis=1)
+            clusters.add(each.T, rows.game)
             bent = w * self._loss.curvature(scores)
             curvature += (rows.slopes * bent) @ rows.slopes.T
             x, y = step @ rows.slopes, scores - rows.scores
@@ -208,7 +211,7 @@ class LinearModel:
             residual,
             curvature,
             meat / total**2,
-            deviations(curvature, meat, total),
+            estimate(curvature, slopes / total, meat, total),
         )
 
     def _sums(self, steps: Array) -> _Sums:

@@ -24,9 +24,12 @@ PATH = (0.0, *(float(f"{10 ** (k / 2):.3g}") for k in range(-12, 1)))
 DEFAULT_STRENGTH = 1e-3
 
 
-def strengths_of(strength: float | None) -> tuple[float, ...]:
-    """Return the strengths to be tried where one is given, or None: the path."""
-    return PATH if strength is None else (strength,)
+def strengths_of(ridge: Sequence[float | None] | None) -> tuple[float, ...]:
+    """Return the strengths to be tried: 0 alone for None, the path for each None in it."""
+    if ridge is None:
+        return (0.0,)
+    found = {s for each in ridge for s in (PATH if each is None else (each,))}
+    return tuple(sorted(found)) or (0.0,)
 
 
 @dataclass(frozen=True, eq=False)

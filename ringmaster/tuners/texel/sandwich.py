@@ -4,12 +4,16 @@ clusters.
 All positions of a game have its one result, so they do not err independently.  With H the
 mean curvature and sᵧ the sum of weight·slope over game γ, the covariance of an estimate is
 H⁻¹·(Σ sᵧsᵧᵀ/W²)·H⁻¹ (Liang & Zeger, "Longitudinal data analysis using generalized linear
-models", 1986).  The positions of a game are spread over the shards, so sums are kept by
-game; where there are too many, games share a place with random signs, which leaves the
-estimate unbiased (the count sketch of Charikar, Chen & Farach-Colton, 2002).
+models", 1986).  It is that of the estimate without a ridge: what a ridge takes from the
+variance it gives back as a bias that nobody knows.  The positions of a game are spread over
+the shards, so sums are kept by game; where there are too many games, several share a place
+with random signs, which leaves the estimate unbiased (the count sketch of Charikar, Chen &
+Farach-Colton, 2002).
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -70,17 +74,29 @@ def _signs(games: npt.NDArray[np.uint32]) -> Array:
     return 1.0 - 2.0 * ((z ^ (z >> np.uint64(31))) & np.uint64(1)).astype(np.float64)
 
 
-def deviations(curvature: Array, meat: Array, weight: float) -> Array:
-    """Return the standard errors of parameters, (k,); infinite where the positions do not
-    tell them (alone, or from each other).
+class Estimate(NamedTuple):
+    """What the positions say of parameters, (k,) each.
+
+    step       to where the loss without any penalty is least, by one step of Newton
+    deviation  standard error of that point; infinite where the positions do not tell a
+               parameter (alone, or from others)
+    """
+
+    step: Array
+    deviation: Array
+
+
+def estimate(curvature: Array, slope: Array, meat: Array, weight: float) -> Estimate:
+    """Return how far off the unpenalised optimum is, and how sure that is.
 
     curvature  mean ∂²loss/∂θ², (k, k)
+    slope      mean ∂loss/∂θ, (k,)
     meat       of `ClusterSums`
     weight     Σ weight
     """
     count = len(curvature)
     if not np.isfinite(meat).all() or weight <= 0:
-        return np.full(count, np.inf)
+        return Estimate(np.zeros(count), np.full(count, np.inf))
     size = np.sqrt(np.diag(curvature))
     told = size > 0
     unit = np.where(told, size, 1.0)
@@ -90,4 +106,10 @@ def deviations(curvature: Array, meat: Array, weight: float) -> Array:
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
     covariance = inverse @ (meat / np.outer(unit, unit) / weight**2) @ inverse
     found = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / unit
-    return np.where(told & ~lost, found, np.inf)
+    step = -(inverse @ (slope / unit)) / unit
+    return Estimate(step, np.where(told & ~lost, found, np.inf))
+
+
+def deviations(curvature: Array, meat: Array, weight: float) -> Array:
+    """Return the standard errors alone; see `estimate`."""
+    return estimate(curvature, np.zeros(len(curvature)), meat, weight).deviation

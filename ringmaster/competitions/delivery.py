@@ -13,7 +13,7 @@ import msgspec
 from ringmaster.competitions.candidates import made_by, plain
 from ringmaster.competitions.common import noting
 from ringmaster.competitions.players import PlayerDefinition
-from ringmaster.competitions.spsa.settings import DELIVERIES
+from ringmaster.competitions.tuned_parameters import DELIVERIES
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, OptionValue, Player

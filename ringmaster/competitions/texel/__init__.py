@@ -1,0 +1,1 @@
+"""Texel tuning: an evaluation is fitted to labelled positions that engines score."""

@@ -1,0 +1,142 @@
+"""Charts of a texel event: the errors, the course of each parameter, how scores agree with
+what came of the positions, and what an optimiser has of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ringmaster.competitions.texel.state import State
+from ringmaster.model.charts import Chart, ChartGroup, Interval, Level, Piece, Series
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.texel.optimiser import Optimiser, Step
+
+Point = tuple[float, float]
+
+
+def tune_charts(
+    parameters: Sequence[TunedParameter], state: State, optimiser: Optimiser | None
+) -> list[ChartGroup]:
+    """Return the charts of a tune; none before its first pass.
+
+    parameters  those that are tuned
+    """
+    if optimiser is None or not state.told:
+        return []
+    steps = list(optimiser.course)
+    groups = [_errors(steps), _courses(parameters, steps, optimiser)]
+    groups += _extra(steps)
+    groups += _path(optimiser)
+    if state.calibration:
+        groups.append(_calibration(state))
+    return [group for group in groups if group.charts]
+
+
+def _errors(steps: Sequence[Step]) -> ChartGroup:
+    pieces: list[Piece] = []
+    for name, role in (("training", "main"), ("validation", "average")):
+        key = "train" if name == "training" else "validation"
+        points = _points(steps, lambda step, key=key: getattr(step, key))
+        if points:
+            pieces.append(Series(name, points, role))  # type: ignore[arg-type]  # a Role
+    rejected = tuple(
+        (step.passes, step.train) for step in steps if not step.taken and step.train is not None
+    )
+    if rejected:
+        pieces.append(Series("not taken", rejected, "aside", joined=False))
+    chart = Chart("error", tuple(pieces), "passes", "mean loss")
+    return ChartGroup(
+        "Errors",
+        (chart,) if pieces else (),
+        "Where the error of validation rises while that of training falls, the values fit the "
+        "positions of training alone.",
+    )
+
+
+def _points(steps: Sequence[Step], of: object) -> tuple[Point, ...]:
+    assert callable(of)
+    return tuple(
+        (step.passes, value) for step in steps if step.taken and (value := of(step)) is not None
+    )
+
+
+def _courses(
+    parameters: Sequence[TunedParameter], steps: Sequence[Step], optimiser: Optimiser
+) -> ChartGroup:
+    charts = []
+    ends = optimiser.intervals
+    flags = optimiser.flags()
+    for i, p in enumerate(parameters):
+        points = tuple((step.passes, step.theta[i]) for step in steps if step.taken)
+        best = optimiser.best[i]
+        low = high = None
+        if ends is not None:
+            low, high = float(ends[0][i]), float(ends[1][i])
+        pieces: tuple[Piece, ...] = (
+            Level("start", p.start),
+            Series("value", points),
+            Interval("best", best, low, high),
+        )
+        note = f"{p.start:.6g} → {best:.6g}, range {p.minimum:.6g} … {p.maximum:.6g}"
+        if i in flags:
+            note += f"; {', '.join(flags[i])}"
+        charts.append(Chart(p.code, pieces, "passes", "", note, (p.minimum, p.maximum)))
+    return ChartGroup(
+        "Parameters",
+        tuple(charts),
+        "The values that were gone on from; at the right the best, with its 95 % interval where "
+        "the optimiser knows one.",
+    )
+
+
+def _extra(steps: Sequence[Step]) -> list[ChartGroup]:
+    names = list(dict.fromkeys(name for step in steps for name in step.extra))
+    charts = []
+    for name in names:
+        points = tuple((s.passes, s.extra[name]) for s in steps if name in s.extra)
+        if len(points) > 1:
+            charts.append(Chart(name, (Series(name, points),), "passes", name))
+    return [ChartGroup("Of the optimiser", tuple(charts))] if charts else []
+
+
+def _path(optimiser: Optimiser) -> list[ChartGroup]:
+    """Return the errors along a ridge path, as the optimiser's table has them."""
+    charts = []
+    for title, headers, rows in optimiser.report():
+        lowered = [str(header).lower() for header in headers]
+        if "ridge" not in title.lower() or not rows or not isinstance(rows[0][0], int | float):
+            continue
+        pieces: list[Piece] = []
+        for name, role in (("training", "main"), ("validation", "average")):
+            at = next((i for i, header in enumerate(lowered) if header.startswith(name)), None)
+            if at is None:
+                continue
+            points = tuple(
+                (float(place), float(row[at]))
+                for place, row in enumerate(rows)
+                if isinstance(row[at], int | float)
+            )
+            if points:
+                pieces.append(Series(name, points, role))  # type: ignore[arg-type]  # a Role
+        if pieces:
+            strengths = ", ".join(f"{row[0]:g}" for row in rows)
+            charts.append(
+                Chart(title, tuple(pieces), "place on the path", "mean loss", strengths[:100])
+            )
+    return [ChartGroup("Ridge", tuple(charts), "Errors at each strength.")] if charts else []
+
+
+def _calibration(state: State) -> ChartGroup:
+    charts = []
+    for name, rows in state.calibration.items():
+        line = tuple((score, probability) for score, _, probability, _ in rows)
+        points = tuple((score, target) for score, target, _, _ in rows)
+        pieces: tuple[Piece, ...] = (
+            Series("win probability", line, "average"),
+            Series("mean target", points, joined=False),
+        )
+        charts.append(Chart(f"{name} values", pieces, "score, centipawns", "", "", (0.0, 1.0)))
+    return ChartGroup(
+        "Calibration",
+        tuple(charts),
+        "What came of positions by their score; on the line the score means what it says.",
+    )

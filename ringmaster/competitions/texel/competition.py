@@ -1,0 +1,618 @@
+"""texel: tunes one player's evaluation on labelled positions.
+
+A run is a sequence of passes: one set of parameter values, whose scores of all positions
+are asked of engines, shard by shard.  The optimiser is told the mean error of each pass.
+When it is done, a closing match of the tuned against the start values may prove it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from ringmaster import datasets
+from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
+from ringmaster.competitions.common import noting
+from ringmaster.competitions.competition import (
+    Competition,
+    MatchupInfo,
+    Played,
+    ScoreSource,
+    Verdict,
+)
+from ringmaster.competitions.delivery import Delivery
+from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.matchup_charts import MatchupCourses
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.texel.arrival import digest_of, take_note
+from ringmaster.competitions.texel.charts import tune_charts
+from ringmaster.competitions.texel.checks import (
+    check_anchor,
+    check_game,
+    check_groups,
+    check_labels,
+    check_limits,
+    check_validation,
+    unused,
+    without_limits,
+)
+from ringmaster.competitions.texel.edits import (
+    begin_anew,
+    changes,
+    engine_of,
+    limits_of,
+    measures_again,
+)
+from ringmaster.competitions.texel.labels import as_scores
+from ringmaster.competitions.texel.methods import make_optimiser
+from ringmaster.competitions.texel.probing import probe_of
+from ringmaster.competitions.texel.report import TuneReport
+from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
+from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
+from ringmaster.competitions.texel.shards import Shards
+from ringmaster.competitions.texel.state import COMPARED, STATIC, Named, State, score_key
+from ringmaster.competitions.texel.terms import Terms, plain
+from ringmaster.competitions.texel.tuning import Means, Tuning
+from ringmaster.competitions.texel.verdicts import (
+    made_void,
+    shard_id,
+    shard_line,
+    take_probe,
+    take_void,
+)
+from ringmaster.competitions.tuned_parameters import check_codes
+from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
+from ringmaster.model.charts import ChartGroup
+from ringmaster.model.jobs import CheckJob, EvaluationJob, ScoreKind, Task, Ticket
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.results import EvaluationResult, GameResult, Result
+from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.positions import PositionFile
+from ringmaster.tuners.texel.optimiser import Optimiser
+
+
+class TexelCompetition(Competition):
+    """The `texel` competition type.
+
+    parameters  all of them
+    """
+
+    type_name: ClassVar[str] = "texel"
+    table: ClassVar[tuple[Setting, ...]] = TEXEL_SETTINGS
+    unit: ClassVar[str] = "jobs"
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.parameters: tuple[TunedParameter, ...] = values["parameters"]
+        self._scoring: Scoring = values["score"]
+        errors: list[SettingError] = []
+        with noting(errors):
+            check_game(self._game)
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        with noting(errors):
+            definition = find_player(values["players"], values["player"], ("player",))
+            made = values["make_candidate"] is not None
+            errors += check_limits(definition, values["player"], values["verify"], made)
+        with noting(errors):
+            self._kind = self._scoring.for_game(self._game)
+        with noting(errors):
+            self._compared: ScoreKind = values["positions"].quiet_score.for_game(self._game)
+        errors += [
+            *check_codes(self.parameters),
+            *check_anchor(values),
+            *check_groups(values),
+        ]
+        if errors:
+            raise SettingErrors(errors)
+        self._unlimited = without_limits(definition) and not made
+        if self._unlimited and definition.values["protocol"] != "gtp":
+            # scores need no limit of moves, and a Player(…) must have one
+            definition = PlayerDefinition({**definition.values, "depth": 1})
+        self._delivery = Delivery(
+            self.parameters, values["player"], self._game, definition, values["make_candidate"]
+        )
+        self._terms = Terms.of(values)
+        self._engine = engine_of(None if made else definition, values["make_candidate"])
+        self._means = Means(
+            values["target"],
+            values["loss"],
+            values["win_rate_scale"],
+            values["teacher_scale"],
+            values["positions"],
+            self._scoring.is_static,
+            values["seed"],
+        )
+        self._file: PositionFile | None = None
+        self._source: ScoreSource = lambda number, shard: None
+        self._state = State(self._terms, self._engine, self.start_values, limits=limits_of(values))
+        self._follow()
+        # wrong arguments must be known before the positions are read
+        self._make_optimiser(self._state, Shards(1, 0))
+        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
+        self.candidate("", self.start_values)
+        #: Whether the closing match is all that is played now (the action `verify`).
+        self._verifying = False
+        self.closing = ClosingMatches(
+            values["verify"],
+            sides=Sides(values["player"], values["players"], self.candidate, self.settings),
+            parameters=self.parameters,
+            book=self.book,
+            seed=values["seed"],
+            counted="passes",
+        )
+
+    def _follow(self) -> None:
+        """Go by the present state."""
+        codes = [p.code for p in self._state.terms.tuned]
+        self.tuning = Tuning(self._state, self._means, codes, self._make_optimiser)
+        self.tuning.attach(self._source)
+        if self._file is not None:
+            self.tuning.use(self._file)
+
+    def _make_optimiser(self, state: State, shards: Shards) -> Optimiser:
+        known = {p.code: p for p in self.parameters}
+        tuned = [
+            msgspec.structs.replace(known[p.code], start=float(state.values[p.code]))
+            for p in state.terms.tuned
+        ]
+        values = self.values
+        return make_optimiser(
+            values["optimiser"],
+            tuned,
+            seed=values["seed"],
+            ridge=values["regularisation"],
+            groups=values["groups"],
+            patience=values["patience"],
+            most_passes=values["most_passes"],
+            shards=shards.of_train,
+            validated=shards.validation > 0,
+        )
+
+    # values and players
+
+    def candidate(self, suffix: str, values: Mapping[str, int | float]) -> Player:
+        """Return the player with the given values of all parameters.
+
+        suffix  what its code ends with
+        Raises SettingError when the values do not make a player.
+        """
+        return self._delivery.player(suffix, values)
+
+    @property
+    def start_values(self) -> Named:
+        """The values that the tune begins with, of all parameters."""
+        return {p.code: p.engine_value(p.start) for p in self.parameters}
+
+    def _played(self, values: Named) -> Named:
+        """Return values of all parameters as engines are given them."""
+        return {p.code: p.engine_value(values.get(p.code, p.start)) for p in self.parameters}
+
+    def estimated(self) -> Named:
+        """Return the best values so far, of all parameters."""
+        return self._played(self.tuning.best())
+
+    # the closing match
+
+    def _standing(self) -> Standing:
+        """Return where the tune is, for the closing match."""
+        due = self._verifying or (self.closing.settings is not None and self.tuning.complete)
+        return Standing(self._state.passes, self.estimated(), 0, due)
+
+    def verify(self, games: int | None = None) -> None:
+        limits = {} if self.closing.settings is None else self.closing.settings.limits
+        if self._unlimited and not limits:
+            raise UsageError(
+                f"nothing limits the moves of player {self.values['player']!r}: the closing match "
+                "needs nodes, depth, move_time or time_control in its Player(…) or in Verify(…)"
+            )
+        self._verifying = True
+        self.closing.ask(games)
+
+    @property
+    def ending(self) -> str:
+        if not self._verifying:
+            return super().ending
+        nothing = self.closing.nothing(self._standing())
+        return "nothing to verify" if nothing else "closing match complete"
+
+    # before the jobs
+
+    def attach(self, scores: ScoreSource) -> None:
+        self._source = scores
+        self.tuning.attach(scores)
+
+    def prepare(self) -> None:
+        self.book.load()
+        self.closing.prepare()
+        if self._verifying:
+            return
+        if self.positions_file is None:
+            raise SettingError(("positions",), "there is no place to keep the positions in")
+        values = self.values
+        self._file = datasets.build(
+            self._game,
+            values["variant"],
+            values["positions"].dataset,
+            values["validation"],
+            values["seed"],
+            self.positions_file,
+            self.say,
+        )
+        check_labels(self._file, values["target"], values)
+        take_note(self._file, self._state)
+        self._follow()
+        if self.tuning.optimiser is None:
+            self.tuning.begin()
+
+    def warnings(self) -> list[str]:
+        lines = self.closing.warnings(self._standing())
+        wanted = self.closing.settings is not None
+        if wanted and not self.closing.has_openings and self.book.missed:
+            lines.append(SAME_GAMES_OF_TUNE)
+        if self._verifying:
+            return lines
+        lines += unused(self.parameters)
+        labelling = self._state.labelling
+        if labelling is not None:
+            lines += labelling.warnings
+        return lines
+
+    def notices(self) -> list[str]:
+        lines = [] if self._verifying else list(self._state.notes)
+        if not self._verifying and self._file is not None:
+            lines += check_validation(self.values, self._file)
+            if not self._state.told:
+                lines += self._report().plan()
+        return lines + self.closing.notices(self._standing())
+
+    def check_jobs(self) -> list[CheckJob]:
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
+        low = {p.code: p.engine_value(p.minimum) for p in self._tuned()}
+        high = {p.code: p.engine_value(p.maximum) for p in self._tuned()}
+        samples = {
+            "start": self.start_values,
+            "minimum": {**self.start_values, **low},
+            "maximum": {**self.start_values, **high},
+        }
+        code = self.values["player"]
+        jobs = [
+            CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
+            for name, values in samples.items()
+        ]
+        return jobs + self.closing.check_jobs(None)
+
+    def _tuned(self) -> list[TunedParameter]:
+        return [p for p in self.parameters if not p.frozen and p.code != self.values["anchor"]]
+
+    def place_of(self, code: str) -> SettingPath:
+        made = self.values["make_candidate"] is not None and code == self.values["player"]
+        return ("make_candidate",) if made else ("players", code)
+
+    # giving out
+
+    def next_job(self) -> Task | None:
+        state = self._state
+        if not self._verifying and not self.tuning.complete:
+            if state.probe_due and state.probe_out is None:
+                return self._give_out(
+                    f"probe{state.probes + 1}", {"e": state.beginning, "n": state.probes + 1}
+                )
+            if state.facts is None:
+                return None
+            asked = self.tuning.next()
+            if asked is not None:
+                ticket = {"e": state.beginning, "p": asked.number, "i": asked.place}
+                return self._give_out(shard_id(ticket), ticket)
+        standing = self._standing()
+        game_of_match = self.closing.next_game(standing) if standing.due else None
+        return None if game_of_match is None else self._give_out(*game_of_match)
+
+    def _give_out(self, job_id: str, ticket: Ticket) -> Task:
+        """Make a job, then count it: a function of the control file may fail, and then the
+        job has not been given out."""
+        job = self.make_job(job_id, 0, ticket)
+        self._count(ticket)
+        return job
+
+    def _count(self, ticket: Ticket) -> bool:
+        """Learn from a ticket what has been given out; idempotent.  Returns whether it is
+        awaited."""
+        state = self._state
+        if "v" in ticket:
+            self.closing.count(ticket, self._standing())
+            return True
+        if ticket["e"] != state.beginning:
+            return False
+        if "n" in ticket:
+            if ticket["n"] >= state.probes:
+                state.probes = state.probe_out = ticket["n"]
+            return bool(ticket["n"] == state.probe_out)
+        return self.tuning.count(ticket["p"], ticket["i"])
+
+    def resume(self, ticket: Ticket) -> bool:
+        if "v" in ticket:
+            return self.closing.resume(ticket, self._standing())
+        return self._count(ticket) and not self._verifying
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
+        if "v" in ticket:
+            first, second = self.closing.sides(ticket)
+            return self._game_job(
+                game_id,
+                attempt,
+                (first.player, second.player),
+                self.settings,
+                ticket,
+                self.closing.opening(ticket),
+                (first.values, second.values),
+            )
+        state = self._state
+        if "n" in ticket:
+            values = self._played(state.values)
+            probe = probe_of(
+                self._tuned(),
+                values,
+                lambda changed: self.candidate("", changed),
+                self.values["apply"],
+                self.values["in_flight"],
+            )
+            return self._evaluation(
+                game_id, attempt, ticket, values, self.tuning.shards.probed, probe=probe
+            )
+        number, facts = ticket["p"], state.facts or {}
+        found = self.tuning.find(number)
+        shard = ticket["i"] if found is None else found.shards[ticket["i"]]
+        return self._evaluation(
+            game_id,
+            attempt,
+            ticket,
+            self._played(self.tuning.values(number)),
+            self.tuning.shards.positions(shard),
+            number=score_key(state.beginning, number),
+            shard=shard,
+            score=self._kind_of(number),
+            apply=facts.get("apply", "newgame"),
+            in_flight=facts.get("in_flight", 1),
+        )
+
+    def _evaluation(
+        self,
+        job_id: str,
+        attempt: int,
+        ticket: Ticket,
+        values: Named,
+        places: range,
+        *,
+        score: ScoreKind | None = None,
+        **given: Any,
+    ) -> EvaluationJob:
+        return EvaluationJob(
+            job_id,
+            self.candidate("", values),
+            self.settings,
+            str(self.positions_file),
+            places.start,
+            places.stop,
+            places.step,
+            score=score or self._kind,
+            answers=self._scoring.function is not None and score in (None, self._kind),
+            ticket=ticket,
+            attempt=attempt,
+            keep_stderr=self.values["stderr_to_log"],
+            **given,
+        )
+
+    def _kind_of(self, number: int) -> ScoreKind:
+        """Return how a pass scores its positions."""
+        if number == COMPARED:
+            return self._compared
+        found: ScoreKind = EVAL.for_game(self._game) if number == STATIC else self._kind
+        return found
+
+    # learning
+
+    def settled(self, task: Task, result: Result) -> Result:
+        if not isinstance(result, EvaluationResult) or not isinstance(task, EvaluationJob):
+            return result
+        if result.outcome == "void" or "n" in task.ticket:
+            return result
+        positions, number = self.tuning.positions, task.ticket["p"]
+        assert positions is not None
+        data = result.scores or b""
+        if task.answers and self._scoring.function is not None:
+            texts = positions.texts(task.shard)
+            data = scores_of(self._scoring.function, result.answers or (), texts, self._game)
+        places = range(task.first, task.stop, task.step)
+        if len(data) != 4 * len(places):
+            return made_void(
+                result, "protocol", f"{len(data) // 4} scores of {len(places)} came back"
+            )
+        scores = as_scores(data)
+        missing = self.tuning.missing(number, task.shard, scores)
+        if missing:
+            return made_void(
+                result,
+                "no score",
+                f"with the values of pass {number} the engine gives no score of a position that it "
+                f"had one of before: {missing}",
+            )
+        loss = self.tuning.loss(number, task.shard, scores)
+        found = self.tuning.find(number)
+        kept = found is None or found.keep
+        return msgspec.structs.replace(
+            result,
+            number=task.number,
+            shard=task.shard,
+            positions=len(places),
+            scores=data if kept else None,
+            answers=None,
+            facts={} if loss is None else {"loss": loss},
+        )
+
+    def take(self, ticket: Ticket, result: Any) -> Verdict:
+        if "v" in ticket:
+            return self.closing.take(ticket, result, self._standing())
+        assert isinstance(result, EvaluationResult)
+        if self.tuning.optimiser is not None:
+            self._count(ticket)
+        if result.outcome == "void":
+            return take_void(self._state, ticket, result)
+        state = self._state
+        state.void_in_a_row = 0
+        if "n" in ticket:
+            return take_probe(state, ticket, result)
+        state.shards += 1
+        state.positions += result.positions
+        state.seconds += result.seconds
+        log = shard_line(ticket, result)
+        if ticket["e"] != state.beginning or self.tuning.optimiser is None:
+            # of before an edit: it will be dropped
+            return Verdict("", log=log)
+        outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
+        return Verdict(
+            outcome.line,
+            notes=outcome.notes,
+            save=outcome.settled,
+            forget=outcome.forget,
+            log=log,
+        )
+
+    def finished(self) -> bool:
+        standing = self._standing()
+        return self.closing.complete(standing) if standing.due else self.tuning.complete
+
+    # state
+
+    def state(self) -> dict[str, Any]:
+        if self.tuning.optimiser is not None:
+            self._state.optimiser = self.tuning.optimiser.state()
+        self._state.matches = self.closing.state()
+        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        restored = msgspec.convert(state, State)
+        if restored.shards and plain(restored.engine) != plain(self._engine):
+            raise StateRefused(
+                "the scores so far are of another engine, or of one that was set up otherwise; "
+                "put the player back, or use reset",
+                self.place_of(self.values["player"]),
+            )
+        self._state = restored
+        self._follow()
+        # results recorded since are taken as they were meant; an optimiser of other settings
+        # is not needed for that
+        if restored.train and plain(self._terms) == plain(restored.terms):
+            self.tuning.begin()
+        self.closing.restore(restored.matches, 0)
+
+    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+        state = self._state
+        if self.tuning.optimiser is not None:
+            for ticket in outstanding:
+                if "v" not in ticket:
+                    self._count(ticket)
+        digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
+        found = changes(state.terms, self._terms, digest)
+        limits = limits_of(self.values)
+        if not found and state.done and plain(limits) != plain(state.limits):
+            found = [f"{name} changed" for name in limits if limits[name] != state.limits.get(name)]
+        state.limits = limits
+        lines: list[str] = []
+        if found:
+            lines = self._begin_anew(found, digest)
+        elif plain(state.engine) != plain(self._engine):
+            state.engine, state.facts, state.probe_due = self._engine, None, True
+        elif state.in_flight != self.values["in_flight"] and state.facts is not None:
+            state.probe_due = True
+            lines = ["in_flight changed: the engine is probed again"]
+        self._state.in_flight = self.values["in_flight"]
+        if self._file is not None and not found:
+            take_note(self._file, self._state)
+        return lines
+
+    def _begin_anew(self, found: list[str], digest: tuple[str, str]) -> list[str]:
+        state, why = self._state, "; ".join(found)
+        where = f"after {state.passes} passes" if state.passes else "before the first pass"
+        remeasure = measures_again(state.terms, self._terms, digest)
+        self._state = begin_anew(
+            state, self._terms, self.parameters, why, remeasure=bool(remeasure)
+        )
+        self._state.engine = self._engine
+        if self._file is not None:
+            take_note(self._file, self._state)
+        self._follow()
+        if self._state.train:
+            self.tuning.begin()
+        values = ", ".join(f"{code} {value:.6g}" for code, value in self._state.values.items())
+        kept = "" if remeasure or state.labelling is None else "; the win-rate scale stays"
+        return [
+            f"{where}: {why}",
+            f"{where}: the optimiser begins anew from the best values so far: {values}{kept}",
+        ]
+
+    # what is told
+
+    def _report(self) -> TuneReport:
+        return TuneReport(
+            self.parameters,
+            self.values,
+            self._state,
+            self.tuning.optimiser,
+            self.estimated(),
+            self.start_values,
+            lambda i, value: self._delivery.value(i, self.parameters[i].engine_value(value)),
+        )
+
+    def progress(self) -> Progress:
+        standing = self._standing()
+        if standing.due:
+            played, games = self.closing.progress(standing)
+            return Progress(played, games, phase="closing match")
+        return Progress(self._state.shards, None, label="shards", phase=self._report().phase())
+
+    def games(self, completed: int, void: int) -> tuple[int, int]:
+        return self.closing.completed, max(0, void - self._state.void)
+
+    def report(self) -> Report:
+        blocks: list[Table | Text] = self._report().blocks()
+        blocks += self.closing.blocks(self._standing())
+        if self._state.void:
+            blocks.append(Text((f"void evaluations (not counted): {self._state.void}",)))
+        return Report(tuple(blocks))
+
+    def live_report(self) -> Report:
+        return Report((*self._report().short(), *self.closing.blocks(self._standing())))
+
+    def summary(self) -> dict[str, Any]:
+        summary = self._report().data()
+        if self.closing.matches:
+            summary["matchups"] = self.closing.summaries(self._standing())
+        return summary
+
+    def describe(self, ticket: Ticket) -> Played:
+        if "v" in ticket:
+            return self.closing.describe(ticket)
+        return Played((self.values["player"], self.values["player"]))
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        return self.closing.infos(self._standing())
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            matches.take(self.describe(ticket), result)
+        tuned = [
+            p for p in self.parameters if any(p.code == k.code for k in self._state.terms.tuned)
+        ]
+        return [
+            *tune_charts(tuned, self._state, self.tuning.optimiser),
+            *matches.charts("Closing match"),
+        ]

@@ -1,0 +1,402 @@
+"""What a texel event says of itself: the parameters, the course of the errors, what the
+labels are like, and the same as data."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ringmaster.competitions.texel.methods import finite
+from ringmaster.competitions.texel.shards import Shards
+from ringmaster.competitions.texel.state import Named, Quality, State
+from ringmaster.competitions.texel.tuning import improvement_line
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
+from ringmaster.tuners.texel.optimiser import Optimiser, Step
+from ringmaster.tuners.texel.scale import k_of
+
+#: Steps of the course that a report shows.
+MOST_STEPS = 24
+#: Steps that the live display shows.
+LATEST = 4
+#: Rows of an optimiser's own table that a report shows.
+MOST_ROWS = 40
+
+
+@dataclass(frozen=True)
+class TuneReport:
+    """A tune as it stands.
+
+    values        settings of the control file
+    best, start   values of all parameters, as engines are given them
+    engine_value  what an engine is given for a value of a parameter, by its place among all
+    """
+
+    parameters: Sequence[TunedParameter]
+    values: Mapping[str, Any]
+    state: State
+    optimiser: Optimiser | None
+    best: Named
+    start: Named
+    engine_value: Callable[[int, float], Any]
+
+    @property
+    def codes(self) -> list[str]:
+        """Codes of the tuned parameters, in the order of the optimiser's arrays."""
+        return [p.code for p in self.state.terms.tuned]
+
+    @property
+    def shards(self) -> Shards:
+        """How the positions are divided."""
+        return Shards(self.state.train, self.state.validation)
+
+    # blocks
+
+    def blocks(self) -> list[Table | Text]:
+        """Return the report's blocks."""
+        state = self.state
+        blocks: list[Table | Text] = []
+        if not state.told:
+            blocks.append(Text(tuple(self.plan() or ("the positions have not been read yet",))))
+        blocks.append(self._parameters())
+        if state.told:
+            blocks.append(self._course(MOST_STEPS))
+        if state.improvement is not None:
+            blocks.append(Text((improvement_line(state.improvement),)))
+        if self.optimiser is not None and state.told:
+            blocks += self._own_tables(self.optimiser)
+        blocks += self._entropies()
+        if state.earlier:
+            blocks.append(self._earlier())
+        blocks.append(Text(tuple(self._facts())))
+        return blocks
+
+    def short(self) -> list[Table | Text]:
+        """Return the blocks of the live display."""
+        rows: list[tuple[Cell, ...]] = [
+            (p.code, _number(self.start[p.code]), _number(self.best[p.code]))
+            for p in self.parameters
+        ]
+        blocks: list[Table | Text] = [
+            Table(("parameter", "start", "best"), tuple(rows), self._title(), (), _ALIGNED[:3])
+        ]
+        if self.state.told:
+            blocks.append(self._course(LATEST))
+        return blocks
+
+    def plan(self) -> list[str]:
+        """Return what will be done, before there is anything else to tell."""
+        state, shards = self.state, self.shards
+        if not state.train:
+            return []
+        name, count = self.values["optimiser"].name, len(self.codes)
+        lines = [
+            f"{state.train:,} positions of training in {shards.of_train} shards, "
+            f"{state.validation:,} of validation in {shards.of_validation}"
+        ]
+        step = {
+            "gauss_newton": f"a step takes about {count + 1} passes ({count} parameters)",
+            "local_search": f"a sweep takes {count} to {2 * count} passes of training",
+            "linear": "three passes in all",
+        }.get(name)
+        lines.append(f"optimiser {name}" + (f": {step}" if step else ""))
+        rate = (state.facts or {}).get("rate")
+        if rate:
+            seconds = (state.train + state.validation) / rate
+            lines.append(
+                f"at {rate:,.0f} positions/s a pass takes about {_duration(seconds)} of one engine"
+            )
+        return lines
+
+    def phase(self) -> str:
+        """Return what is being done, for the line of progress."""
+        state = self.state
+        if state.done:
+            return "tuned"
+        if state.facts is None:
+            return "probing the engine"
+        for name, found in {**state.filters, **state.open}.items():
+            come = sum(loss is not None for loss in found.losses)
+            if come < len(found.losses):
+                number = int(name)
+                what = "quiet filter" if number < 0 else f"pass {self.state.told_before + number}"
+                return f"{what}: {come}/{len(found.losses)}"
+        return "tuning"
+
+    def _title(self) -> str:
+        state = self.state
+        where = "tuned" if state.done else self.phase()
+        return f"{self.values['optimiser'].name}, {state.passes} passes; {where}"
+
+    def _parameters(self) -> Table:
+        ends = self._intervals()
+        flags = self._flags()
+        rows: list[tuple[Cell, ...]] = []
+        for i, p in enumerate(self.parameters):
+            value = self.best[p.code]
+            tuned = p.code in self.codes
+            interval = ends.get(p.code)
+            change = value - self.start[p.code]
+            rows.append(
+                (
+                    p.code,
+                    _number(self.start[p.code]),
+                    _number(value),
+                    f"{change:+.6g}" if change else None,
+                    None if interval is None else f"{interval[0]:.4g} to {interval[1]:.4g}",
+                    _number(self.engine_value(i, value)),
+                    ", ".join(flags.get(p.code, ())) if tuned else self._still(p),
+                )
+            )
+        notes = []
+        if ends:
+            notes.append("95 %: interval of the best value, by game; bounds cut it off")
+        if self.state.left:
+            values = ", ".join(f"{code} {v:.6g}" for code, v in self.state.left.items())
+            notes.append(f"removed parameters, as they were left: {values}")
+        return Table(
+            ("parameter", "start", "best", "change", "95 %", "engine", ""),
+            tuple(rows),
+            self._title(),
+            tuple(notes),
+            (*_ALIGNED, LEFT),
+        )
+
+    def _still(self, parameter: TunedParameter) -> str:
+        return "anchor" if parameter.code == self.values["anchor"] else "frozen"
+
+    def _intervals(self) -> dict[str, tuple[float, float]]:
+        found = None if self.optimiser is None else self.optimiser.intervals
+        if found is None or not self.state.told:
+            return {}
+        low, high = found[0].tolist(), found[1].tolist()
+        return dict(zip(self.codes, zip(low, high, strict=True), strict=True))
+
+    def _flags(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        if self.optimiser is not None and self.state.told:
+            for place, words in self.optimiser.flags().items():
+                found[self.codes[place]] = list(words)
+        moved = (self.state.facts or {}).get("moved") or ()
+        for code, some in zip(self.codes, moved, strict=False):
+            if not some and not found.get(code):
+                found[code] = ["no score changes with it"]
+        return {code: tuple(words) for code, words in found.items()}
+
+    def _steps(self) -> Sequence[Step]:
+        return () if self.optimiser is None else self.optimiser.course
+
+    def _course(self, most: int) -> Table:
+        steps = list(self._steps())
+        shown = steps if len(steps) <= most else [steps[0], *steps[len(steps) - most + 1 :]]
+        extra = list(dict.fromkeys(name for step in shown for name in step.extra))
+        rows: list[tuple[Cell, ...]] = [
+            (
+                f"{step.passes:.4g}",
+                step.label,
+                _error(step.train),
+                _error(step.validation),
+                "" if step.taken else "not taken",
+                *(_maybe(step.extra.get(name)) for name in extra),
+            )
+            for step in shown
+        ]
+        notes = []
+        if len(shown) < len(steps):
+            notes.append(f"{len(steps) - len(shown)} earlier steps are not shown")
+        kind = self.values["loss"].replace("_", " ")
+        kind = "mean squared error" if kind == "squared" else f"mean {kind}, nats"
+        return Table(
+            ("passes", "step", "training", "validation", "", *extra),
+            tuple(rows),
+            f"errors ({kind})",
+            tuple(notes),
+            (RIGHT, LEFT, RIGHT, RIGHT, LEFT, *([RIGHT] * len(extra))),
+        )
+
+    def _own_tables(self, optimiser: Optimiser) -> Iterator[Table]:
+        for title, headers, rows in optimiser.report():
+            cut = rows[:MOST_ROWS]
+            more = (f"and {len(rows) - len(cut)} more",) if len(cut) < len(rows) else ()
+            cells = tuple(tuple(_cell(cell) for cell in row) for row in cut)
+            align = tuple(
+                LEFT if any(isinstance(row[i], str) for row in cut) else RIGHT
+                for i in range(len(headers))
+            )
+            yield Table(headers, cells, title, more, align)
+
+    def _entropies(self) -> list[Table | Text]:
+        found = self.state.entropies
+        if not found:
+            return []
+        names = list(next(iter(found.values())))
+        rows: list[tuple[Cell, ...]] = [
+            (name, *(_error(found[at].get(name)) for at in found)) for name in names
+        ]
+        part = "validation" if self.state.validation else "training"
+        return [
+            Table(
+                ("nats", *found),
+                tuple(rows),
+                f"entropies of the positions of {part}",
+                (),
+                (LEFT, *([RIGHT] * len(found))),
+            )
+        ]
+
+    def _earlier(self) -> Table:
+        rows: list[tuple[Cell, ...]] = [
+            (
+                c.passes,
+                _error(c.start.train),
+                _error(c.best.train),
+                _error(c.start.validation),
+                _error(c.best.validation),
+                c.why if len(c.why) <= 60 else c.why[:59] + "…",
+            )
+            for c in self.state.earlier
+        ]
+        return Table(
+            ("passes", "training", "best", "validation", "best", "ended by"),
+            tuple(rows),
+            "before the optimiser began anew (errors of other settings are other errors)",
+            (),
+            (*([RIGHT] * 5), LEFT),
+        )
+
+    def _facts(self) -> Iterator[str]:
+        state = self.state
+        labelling = state.labelling
+        if labelling is not None:
+            yield self._scale("win-rate scale", labelling.scale, "win_rate_scale")
+            if labelling.teacher_scale is not None:
+                yield self._scale("teacher's", labelling.teacher_scale, "teacher_scale")
+            yield from (f"warning: {warning}" for warning in labelling.warnings)
+            counted = state.train + state.validation
+            out = ", ".join(f"{n:,} {reason}" for reason, n in labelling.left_out.items())
+            yield f"positions: {counted:,}" + (f"; left out: {out}" if out else "")
+        elif state.train:
+            yield f"positions: {state.train + state.validation:,}"
+        for note in state.notes:
+            yield from textwrap.wrap(note, 100, subsequent_indent="    ")
+        facts = state.facts
+        if facts is not None:
+            name = f"{facts['name']}, " if facts.get("name") else ""
+            yield (
+                f"engine: {name}apply {facts.get('apply')}, {facts.get('in_flight')} in flight, "
+                f"score {self.values['score'].text}"
+            )
+        if state.seconds > 0:
+            yield (
+                f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "
+                "an engine"
+            )
+
+    def _scale(self, name: str, scale: float, setting: str) -> str:
+        labelling = self.state.labelling
+        how = "fitted" if labelling is not None and setting in labelling.fitted else "given"
+        return f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({how})"
+
+    # data
+
+    def data(self) -> dict[str, Any]:
+        """Return what `show --json` has of the tune."""
+        state = self.state
+        ends, flags = self._intervals(), self._flags()
+        parameters = []
+        for i, p in enumerate(self.parameters):
+            low, high = ends.get(p.code, (None, None))
+            value = self.best[p.code]
+            parameters.append(
+                {
+                    "code": p.code,
+                    "start": p.start,
+                    "value": value,
+                    "engine_value": self.engine_value(i, value),
+                    "low": finite(low),
+                    "high": finite(high),
+                    "flags": list(flags.get(p.code, ())),
+                    "frozen": p.code not in self.codes,
+                }
+            )
+        labelling = state.labelling
+        return {
+            "optimiser": self.values["optimiser"].name,
+            "phase": self.phase(),
+            "passes": state.passes,
+            "shards": {"completed": state.shards, "void": state.void},
+            "positions": {
+                "training": state.train,
+                "validation": state.validation,
+                "left_out": {} if labelling is None else labelling.left_out,
+                "notes": state.notes,
+                "scored": state.positions,
+                "rate": state.positions / state.seconds if state.seconds > 0 else None,
+            },
+            "engine": state.facts,
+            "win_rate_scale": None if labelling is None else labelling.scale,
+            "teacher_scale": None if labelling is None else labelling.teacher_scale,
+            "errors": {"start": _quality(state.start), "best": _quality(state.best)},
+            "improvement": _struct(state.improvement),
+            "entropies": state.entropies,
+            "parameters": parameters,
+            "course": [
+                {
+                    "passes": step.passes,
+                    "label": step.label,
+                    "training": finite(step.train),
+                    "validation": finite(step.validation),
+                    "taken": step.taken,
+                    "parameters": dict(zip(self.codes, step.theta, strict=True)),
+                    **({"extra": step.extra} if step.extra else {}),
+                }
+                for step in self._steps()
+            ],
+            "tables": [
+                {"title": title, "headers": list(headers), "rows": [list(row) for row in rows]}
+                for title, headers, rows in (
+                    self.optimiser.report() if self.optimiser is not None and state.told else ()
+                )
+            ],
+            "earlier": [_struct(chapter) for chapter in state.earlier],
+        }
+
+
+_ALIGNED = (LEFT, *([RIGHT] * 5))
+
+
+def _struct(value: Any) -> Any:
+    import msgspec
+
+    return None if value is None else msgspec.to_builtins(value)
+
+
+def _quality(found: Quality) -> dict[str, float | None]:
+    return {"training": finite(found.train), "validation": finite(found.validation)}
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _error(value: float | None) -> str | None:
+    return None if value is None else f"{value:.8f}"
+
+
+def _maybe(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4g}"
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, float):
+        # errors differ in their later digits
+        return f"{value:.8g}"
+    return value if value is None or isinstance(value, int) else str(value)
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(seconds, 1):.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

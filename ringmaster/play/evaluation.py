@@ -1,0 +1,163 @@
+"""Evaluation jobs: a shard of a position file is scored by one engine, which is kept
+from shard to shard.  What the engine does wrong is in the result."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from ringmaster.engines.engine import Engine, cut
+from ringmaster.engines.process import Surroundings
+from ringmaster.errors import EngineError, StoreCorrupt
+from ringmaster.model.jobs import EvaluationJob
+from ringmaster.model.results import EngineUsage, EvaluationResult
+from ringmaster.play.engine_pool import EnginePool
+from ringmaster.play.game_runner import REASON_OF_ERROR
+from ringmaster.play.meter import Meter
+from ringmaster.play.probe import Prober
+from ringmaster.play.scoring import Answers, MakeEngine, Scorer
+from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
+from ringmaster.positions.position_file import PositionFile
+
+
+class Evaluator:
+    """Runs evaluation jobs, one after another; keeps the position file open between
+    them.
+
+    Raises JobAbandoned out of `run`, and StoreCorrupt and OSError for a position file
+    that cannot be used.
+    """
+
+    def __init__(self, pool: EnginePool, make: MakeEngine) -> None:
+        self._pool = pool
+        self._make = make
+        self._file: PositionFile | None = None
+        self._mark: tuple[str, int, int, int] | None = None
+
+    def run(self, job: EvaluationJob, surroundings: Surroundings) -> EvaluationResult:
+        """Carry out a job."""
+        begun = time.monotonic()
+        texts = self._texts(job)
+        engine = self._pool.take_one(
+            job.player, surroundings, same_options=job.apply == "restart" or job.probe is not None
+        )
+        run = _Run(job, engine, self._make, surroundings)
+        healthy = False
+        try:
+            result = run.carry_out(texts, begun)
+            healthy = result.outcome == "evaluated" and run.is_sound
+            return result
+        finally:
+            self._pool.give_back((run.engine,), healthy)
+
+    def _texts(self, job: EvaluationJob) -> list[bytes]:
+        # it may have been made anew under the same name
+        found = os.stat(job.positions)
+        mark = (job.positions, found.st_ino, found.st_mtime_ns, found.st_size)
+        if self._file is None or self._mark != mark:
+            self._file = None
+            self._file, self._mark = PositionFile(Path(job.positions)), mark
+        if job.stop > len(self._file):
+            raise StoreCorrupt(
+                f"{job.positions} has {len(self._file)} positions, and number {job.stop - 1} is"
+                " wanted; delete it, and it is made again"
+            )
+        return self._file.texts(job.first, job.stop, job.step)
+
+
+class _Run:
+    """One job with one engine."""
+
+    def __init__(
+        self, job: EvaluationJob, engine: Engine, make: MakeEngine, surroundings: Surroundings
+    ) -> None:
+        self._job = job
+        self._first = engine
+        self._make = make
+        self._surroundings = surroundings
+        self._scorer: Scorer | None = None
+        self._meter = Meter(engine)
+
+    @property
+    def engine(self) -> Engine:
+        """The engine at the end; others have been ended."""
+        return self._first if self._scorer is None else self._scorer.engine
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the engine can be kept for another job."""
+        # after a probe nobody knows which options it was left with
+        return self._job.probe is None and self.engine.is_fit()
+
+    def carry_out(self, texts: list[bytes], begun: float) -> EvaluationResult:
+        transcript = self._make_transcript()
+        try:
+            try:
+                answers, facts = self._evaluate(texts, transcript)
+            except EngineError as error:
+                if transcript is not None:
+                    transcript.want()
+                return self._void(error, begun)
+            scores = None if answers.scores is None else answers.scores.tobytes()
+            return msgspec.structs.replace(
+                self._result(begun, "evaluated"),
+                positions=len(texts),
+                scores=scores,
+                answers=answers.texts,
+                facts=facts,
+            )
+        finally:
+            if self.engine.is_launched:
+                self.engine.channel.transcript = None
+            if transcript is not None:
+                transcript.close()
+
+    def _make_transcript(self) -> GameTranscript | None:
+        path = self._job.transcript
+        if path is None:
+            return None
+        return FaultTranscript(path) if self._job.transcript_of_faults else FileTranscript(path)
+
+    def _evaluate(
+        self, texts: list[bytes], transcript: GameTranscript | None
+    ) -> tuple[Answers, dict[str, Any]]:
+        job = self._job
+        scorer = self._scorer = Scorer(job, self._first, self._make, self._surroundings, transcript)
+        if job.probe is not None:
+            return Answers(None), Prober(job, job.probe, scorer, texts).run()
+        if scorer.launch():
+            self._meter.begin_new()
+        else:
+            self._meter.begin_kept()
+        # of a process with other options the pool has made sure
+        scorer.set(job.player, "newgame" if job.apply == "restart" else job.apply)
+        return scorer.ask(texts, job.in_flight), {}
+
+    def _void(self, error: EngineError, begun: float) -> EvaluationResult:
+        reason = next((r for kind, r in REASON_OF_ERROR if isinstance(error, kind)), "setup")
+        detail = f"{error.code or self._job.player.code}: {error}"
+        if line := self.engine.last_line():
+            detail += f"\nthe last line it said: {line}"
+        found = self._result(begun, "void")
+        return msgspec.structs.replace(found, reason=reason, detail=cut(detail))
+
+    def _result(self, begun: float, outcome: Literal["evaluated", "void"]) -> EvaluationResult:
+        job, engine = self._job, self.engine
+        stderr: tuple[tuple[str, str], ...] = ()
+        if job.keep_stderr and engine.is_launched:
+            stderr = tuple((job.player.code, line) for line in engine.channel.take_stderr())
+        used = self._meter.read(ask=False)
+        return EvaluationResult(
+            job.id,
+            job.attempt,
+            outcome,
+            number=job.number,
+            shard=job.shard,
+            seconds=time.monotonic() - begun,
+            usage=EngineUsage(engine.name, used.cpu_time, used.peak_memory),
+            stderr=stderr,
+        )

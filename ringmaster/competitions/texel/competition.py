@@ -133,7 +133,13 @@ class TexelCompetition(Competition):
         #: What has been said while the positions were read.
         self._said: set[str] = set()
         self._source: ScoreSource = lambda number, shard: None
-        self._state = State(self._terms, self._engine, self.start_values, limits=limits_of(values))
+        self._state = State(
+            self._terms,
+            self._engine,
+            self.start_values,
+            limits=limits_of(values),
+            in_flight=values["in_flight"],
+        )
         self._follow()
         # wrong arguments must be known before the positions are read
         self._make_optimiser(self._state, Shards(1, 0))

@@ -10,16 +10,18 @@ the model stands alone.
 
 How a competition hands over features
 -------------------------------------
-``Linear.needs_features`` is true, ``Linear.features`` names the features that its parameters
-are the weights of.  Before anything is told, and after each ``restore``, it calls
-``set_features(matrix, fixed)``: `matrix` is a ``positions.FeatureFile`` whose row i is
-position i of the position file, `fixed` has the values of frozen parameters.  The file comes
+``Linear.needs_features`` is true.  Before anything is told, and after each ``restore``,
+``set_features(matrix, fixed)`` is called: `matrix` is a ``positions.FeatureFile`` whose row i
+is position i of the position file, `fixed` has the values of frozen parameters.  `names`
+below are ``features_of(codes of all parameters, tapered)``.  The file comes
 
 - from a CSV or NPZ file, or a function of the position:
-  ``datasets.features.build(source, positions, names, target, say)``;
-- from a function of (answer, position): a pass of evaluation jobs with ``answers=True`` over
-  all shards, each of which goes to ``datasets.features.Pieces.put(shard, rows, results)``; what is
-  ``missing()`` is asked for, then ``finish()`` gives the file.
+  ``datasets.features.build(source, positions, names, target, say, phase=tapered,
+  unnamed=…, version=source of the function)``;
+- from a function of (answer, position): ``datasets.features.Pieces(function, positions, names,
+  target, …)``; where ``kept()`` gives no file, evaluation jobs with ``answers=True`` for the
+  shards that are ``missing(shards)``, each handed to ``put(shard, range(first, stop, step),
+  answers)``, and ``finish(shards)`` at last.
 
 The blocks of ``Data.blocks`` are the shards in their order: of T shards of a part with n
 positions, block s has positions range(s, n, T).
@@ -48,7 +50,7 @@ from ringmaster.tuners.texel.linear_fit import (
     Fitter,
     Method,
 )
-from ringmaster.tuners.texel.linear_model import BLOCK, FeatureModel, Matrix, Wiring, features_of
+from ringmaster.tuners.texel.linear_model import BLOCK, FeatureModel, Matrix, Wiring
 from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import (
     Array,
@@ -84,6 +86,7 @@ class Linear(Optimiser):
     features       where the counts come from; for whoever calls `set_features`
     tapered        whether weights come in pairs, NAME_mg and NAME_eg, shared out by the phase;
                    a parameter without such an ending is then both weights of its feature
+    unnamed        what is to be done with features that are the weight of no parameter
     method         "lbfgs" or "adam"
     epochs, learning_rate, batch, patience  of Adam, see `Fitter`
     ridge          strengths of the ridge that are tried, (None,): the usual path; None: no ridge
@@ -103,6 +106,7 @@ class Linear(Optimiser):
         *,
         features: Any = None,
         tapered: bool = False,
+        unnamed: Literal["refuse", "ignore"] = "refuse",
         method: Method = "lbfgs",
         epochs: int = 40,
         learning_rate: float = LEARNING_RATE,
@@ -125,6 +129,7 @@ class Linear(Optimiser):
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.source, self.tapered, self.method = features, tapered, method
+        self.unnamed = unnamed
         self.seed = seed
         self._epochs, self._rate, self._batch = epochs, learning_rate, batch
         self._patience = patience or epochs
@@ -160,11 +165,6 @@ class Linear(Optimiser):
         self._odd: dict[int, list[str]] = {}
 
     # Features
-
-    @property
-    def features(self) -> tuple[str, ...]:
-        """The features that the parameters are the weights of."""
-        return features_of([p.code for p in self.parameters], self.tapered)
 
     @property
     def problem(self) -> str | None:
@@ -206,6 +206,7 @@ class Linear(Optimiser):
             return Told()
         theta = self._values[number]
         self._used += 1
+        errors = Errors(_number(errors.train), _number(errors.validation))
         if purpose == "start":
             return self._told_start(errors, data)
         step = Step(self._used, theta, errors.train, errors.validation, _LABELS[purpose])
@@ -487,6 +488,11 @@ def _read(data: Data, part: Half) -> tuple[_Labels, int]:
         for into, column in zip(found, columns, strict=True):
             into[s::shards] = column
     return found, shards
+
+
+def _number(error: float | None) -> float | None:
+    """Return an error, None where it is none."""
+    return error if error is not None and math.isfinite(error) else None
 
 
 def _row(name: str, found: Agreement) -> list[Any]:

@@ -1,0 +1,219 @@
+"""How many position-gradients a second the linear optimiser takes, and how much memory.
+
+    python benchmarks/texel_linear.py [--positions 1000000] [--features 75] [--fit] [--json]
+
+A position-gradient is the loss of one position with its derivatives by all weights; there are
+two weights a feature (tapered), and about 25 features occur in a position.  The same is done by
+NumPy on a dense matrix (of at most 200,000 positions) and, where there is a C compiler, by the
+plain loop of texel_linear.c, each with as many threads.  With --fit an L-BFGS fit and five
+epochs of Adam are timed, too.
+
+The best of some rounds is given: a neighbour on the machine only slows.  "By cpu" counts the
+process's own time, all threads together: what one processor does that has nothing else to do.
+The ratios are of these.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+# before NumPy is loaded: its BLAS has threads of its own, which would be counted twice
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np
+from figures import show
+
+from ringmaster.positions import FeatureFile, FeatureWriter
+from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.texel.linear_fit import Fitter
+from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring
+from ringmaster.tuners.texel.loss import Loss
+
+SCALE = 200.0
+OCCURRING = 25
+_CHUNK = 50_000
+_DENSE = 200_000
+_C = Path(__file__).with_suffix(".c")
+
+
+def make(folder: Path, positions: int, features: int) -> FeatureFile:
+    """Write a feature file of random counts."""
+    rng = np.random.default_rng(1)
+    names = [f"feature{i}" for i in range(features)]
+    with FeatureWriter(folder / "features", names, positions, "", phase=True) as writer:
+        for first in range(0, positions, _CHUNK):
+            n = min(_CHUNK, positions - first)
+            lengths = np.clip(rng.poisson(OCCURRING, n), 1, features)
+            columns = np.argsort(rng.random((n, features), dtype=np.float32), axis=1)
+            columns = np.sort(
+                np.where(np.arange(features) < lengths[:, np.newaxis], columns, features), axis=1
+            )
+            columns = columns[columns < features]
+            values = rng.integers(1, 4, len(columns)) * rng.choice([-1, 1], len(columns))
+            phase = rng.integers(0, 25, n) / 24
+            writer.add(np.arange(first, first + n), lengths, columns, values, phase)
+        writer.finish()
+    return FeatureFile(folder / "features")
+
+
+def best_rate(count: int, work: Callable[[], Any], rounds: int) -> tuple[float, float]:
+    """Return millions a second, by the clock and by cpu, of the best rounds."""
+    clock, cpu = [], []
+    for _ in range(rounds):
+        start, own = time.perf_counter(), time.process_time()
+        work()
+        clock.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - own)
+    return count / min(clock) / 1e6, count / min(cpu) / 1e6
+
+
+def dense_gradient(model: FeatureModel, theta: Any, threads: int) -> tuple[int, Callable[[], Any]]:
+    """Return the gradient by NumPy on a dense matrix, and of how many positions it is."""
+    count = min(_DENSE, model.train)
+    dense = model.rows(0, count).toarray()
+    phase = np.asarray(model.matrix.phase[:count])  # type: ignore[index]  # it has one
+    opening, ending = theta[0::2].astype(np.float32), theta[1::2].astype(np.float32)
+    scale = np.float32(SCALE)
+
+    def part(a: int, b: int) -> Any:
+        rows, share = dense[a:b], phase[a:b]
+        q = model.offset[a:b] + share * (rows @ opening) + (1 - share) * (rows @ ending)
+        p = 1 / (1 + np.exp(-q / scale))
+        off = p - model.target[a:b]
+        pull = 2 * off * p * (1 - p) / scale
+        return float(off @ off), rows.T @ (pull * share), rows.T @ (pull * (1 - share))
+
+    return count, lambda: split(part, count, threads)
+
+
+def split(part: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
+    """Do parts of some positions in as many threads."""
+    ends = [count * i // threads for i in range(threads + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(part, ends[:-1], ends[1:]))
+
+
+def c_gradient(
+    model: FeatureModel, theta: Any, threads: int, folder: Path
+) -> Callable[[], Any] | None:
+    """Return the gradient by the loop in C; None without a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    matrix = model.matrix
+    if compiler is None or matrix.values.dtype != np.int8 or matrix.columns.dtype != np.uint8:
+        return None
+    library = folder / "gradient.so"
+    flags = ["-O3", "-march=native", "-ffast-math", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, str(_C), "-o", str(library), "-lm"], check=True)
+    function = ctypes.CDLL(str(library)).add_gradient
+    weights = np.concatenate([theta[0::2], theta[1::2]]).astype(np.float32)
+    arrays = [
+        matrix.indptr, matrix.columns, matrix.values, matrix.phase, model.offset, model.target
+    ]  # fmt: skip
+    pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*arrays, weights)]  # type: ignore[union-attr]
+
+    def part(a: int, b: int) -> Any:
+        error, gradient = np.zeros(1), np.zeros(len(weights))
+        function(
+            ctypes.c_size_t(a),
+            ctypes.c_size_t(b),
+            *pointers,
+            ctypes.c_size_t(len(weights) // 2),
+            ctypes.c_float(SCALE),
+            ctypes.c_void_p(error.ctypes.data),
+            ctypes.c_void_p(gradient.ctypes.data),
+        )
+        return float(error[0]), gradient
+
+    return lambda: split(part, model.train, threads)
+
+
+def main() -> None:
+    """Print the figures."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    parser.add_argument("--positions", type=int, default=1_000_000)
+    parser.add_argument("--features", type=int, default=75)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--fit", action="store_true", help="time whole fits, too")
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    n, threads = arguments.positions, arguments.threads
+    figures: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        start = time.perf_counter()
+        matrix = make(folder, n, arguments.features)
+        figures["feature file made, seconds"] = time.perf_counter() - start
+        figures["feature file, MB"] = matrix.path.stat().st_size / 1e6
+        figures["features a position"] = len(matrix.values) / n
+        codes = [f"{name}_{half}" for name in matrix.names for half in ("mg", "eg")]
+        wiring = Wiring.of(matrix.names, codes, tapered=True)
+        rng = np.random.default_rng(2)
+        true = rng.normal(0, 20, len(codes))
+        ones = np.ones(n, dtype=np.float32)
+        model = FeatureModel(matrix, wiring, ones * 0, ones * 0, ones, n, threads)
+        p = 1 / (1 + np.exp(-model.scores(true, 0, n) / SCALE))
+        model.target = (rng.random(n, dtype=np.float32) < p).astype(np.float32)
+        theta, loss = true + rng.normal(0, 10, len(codes)), Loss("squared", SCALE)
+        for count in dict.fromkeys((1, threads)):
+            each = FeatureModel(matrix, wiring, model.offset, model.target, ones, n, count)
+            rate = best_rate(n, lambda m=each: m.gradient(theta, loss), arguments.rounds)  # type: ignore[misc]
+            figures[f"million position-gradients a second, {count} threads"] = rate[0]
+            figures[f"the same by cpu, {count} threads"] = rate[1]
+        dense_count, dense = dense_gradient(model, theta, threads)
+        by_numpy = best_rate(dense_count, dense, arguments.rounds)
+        figures["NumPy, dense"], figures["NumPy, dense, by cpu"] = by_numpy
+        figures["ratio to NumPy, dense"] = rate[1] / by_numpy[1]
+        loop = c_gradient(model, theta, threads, folder)
+        if loop is not None:
+            by_c = best_rate(n, loop, arguments.rounds)
+            figures["loop in C"], figures["loop in C, by cpu"] = by_c
+            figures["ratio to a loop in C"] = rate[1] / by_c[1]
+            _, slope = model.gradient(theta, loss)
+            parts = loop()
+            of_c = sum(gradient for _, gradient in parts) / n
+            of_c = np.stack([of_c[: len(of_c) // 2], of_c[len(of_c) // 2 :]], axis=1).reshape(-1)
+            figures["largest difference of the two, relative"] = float(
+                np.abs(slope - of_c).max() / np.abs(slope).max()
+            )
+        if arguments.fit:
+            figures |= fits(model, theta, true, loss)
+        figures["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    show(figures, as_json=arguments.json)
+
+
+def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, float]:
+    """Time a fit by each method."""
+    count = len(start)
+    space = Space(start, start * 0 - 500, start * 0 + 500, np.zeros(count, dtype=np.bool_))
+    figures = {}
+    for method in ("lbfgs", "adam"):
+        fitter = Fitter(model, space, loss, method, epochs=5)  # type: ignore[arg-type]
+        begin = time.perf_counter()
+        (point,) = fitter.path([0.0], lambda line: None)
+        figures[f"{method}: seconds"] = time.perf_counter() - begin
+        figures[f"{method}: gradients of all positions"] = point.gradients
+        figures[f"{method}: distance from the true weights, cp (rms)"] = float(
+            np.sqrt(np.square(point.theta - true).mean())
+        )
+    begin = time.perf_counter()
+    games = (np.arange(model.train) // 15).astype(np.uint32)
+    found = fitter.curvature(point.theta, games)
+    figures["intervals: seconds"] = time.perf_counter() - begin
+    figures["intervals: share of the games"] = found.share
+    return figures
+
+
+if __name__ == "__main__":
+    main()

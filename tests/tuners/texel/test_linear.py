@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.texel.linear import Linear
+from ringmaster.tuners.texel.loss import Loss
+from ringmaster.tuners.texel.optimiser import Errors
+from tests.tuners.texel.counts import Counts
+from tests.tuners.texel.worlds import MemoryData, World, parameters_of, run, world_of
+
+NAMES = ("a", "b", "c", "d")
+
+
+class TaperedWorld(World):
+    """A world whose scores are ph·(A·θ_mg) + (1 − ph)·(A·θ_eg) + a part that is not tuned,
+    with targets that are the true scores' own win probabilities."""
+
+    @classmethod
+    def made(cls, true: Sequence[float], seed: int = 0, n: int = 3000) -> TaperedWorld:
+        rng = np.random.default_rng(seed)
+        features = rng.integers(-2, 3, (n, len(true) // 2)).astype(float)
+        phase = rng.integers(0, 25, n) / 24
+        counts = np.empty((n, len(true)))
+        counts[:, 0::2] = features * phase[:, np.newaxis]
+        counts[:, 1::2] = features * (1 - phase)[:, np.newaxis]
+        made = cls(counts, np.zeros(n), (np.arange(n) // 10).astype(np.uint32), n // 5, 200.0)
+        made.whole = False
+        made.features, made.phase = features, phase.astype(np.float32)
+        made.rest = rng.normal(0, 80, n)
+        made.results = Loss("squared", 200.0).probability(made.scores(true))
+        return made
+
+    features: Any
+    phase: Any
+    rest: Any
+
+    def scores(self, theta: Any) -> Any:
+        return (super().scores(theta) + self.rest).astype(np.float32)
+
+
+TRUE = (90.0, 120.0, 310.0, 280.0, 30.0, 55.0)
+
+
+@pytest.mark.parametrize("method", ["lbfgs", "adam"])
+@pytest.mark.parametrize("kind", ["squared", "cross_entropy"])
+def test_known_tapered_weights_are_found(method: Any, kind: Any) -> None:
+    world = TaperedWorld.made(TRUE)
+    codes = [f"{name}_{half}" for name in "xyz" for half in ("mg", "eg")]
+    parameters = [
+        TunedParameter(code, start, 0, 400, integer=True)
+        for code, start in zip(codes, (150, 60, 200, 200, 100, 0), strict=True)
+    ]
+    optimiser = Linear(
+        parameters, tapered=True, method=method, ridge=None, epochs=150, batch=256, threads=1
+    )
+    optimiser.set_features(Counts.of(world.features, ("x", "y", "z"), world.phase))
+    passes = run(optimiser, MemoryData(world, kind))
+    assert len(passes) == 3
+    assert optimiser.best == TRUE
+    assert optimiser.best_pass == 2
+
+
+def linear(world: World, start: Sequence[float] = (60, 60, 60, 60), **arguments: Any) -> Linear:
+    made = Linear(parameters_of(start), threads=1, **arguments)
+    made.set_features(Counts.of(world.counts, [p.code for p in made.parameters]))
+    return made
+
+
+class FrozenWorld(World):
+    """A world in which the second and the fourth weight are not tuned."""
+
+    def scores(self, theta: Any) -> Any:
+        return super().scores((theta[0], 20.0, theta[1], 50.0))
+
+
+def test_score_that_no_parameter_makes_goes_into_the_offset() -> None:
+    world = FrozenWorld(**vars(world_of((80.0, 20.0, 120.0, 50.0), games=1500, seed=1)))
+    parameters = [TunedParameter("w0", 60, 0, 200), TunedParameter("w2", 60, 0, 200)]
+    optimiser = Linear(parameters, ridge=None, threads=1)
+    counts = Counts.of(world.counts, ["w0", "w1", "w2", "w3"])
+    optimiser.set_features(counts, {"w1": 20, "w3": 50})
+    run(optimiser, MemoryData(world))
+    assert optimiser.intervals is not None
+    low, high = optimiser.intervals
+    assert ((low < (80, 120)) & (high > (80, 120))).all()
+    assert (high - low < 60).all()
+
+
+def test_counts_of_the_side_to_move_are_refused_with_what_is_wrong() -> None:
+    world = world_of((80.0, 20.0), games=200, seed=1)
+    signs = np.where(np.arange(len(world.counts)) % 2, 1, -1)[:, np.newaxis]
+    optimiser = Linear(parameters_of((60, 60)), threads=1)
+    optimiser.set_features(Counts.of(world.counts * signs, ["w0", "w1"]))
+    data = MemoryData(world)
+    passes = run(optimiser, data)
+    assert len(passes) == 2
+    assert "the signs of some differ; counts are to be White's" in (optimiser.problem or "")
+    assert optimiser.best == (60, 60)
+    assert optimiser.best_pass == 0
+    assert sorted(data.kept) == [0]
+
+
+def test_counts_in_another_unit_are_refused() -> None:
+    world = world_of((80.0, 20.0), games=200, seed=1)
+    optimiser = Linear(parameters_of((60, 60)), threads=1)
+    optimiser.set_features(Counts.of(world.counts * 100, ["w0", "w1"]))
+    run(optimiser, MemoryData(world))
+    assert "slope 0.010" in (optimiser.problem or "")
+    assert "scale the counts" in (optimiser.problem or "")
+
+
+def test_unrelated_counts_are_refused() -> None:
+    world = world_of((80.0, 20.0), games=200, seed=1)
+    other = np.random.default_rng(5).normal(size=world.counts.shape)
+    optimiser = Linear(parameters_of((60, 60)), threads=1)
+    optimiser.set_features(Counts.of(other, ["w0", "w1"]))
+    run(optimiser, MemoryData(world))
+    assert "names of the features" in (optimiser.problem or "")
+
+
+def test_without_scores_of_an_engine_the_model_stands_alone() -> None:
+    world = world_of((80.0, 20.0, 120.0), games=1500, seed=1)
+    optimiser = linear(world, (60, 60, 60))
+    data = MemoryData(world)
+    asked = optimiser.ask()
+    assert asked is not None
+    data.kept[0] = np.full(len(world.results), np.nan, dtype=np.float32)
+    told = optimiser.tell(0, Errors(), data)
+    assert optimiser.ask() is None
+    assert optimiser.finished()
+    assert told.step
+    assert optimiser.best_pass is None
+    start, end = optimiser.course
+    assert None not in (start.validation, end.validation)
+    assert end.validation < start.validation  # type: ignore[operator]
+    assert "errors are the model's" in told.notes[-1]
+    low, high = optimiser.intervals or (np.zeros(3), np.zeros(3))
+    assert ((low < (80, 20, 120)) & (high > (80, 20, 120))).all()
+
+
+def test_positions_without_a_score_count_for_nothing() -> None:
+    world = world_of((80.0, 20.0), games=400, seed=1)
+    best = []
+    for broken in (False, True):
+        data = MemoryData(world)
+        optimiser = linear(world, (60, 60))
+        while (asked := optimiser.ask()) is not None:
+            errors = data.play(asked)
+            if broken:
+                scores = data.kept[asked.number].copy()
+                scores[::7] = np.nan
+                data.kept[asked.number] = scores
+            optimiser.tell(asked.number, errors, data)
+        best.append(optimiser.best)
+        assert optimiser.problem is None
+    assert best[0] != (60, 60)
+    assert np.abs(np.subtract(*best)).max() < 20
+
+
+def test_truth_lies_within_the_intervals_about_as_often_as_they_say() -> None:
+    true = np.array((80.0, 20.0, 120.0, 50.0))
+    inside = []
+    for seed in range(20):
+        world = world_of(true.tolist(), games=200, seed=seed)
+        optimiser = linear(world, ridge=None)
+        run(optimiser, MemoryData(world))
+        if optimiser.intervals is not None:
+            low, high = optimiser.intervals
+            inside += ((low <= true) & (true <= high)).tolist()
+    assert len(inside) == 80
+    assert 72 <= sum(inside) < 80
+
+
+def test_a_feature_that_never_occurs_is_flagged_and_stays() -> None:
+    world = world_of((80.0, 20.0, 120.0), games=300, seed=1)
+    world.counts = world.counts.copy()
+    world.counts[:, 1] = 0
+    optimiser = linear(world, (60, 60, 60))
+    run(optimiser, MemoryData(world))
+    assert optimiser.best[1] == 60
+    assert optimiser.flags()[1] == ("no signal",)
+
+
+def test_path_of_strengths_is_reported_with_the_errors_of_each() -> None:
+    world = world_of((80.0, 20.0, 120.0, 50.0), games=200, seed=4)
+    optimiser = linear(world)
+    run(optimiser, MemoryData(world))
+    path, agreement = optimiser.report()
+    strengths = [row[0] for row in path[2]]
+    assert strengths == sorted(strengths)
+    assert [row[4] for row in path[2]].count("taken") == 1
+    training = [row[1] for row in path[2]]
+    assert training == sorted(training)
+    taken = next(row for row in path[2] if row[4])
+    assert taken[2] == min(row[2] for row in path[2])
+    assert [row[0] for row in agreement[2]] == [
+        "start values",
+        "change at random values",
+        "change at the values found",
+    ]
+    # whole centipawns are all that the two differ by
+    assert all(row[1] > 0.999 and row[3] <= 1.01 for row in agreement[2])
+
+
+def test_features_of_other_positions_are_refused() -> None:
+    world = world_of((80.0, 20.0), games=100)
+    optimiser = Linear(parameters_of((60, 60)))
+    optimiser.set_features(Counts.of(world.counts[:-1], ["w0", "w1"]))
+    data = MemoryData(world)
+    asked = optimiser.ask()
+    assert asked is not None
+    with pytest.raises(ValueError, match="features of 799 positions, but 800 positions"):
+        optimiser.tell(0, data.play(asked), data)
+
+
+def test_tapered_evaluation_without_phases_is_refused() -> None:
+    optimiser = Linear([TunedParameter("a_mg", 60, 0, 100)], tapered=True)
+    with pytest.raises(ValueError, match="needs the phase of each position"):
+        optimiser.set_features(Counts.of(np.ones((3, 1)), ["a"]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "newton"}, 'method must be "lbfgs" or "adam"'),
+        ({"epochs": 0}, "epochs and batch must be 1 or more"),
+        ({"learning_rate": 0}, "learning_rate must be above 0"),
+        ({"ridge": (-1.0,)}, "strengths must be 0 or more"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(arguments: Any, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        Linear(parameters_of((60, 60)), **arguments)

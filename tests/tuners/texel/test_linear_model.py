@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.texel.linear_fit import Fitter
+from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring, feature_of, features_of
+from ringmaster.tuners.texel.loss import Loss
+from tests.tuners.texel.counts import Counts
+
+Kind = Literal["squared", "cross_entropy"]
+NAMES = ("pawn", "knight", "pair")
+
+
+class Dense:
+    """The same model in plain NumPy, float64, with the Jacobian written out."""
+
+    def __init__(self, seed: int, tapered: bool, n: int = 60) -> None:
+        rng = np.random.default_rng(seed)
+        self.counts = rng.integers(-3, 4, (n, 3)) * (rng.random((n, 3)) < 0.6)
+        self.phase = rng.random(n).astype(np.float32)
+        self.target = rng.integers(0, 3, n).astype(np.float32) / 2
+        self.weight = rng.integers(0, 3, n).astype(np.float32)
+        self.weight[0] = 1
+        self.offset = rng.normal(0, 50, n).astype(np.float32)
+        self.games = rng.integers(0, 9, n).astype(np.uint32)
+        self.train = n - 20
+        self.tapered = tapered
+        self.codes = [f"{name}{end}" for name in NAMES for end in ("_mg", "_eg")]
+        if not tapered:
+            self.codes = list(NAMES)
+
+    @property
+    def jacobian(self) -> npt.NDArray[np.float64]:
+        if not self.tapered:
+            return self.counts.astype(np.float64)
+        columns = [
+            self.counts[:, i] * share
+            for i in range(3)
+            for share in (self.phase.astype(float), 1 - self.phase.astype(float))
+        ]
+        return np.stack(columns, axis=1)
+
+    def model(self, threads: int = 1) -> FeatureModel:
+        matrix = Counts.of(self.counts, NAMES, self.phase)
+        wiring = Wiring.of(NAMES, self.codes, self.tapered)
+        return FeatureModel(
+            matrix, wiring, self.offset, self.target, self.weight, self.train, threads
+        )
+
+    def mean(self, values: Any) -> Any:
+        return self.weight[: self.train] @ values / self.weight[: self.train].sum()
+
+    def error(self, theta: npt.NDArray[np.float64], loss: Loss) -> float:
+        q = self.offset.astype(float) + self.jacobian @ theta
+        return float(self.mean(loss.values(q, self.target)[: self.train]))
+
+
+worlds = st.builds(Dense, st.integers(0, 999), st.booleans())
+losses = st.builds(Loss, st.sampled_from(["squared", "cross_entropy"]), st.floats(80, 400))
+
+
+@given(worlds, losses, st.integers(0, 99))
+def test_gradient_is_that_of_finite_differences(world: Dense, loss: Loss, seed: int) -> None:
+    theta = np.random.default_rng(seed).normal(0, 60, len(world.codes))
+    value, slope = world.model().gradient(theta, loss)
+    assert value == pytest.approx(world.error(theta, loss), rel=1e-5)
+    step = 1e-3
+    for i in range(len(theta)):
+        there, back = theta.copy(), theta.copy()
+        there[i] += step
+        back[i] -= step
+        expected = (world.error(there, loss) - world.error(back, loss)) / (2 * step)
+        assert slope[i] == pytest.approx(expected, rel=1e-3, abs=1e-8)
+
+
+@given(worlds, losses)
+def test_second_derivatives_are_those_of_the_dense_matrix(world: Dense, loss: Loss) -> None:
+    count = len(world.codes)
+    theta = np.linspace(-40, 90, count)
+    J = world.jacobian[: world.train]
+    q = (world.offset + world.jacobian @ theta)[: world.train]
+    weight = world.weight[: world.train] / world.weight[: world.train].sum()
+    expected = (J * (weight * loss.curvature(q))[:, np.newaxis]).T @ J
+    model = world.model()
+    assert model.diagonal(theta, loss) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
+    space = Space(theta * 0, theta * 0 - 500, theta * 0 + 500, np.zeros(count, dtype=bool))
+    found = Fitter(model, space, loss).curvature(theta, world.games)
+    assert found.share == 1
+    assert found.matrix == pytest.approx(expected, rel=1e-4, abs=1e-12)
+
+
+def test_sums_do_not_depend_on_the_number_of_threads() -> None:
+    world = Dense(3, True, n=3000)
+    loss, theta = Loss("squared", 150), np.arange(6) * 10.0
+    one, three = world.model(threads=1), world.model(threads=3)
+    values = [model.gradient(theta, loss, block=64) for model in (one, three)]
+    assert values[0][0] == values[1][0]
+    assert values[0][1].tolist() == values[1][1].tolist()
+
+
+def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> None:
+    world = Dense(1, True)
+    matrix = Counts.of(world.counts, NAMES, world.phase)
+    ones = np.ones(60, dtype=np.float32)
+    wiring = Wiring.of(NAMES, ["pawn", "knight_mg"], True)
+    model = FeatureModel(matrix, wiring, world.offset, ones, ones, 60, 1)
+    expected = world.counts[:, 0] * 100 + world.counts[:, 1] * world.phase * 300
+    assert model.linear([100, 300], 0, 60) == pytest.approx(expected, rel=1e-5, abs=1e-3)
+    _, slope = model.gradient([100, 300], Loss("squared", 200))
+    q, m = world.offset + expected, ones
+    pull = Loss("squared", 200).slope(q, m) / 60
+    assert slope[0] == pytest.approx(pull @ world.counts[:, 0], rel=1e-4)
+    assert slope[1] == pytest.approx(pull @ (world.counts[:, 1] * world.phase), rel=1e-4)
+
+
+def test_weights_that_are_not_tuned_are_part_of_the_score_only_where_asked_for() -> None:
+    world = Dense(1, False)
+    matrix = Counts.of(world.counts, NAMES)
+    ones = np.ones(60, dtype=np.float32)
+    wiring = Wiring.of(NAMES, ["pawn"], False, {"pair": 30.0})
+    model = FeatureModel(matrix, wiring, ones * 0, ones, ones, 60, 1)
+    assert model.linear([100], 0, 60).tolist() == (world.counts[:, 0] * 100).tolist()
+    both = world.counts[:, 0] * 100 + world.counts[:, 2] * 30
+    assert model.linear([100], 0, 60, all_=True).tolist() == both.tolist()
+
+
+def test_feature_of_a_code_has_its_ending_taken_off_only_when_tapered() -> None:
+    assert feature_of("pawn_mg", tapered=True) == "pawn"
+    assert feature_of("pawn_mg", tapered=False) == "pawn_mg"
+    assert features_of(["a_mg", "a_eg", "b"], tapered=True) == ("a", "b")
+
+
+def test_parameter_without_a_feature_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="parameter Tempo has no feature 'Tempo'; there are: pawn"):
+        Wiring.of(NAMES, ["pawn", "Tempo"], False)
+
+
+def test_two_parameters_for_one_weight_are_refused() -> None:
+    with pytest.raises(ValueError, match="'pawn' has two parameters for one weight: pawn_eg"):
+        Wiring.of(NAMES, ["pawn", "pawn_eg"], True)

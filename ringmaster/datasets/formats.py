@@ -59,9 +59,9 @@ FORMATS: dict[str, Format] = {
         Format("plain", "plain:read_plain", "mover", "mover", suffixes=(".plain",)),
         Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
-        Format("pgn", "records:read_pgn", games=("chess",), suffixes=(".pgn",)),
+        Format("pgn", "records:read_pgn", "first", "mover", ("chess",), (".pgn",)),
         Format("csa", "records:read_csa", games=("shogi",), suffixes=(".csa",)),
-        Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu", ".ki2")),
+        Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu")),
     )
 }
 _OF_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}

@@ -22,8 +22,12 @@ from ringmaster.command_line.output import (
 )
 from ringmaster.errors import ControlFileError, RingmasterError, UsageError
 
-#: What stands in the place of a control file, and makes one.
-_VERBS = ("new", "import")
+#: What stands in the place of a control file, with the modules that have it.
+_VERBS = {
+    "new": "scaffold.verbs",
+    "import": "scaffold.verbs",
+    "positions": "command_line.labelling",
+}
 
 #: The module of each action, in `command_line`: imported when the action is asked for, since
 #: what most of them need takes longer to import than others take in all.
@@ -35,6 +39,7 @@ _ACTIONS = {
     "export": "exporting",
     "plot": "exporting",
     "export-parameters": "exporting",
+    "positions": "labelling",
     "check": "checking",
     "diff": "showing",
     "plan": "forecasting",
@@ -48,7 +53,7 @@ def run(argv: Sequence[str]) -> int:
     """Carry out a command line; returns the exit status."""
     try:
         if argv and argv[0] in _VERBS:
-            return _make_file(argv[0], argv[1:])
+            return _without_control_file(argv[0], argv[1:])
         try:
             arguments = make_parser(_ACTIONS).read(argv)
         except SystemExit:  # --help, --version
@@ -87,8 +92,7 @@ def _action(name: str) -> Callable[[argparse.Namespace], int]:
     return action
 
 
-def _make_file(verb: str, arguments: Sequence[str]) -> int:
-    from ringmaster.scaffold.verbs import VERBS
-
-    VERBS[verb](arguments, say, complain)
+def _without_control_file(verb: str, arguments: Sequence[str]) -> int:
+    module = import_module(f"ringmaster.{_VERBS[verb]}")
+    module.VERBS[verb](arguments, say, complain)
     return DONE

@@ -57,10 +57,10 @@ def add_options(parser: Parser) -> None:
     parser.add_option(
         group,
         "--seed",
-        actions=_BOTH,
+        actions=(*_BOTH, "positions"),
         type=int,
         metavar="N",
-        help="seed of the simulation (default 0)",
+        help="of the simulation, and of the positions that are drawn (default 0)",
     )
     parser.add_option(
         group,

@@ -11,6 +11,7 @@ from pathlib import Path
 import ringmaster
 from ringmaster.command_line.forecast_options import add_options as add_forecast_options
 from ringmaster.command_line.parser import Parser
+from ringmaster.command_line.position_options import add_options as add_position_options
 from ringmaster.command_line.values import positive
 
 
@@ -19,14 +20,16 @@ def make_parser(actions: Iterable[str]) -> Parser:
     parser = Parser(
         usage="ringmaster CONTROL_FILE.ctl [ACTION] [OPTIONS]\n"
         "       ringmaster new GAME TYPE [FILE.ctl]\n"
-        "       ringmaster import [-o FILE.ctl] WHAT",
+        "       ringmaster import [-o FILE.ctl] WHAT\n"
+        "       ringmaster positions FILE…",
         description="Plays and tunes game engines from a control file.",
         epilog="actions: run (default), verify, show, report, export, export-parameters, plot, "
         "check, diff, plan, simulate, reset, stop.  "
         "Before there is a control file: `ringmaster new GAME TYPE [FILE]` writes one to start "
         "from, `ringmaster import WHAT` makes one of an engines.json, a command line of "
         "fastchess or cutechess-cli, or another tuner's parameter file (a file of that name: "
-        "./new, ./import).",
+        "./new, ./import).  `ringmaster positions FILE` tells what a set of labelled positions "
+        "is like.",
     )
     parser.add_argument("control_file", type=Path, metavar="CONTROL_FILE.ctl")
     parser.add_argument(
@@ -42,6 +45,7 @@ def make_parser(actions: Iterable[str]) -> Parser:
     )
     _add_checking(parser)
     _add_exporting(parser)
+    add_position_options(parser)
     add_forecast_options(parser)
     parser.add_argument(
         "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
@@ -111,19 +115,20 @@ def _add_exporting(parser: Parser) -> None:
     parser.add_option(
         group,
         "--format",
-        actions=("export", "export-parameters"),
+        actions=("export", "export-parameters", "positions"),
         metavar="FORMAT",
         help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen; of "
-        "export-parameters: table (default), setoption, fishtest, …",
+        "export-parameters: table (default), setoption, fishtest, …; of positions: plain "
+        "(default), epd, bar, sfen, psv or hcpe",
     )
     parser.add_option(
         group,
         "-o",
         "--output",
-        actions=("export", "export-parameters", "plot"),
+        actions=("export", "export-parameters", "plot", "positions"),
         metavar="FILE",
         help="write to a file, by default to standard output; of plot: .html (default: beside "
-        "the control file), .svg, .png or .pdf",
+        "the control file), .svg, .png or .pdf; of positions: by default beside the control file",
     )
     parser.add_option(
         group, "--void", actions=("export",), action="store_true", help="export void games, too"

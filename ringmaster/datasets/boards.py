@@ -88,43 +88,60 @@ class Boards:
         doubt = self._chess_doubt() if self.pieces is CHESS else self._shogi_doubt()
         return doubt | self.in_check(1 - self.side)
 
-    def _count(self, *numbers: int) -> npt.NDArray[np.intp]:
-        return np.asarray(sum(np.count_nonzero(self.squares == i, axis=1) for i in numbers))
+    def _counts(self, table: Words) -> npt.NDArray[np.int64]:
+        """Return (n, 9) numbers of pieces by what `_counting` counts."""
+        sums = table[self.squares].sum(axis=1, dtype=np.uint64)
+        shifts = _WIDTH * np.arange(9, dtype=np.uint64)
+        return np.asarray(sums[:, None] >> shifts & np.uint64(127)).astype(np.int64)
 
     def _chess_doubt(self) -> Mask:
-        doubt = self.doubt.copy()
-        ends = self.squares[:, [*range(8), *range(56, 64)]]
-        doubt |= ((ends == 1) | (ends == 9)).any(axis=1)
-        for colour in (0, 8):
-            doubt |= self._count(6 + colour) != 1
-            doubt |= self._count(1 + colour) > 8
-        own = self.squares != 0
-        second = self.squares > 8
-        doubt |= np.count_nonzero(own & ~second, axis=1) > 16
-        return np.asarray(doubt | (np.count_nonzero(second, axis=1) > 16))
+        ends = self.squares[:, _ENDS]
+        counts = self._counts(_CHESS_COUNTED)
+        return np.asarray(
+            self.doubt
+            | ((ends == 1) | (ends == 9)).any(axis=1)
+            | (counts[:, :2] != 1).any(axis=1)
+            | (counts[:, 2:6] > (8, 8, 16, 16)).any(axis=1)
+        )
 
     def _shogi_doubt(self) -> Mask:
-        doubt = self.doubt.copy()
+        counts = self._counts(_SHOGI_COUNTED)
+        held = self.hands[:, :7].astype(np.int64) + self.hands[:, 7:]
+        doubt = self.doubt | (counts[:, :2] != 1).any(axis=1)
+        doubt |= (counts[:, 2:] + held > _ALL).any(axis=1)
         for colour in (0, 16):
-            doubt |= self._count(8 + colour) != 1
             ranks = self.squares.reshape(-1, 9, 9)
             if colour:
                 ranks = ranks[:, ::-1]
             pawns = ranks == 1 + colour
-            doubt |= (np.count_nonzero(pawns, axis=1) > 1).any(axis=1)
-            doubt |= (pawns | (ranks == 2 + colour))[:, 0].any(axis=1)
-            doubt |= (ranks == 3 + colour)[:, :2].any(axis=(1, 2))
-        for place, number in enumerate(SHOGI.hand):
-            numbers = [number, number + 16]
-            if number != 5:
-                numbers += [number + PROMOTED, number + PROMOTED + 16]
-            held = self.hands[:, place].astype(np.intp) + self.hands[:, place + 7]
-            doubt |= self._count(*numbers) + held > _ALL[number]
+            doubt |= (pawns.sum(axis=1, dtype=np.uint8) > 1).any(axis=1)
+            doubt |= (pawns[:, 0] | (ranks[:, 0] == 2 + colour)).any(axis=1)
+            doubt |= (ranks[:, :2] == 3 + colour).any(axis=(1, 2))
         return np.asarray(doubt)
 
 
-#: How many there are of a piece of shogi.
-_ALL = {1: 18, 2: 4, 3: 4, 4: 4, 5: 4, 6: 2, 7: 2}
+#: How many there are of a piece of shogi, in the order of hands.
+_ALL = (2, 2, 4, 4, 4, 4, 18)
+#: The first and the last rank.
+_ENDS = np.array([*range(8), *range(56, 64)], dtype=np.intp)
+#: Bits of a number, of which a word holds nine: enough for a board full of one piece.
+_WIDTH = np.uint64(7)
+
+
+def _counting(*counted: tuple[int, ...]) -> Words:
+    """Return by piece a word of which each field is 1 for the pieces that it counts."""
+    table = np.zeros(32, dtype=np.uint64)
+    for i, numbers in enumerate(counted):
+        table[list(numbers)] |= np.uint64(1) << _WIDTH * np.uint64(i)
+    return table
+
+
+_CHESS_COUNTED = _counting((6,), (14,), (1,), (9,), tuple(range(1, 7)), tuple(range(9, 15)))
+_SHOGI_COUNTED = _counting(
+    (8,),
+    (24,),
+    *((n, n + 16) + ((n + PROMOTED, n + PROMOTED + 16) if n != 5 else ()) for n in SHOGI.hand),
+)
 
 
 def _mixed(key: Words) -> Words:
@@ -220,10 +237,11 @@ def _castling_doubt(boards: Boards, fields: list[bytes], chess960: bool) -> Mask
     usual = boards.rights == _CASTLING.setdefault(b"-", ord("-"))
     if usual.all():
         return doubt
-    if chess960:
-        return np.asarray(~usual)
     for field in set(fields) - {b"-"}:
         which = boards.rights == _CASTLING[field]
+        if chess960:
+            doubt |= which & ~_can_castle(boards.squares, field)
+            continue
         if len(set(field)) != len(field) or any(letter not in _NEEDED for letter in field):
             doubt |= which
             continue
@@ -231,6 +249,34 @@ def _castling_doubt(boards: Boards, fields: list[bytes], chess960: bool) -> Mask
             for square, piece in _NEEDED[letter]:
                 doubt |= which & (boards.squares[:, square] != piece)
     return doubt
+
+
+def _can_castle(squares: Squares, field: bytes) -> Mask:
+    """Return where kings and rooks stand as castling rights of Chess960 need them: a file
+    names the rook, K and Q any to that side of the king (Shredder-FEN and X-FEN)."""
+    good = np.ones(len(squares), dtype=np.bool_)
+    files = np.arange(8)
+    for colour in (0, 8):
+        letters = [chr(c) for c in field if (chr(c).islower() if colour else chr(c).isupper())]
+        if not letters:
+            continue
+        rank = squares[:, :8] if colour else squares[:, 56:]
+        king = (rank == 6 + colour).argmax(axis=1)
+        good &= (rank == 6 + colour).any(axis=1)
+        rooks = rank == 4 + colour
+        sides = []
+        for letter in letters:
+            if letter.upper() in "KQ":
+                right = np.full(len(squares), letter.upper() == "K")
+                beyond = (files > king[:, None]) == right[:, None]
+                good &= (rooks & beyond).any(axis=1)
+            else:
+                file = ord(letter.upper()) - ord("A")
+                right = king < file
+                good &= rooks[:, file]
+            sides.append(right)
+        good &= len(letters) == 1 or (len(letters) == 2 and sides[0] != sides[-1])
+    return good
 
 
 def _en_passant(boards: Boards, targets: npt.NDArray[np.int64]) -> None:

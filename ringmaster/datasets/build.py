@@ -32,6 +32,8 @@ _VERSION = 1
 _SAY = 5.0
 #: Positions of a game from which on the last of them stands for its end.
 _WHOLE = 4
+#: Positions that have the same name, on average, where names are those of games.
+_NAMED = 1.5
 #: Fewer positions in a row than this on average may be chance.
 _SHUFFLED = 2.5
 _MOST_NAMED = 3
@@ -58,6 +60,8 @@ def build(
     Memory grows by some 100 bytes a position.  Raises DatasetError for a file that cannot
     be read or makes no sense, StoreUnwritable, StoreCorrupt when `target` is another's.
     """
+    if game == "go":
+        raise DatasetError("positions", None, "there are no labelled positions of Go")
     key = _key(game, variant, settings, validation, seed)
     try:
         kept = PositionFile(target)
@@ -68,6 +72,8 @@ def build(
     except StoreCorrupt:
         if not _is_ours(target):
             raise
+    except OSError as error:
+        raise StoreUnwritable(f"cannot read {target}: {error.strerror}") from error
     try:
         with tempfile.TemporaryFile(dir=target.parent) as texts:
             intake = Intake(game, variant, settings, texts, _progress(say))
@@ -95,8 +101,10 @@ def _key(
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             raise DatasetError(path, None, f"cannot read the positions: {reason}") from None
-        files.append((status.st_size, status.st_mtime_ns))
-    what = [_VERSION, game, variant, asdict(settings), validation, seed, files]
+        files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
+    # not their folder, which may have moved with the event
+    chosen = asdict(settings) | {"paths": files}
+    what = [_VERSION, game, variant, chosen, validation, seed]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 
 
@@ -215,7 +223,8 @@ def _games(columns: Columns, files: list[Taken]) -> tuple[npt.NDArray[np.uint32]
         at = named != 0
         if at.any():
             distinct, which = np.unique(named[at], return_inverse=True)
-            if len(distinct) < np.count_nonzero(at):
+            # names that hardly come again are of positions; the order tells games then
+            if _NAMED * len(distinct) <= np.count_nonzero(at):
                 mine = group[part]
                 mine[at] = (1 << 33) + file.first + which
                 continue
@@ -312,7 +321,7 @@ def _split(
         share = min(max(round(validation * games), 1), games - 1)
         held[np.argsort(word_array(seed, SPLIT_STREAM, 0, games), kind="stable")[:share]] = True
     group = np.where(keep, number[group], 0).astype(np.uint32)
-    return group, held[group], games
+    return group, keep & held[group] if games else keep, games
 
 
 def _split_notes(held: npt.NDArray[np.bool_], games: int, validation: float) -> list[str]:

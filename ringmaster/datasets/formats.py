@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from ringmaster.datasets.batch import Batch
-from ringmaster.datasets.lines import sniffers
+from ringmaster.datasets.labels import quoted
+from ringmaster.datasets.lines import is_bare, sniffers
 from ringmaster.datasets.notation import other_game
 from ringmaster.datasets.settings import Pov
 from ringmaster.datasets.source import Source
@@ -58,15 +59,16 @@ FORMATS: dict[str, Format] = {
         Format("plain", "plain:read_plain", "mover", "mover", suffixes=(".plain",)),
         Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
-        Format("pgn", "records:read_pgn", games=("chess",), suffixes=(".pgn",)),
+        Format("pgn", "records:read_pgn", "first", "mover", ("chess",), (".pgn",)),
         Format("csa", "records:read_csa", games=("shogi",), suffixes=(".csa",)),
-        Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu", ".ki2")),
+        Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu")),
     )
 }
 _OF_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}
 #: Bytes at the beginning of a file by which its format is guessed, and lines.
 _LOOK = 1 << 16
 _LINES = 50
+_JAPANESE = ("utf-8", "cp932")
 
 
 def format_of(source: Source, name: str | None = None) -> Format:
@@ -103,13 +105,10 @@ def _guessed(source: Source) -> Format:
     if not lines:
         raise source.error(None, "there is no position at its beginning")
     first = lines[0].removeprefix(b"\xef\xbb\xbf")
-    if first.startswith((b"[", b"1. ", b"{")) and source.game == "chess":
+    if source.game == "chess" and first.startswith((b"[", b"1. ", b"{")):
         return FORMATS["pgn"]
-    if source.game == "shogi":
-        if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$", b"+", b"%")):
-            return FORMATS["csa"]
-        if source.suffix in (".csv",):
-            return FORMATS["comma"]
+    if source.game == "shogi" and (name := _record(start, first)):
+        return FORMATS[name]
     if _is_plain(lines):
         return FORMATS["plain"]
     board = first.split(b",")[0].split(b"|")[0]
@@ -118,15 +117,27 @@ def _guessed(source: Source) -> Format:
         raise source.error(
             None, f"it begins with a position of {other}, but the game is {source.game}"
         )
-    found = [
-        name
-        for name, fits in sniffers(source)
-        if all(fits(line) for line in itertools.islice(lines[1:] or lines, _LINES))
-    ]
-    if len(found) == 1:
-        return FORMATS[found[0]]
-    what = f"it could be {' or '.join(map(repr, found))}" if found else "its format is not known"
-    raise _doubtful(source, what)
+    counts = {
+        name: sum(map(fits, itertools.islice(lines, _LINES))) for name, fits in sniffers(source)
+    }
+    most = max(counts.values())
+    if not most:
+        if is_bare(source, first):
+            raise source.error(None, "its positions have neither results nor scores")
+        raise _doubtful(source, f"the format of {quoted(first, 60)} is not known")
+    found = [name for name, count in counts.items() if count == most]
+    if len(found) > 1:
+        raise _doubtful(source, f"it could be {' or '.join(map(repr, found))}")
+    return FORMATS[found[0]]
+
+
+def _record(start: bytes, first: bytes) -> str:
+    """Return which format of game records of shogi a file begins like, "" for none."""
+    if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$")):
+        return "csa"
+    if start.startswith(b"#KIF") or any("手合割".encode(code) in start for code in _JAPANESE):
+        return "kif"
+    return ""
 
 
 def _doubtful(source: Source, what: str) -> DatasetError:

@@ -7,6 +7,7 @@ Texts go to a file on the disk, numbers stay in memory, some 40 bytes a position
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -147,7 +148,7 @@ class Intake:
             return
         if getattr(self.settings, setting) is None:
             raise source.error(None, text)
-        self.warnings.append(f"{source.path}: {text}")
+        self.warnings.append(f"{os.path.basename(source.path)}: {text}")
 
     def _batch(self, batch: Batch, boards: Boards | None, side: npt.NDArray[np.uint8]) -> None:
         n = len(batch)

@@ -83,6 +83,12 @@ def sniffers(source: Source) -> list[tuple[str, Callable[[bytes], bool]]]:
     ]
 
 
+def is_bare(source: Source, line: bytes) -> bool:
+    """Whether a line is a position and nothing else."""
+    found = notation_of(source).line.fullmatch(b" ".join(line.split()))
+    return found is not None and not found[4]
+
+
 def _read(source: Source, parse: Callable[[bytes], Tail]) -> Iterator[Batch]:
     notation = notation_of(source)
     match = notation.line.fullmatch
@@ -173,18 +179,15 @@ _SCORE = rb"[-+#M0-9.]+|[A-Za-z]+"
 _BRACKETED = re.compile(
     rb'[ ;]*(?:\[ ?(%b) ?\]|"(%b)"|(%b))(?:[ ;,]+(%b))?[ ;]*' % (_RESULT, _RESULT, _RESULT, _SCORE)
 )
-_BARRED = re.compile(rb" ?\| ?([^| ]*) ?\| ?([^| ]*) ?")
-_COMMA = re.compile(rb' ?"? ?, ?([^, ]*) ?, ?([^, ]*) ?')
+_BARRED = re.compile(rb" *\| *([^| ]*) *\| *([^| ]*) *")
+_COMMA = re.compile(rb' *"? *, *([^, ]*) *, *([^, ]*) *')
 
 
 def _bracketed(rest: bytes) -> Tail:
     found = _BRACKETED.fullmatch(rest)
     if found is None:
-        raise ValueError(
-            f"a result such as [0.5] or 1-0 is expected behind the position, not {quoted(rest)}"
-            if rest.strip()
-            else "there is no result behind the position"
-        )
+        shown = quoted(rest.strip())
+        raise ValueError(f"a result such as [0.5] or 1-0 is expected, not {shown}")
     bracketed, in_quotes, bare, score = found.groups()
     result = result_of(bracketed or in_quotes or bare)
     return Tail(result, NAN if score is None else score_of(score))
@@ -193,14 +196,16 @@ def _bracketed(rest: bytes) -> Tail:
 def _barred(rest: bytes) -> Tail:
     found = _BARRED.fullmatch(rest)
     if found is None:
-        raise ValueError(f"expected | score | result behind the position, not {quoted(rest)}")
+        raise ValueError(
+            f"expected | score | result behind the position, not {quoted(rest.strip())}"
+        )
     return Tail(result_of(found[2]), score_of(found[1]))
 
 
 def _comma(rest: bytes) -> Tail:
     found = _COMMA.fullmatch(rest)
     if found is None:
-        raise ValueError(f"expected ,score,result behind the position, not {quoted(rest)}")
+        raise ValueError(f"expected ,score,result behind the position, not {quoted(rest.strip())}")
     result = found[2]
     if b"." in result or b"-" in result or result == b"*":
         return Tail(result_of(result), score_of(found[1]))

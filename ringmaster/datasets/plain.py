@@ -16,6 +16,8 @@ from ringmaster.datasets.source import Source
 #: The usual block, whole.
 _BLOCK = rb"s?fen %b\n(?:move [^\n]*\n)?score (-?[0-9]{1,5})\nply ([0-9]{1,5})\nresult (-?[01])"
 _RESULTS = {b"1": 1.0, b"0": 0.5, b"-1": 0.0}
+#: What Stockfish's tools write where there is no score (VALUE_NONE).
+_NO_SCORE = b"32002"
 #: Lines that a block may have; more than it has in any program.
 _LINES = 32
 
@@ -48,7 +50,7 @@ def read_plain(source: Source) -> Iterator[Batch]:
                     text += notation.counters
                 lines = block.count(b"\n") + 2
                 result, ply = _RESULTS[outcome], int(count)
-                score = float(value) if len(value) < 5 else score_of(value)
+                score = float(value) if len(value) < 5 else _long_score(value)
             if text:
                 texts.append(text)
                 results.append(result)
@@ -62,6 +64,10 @@ def read_plain(source: Source) -> Iterator[Batch]:
     if rest.strip():
         raise source.error(first, "the last block of lines is not closed by e")
     yield make_batch(texts, results, scores, plies, [0] * len(texts), places)
+
+
+def _long_score(value: bytes) -> float:
+    return NAN if value == _NO_SCORE else score_of(value)
 
 
 def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int, int]:
@@ -80,7 +86,7 @@ def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, floa
                     raise ValueError(f"{notation.wrong(line)}: {quoted(line, 60)}")
                 text = found[1] + (b"" if found[3] else notation.counters)
             elif word == b"score":
-                score = score_of(value)
+                score = _long_score(value)
             elif word == b"ply":
                 if not re.fullmatch(rb"[0-9]{1,5}", value):
                     raise ValueError(f"the ply is {quoted(value)}, not a number")

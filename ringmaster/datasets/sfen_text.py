@@ -30,11 +30,16 @@ def sfens(boards: Boards, ply: npt.NDArray[np.int32]) -> list[bytes]:
         for field, side, held, number in zip(
             fields,
             boards.side.tolist(),
-            map(bytes, boards.hands),
+            _rows(boards.hands),
             ply.tolist(),
             strict=True,
         )
     ]
+
+
+def _rows(hands: npt.NDArray[np.uint8]) -> list[bytes]:
+    data, width = hands.tobytes(), hands.shape[1]
+    return [data[i : i + width] for i in range(0, len(data), width)]
 
 
 def _board_fields(squares: npt.NDArray[np.uint8]) -> list[bytes]:
@@ -45,14 +50,14 @@ def _board_fields(squares: npt.NDArray[np.uint8]) -> list[bytes]:
     gap = np.zeros((n, 9, 9), dtype=np.uint8)
     running = np.zeros((n, 9), dtype=np.uint8)
     for file in range(9):
-        running = np.where(empty[:, :, file], running + 1, 0).astype(np.uint8)
+        running = (running + np.uint8(1)) * empty[:, :, file]
         gap[:, :, file] = running
     # a gap is written where the next square is not part of it
     ends = np.ones((n, 9, 9), dtype=np.bool_)
     ends[:, :, :-1] = ~empty[:, :, 1:]
-    digit = np.where(empty & ends, gap + ord("0"), 0).reshape(n, 81)
+    digit = np.where(empty & ends, gap + np.uint8(ord("0")), np.uint8(0)).reshape(n, 81)
     text = np.zeros((n, 81, 3), dtype=np.uint8)
-    text[:, :, 0] = np.where(_PROMOTED[squares], ord("+"), 0)
+    text[:, :, 0] = np.where(_PROMOTED[squares], np.uint8(ord("+")), np.uint8(0))
     text[:, :, 1] = np.where(squares == 0, digit, _LETTER[squares])
     text[:, 8:80:9, 2] = ord("/")
     text[:, 80, 2] = ord(" ")

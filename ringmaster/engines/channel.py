@@ -43,6 +43,8 @@ MAX_ASIDE = 4 << 20
 _QUOTED = 200
 #: Milliseconds that `poll` can be asked to wait at most.
 _LONGEST_POLL = (1 << 31) - 1
+#: Seconds that an engine is left alone at most between two reads of a stream.
+_LONGEST_REST = 0.001
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
 _LAST_READS = 32
 
@@ -77,6 +79,8 @@ class Stream(ABC):
 
     #: How many answers are complete.
     done: int = 0
+    #: How many answers may well pile up before they are read.
+    slack: int = 0
 
     @abstractmethod
     def begin(self) -> bytes:
@@ -206,7 +210,9 @@ class Channel:
     def _carry(self, stream: Stream, patience: int) -> None:
         stdout, poll = self._stdout, self._poll
         exit_fd, stdin = self._exit, self.process.stdin_fd
-        deadline, done = self._clock() + patience, stream.done
+        start = self._clock()
+        deadline, first = start + patience, stream.done
+        done, lines = first, b""
         waiting = self._write_now(memoryview(self._noted(stream.begin())))
         try:
             while True:
@@ -228,7 +234,13 @@ class Channel:
                     else:
                         self._handle_other(fd)
                 if stream.done != done:
-                    done, deadline = stream.done, self._clock() + patience
+                    now = self._clock()
+                    done, deadline = stream.done, now + patience
+                    if stream.slack and len(lines) < _CHUNK // 4:
+                        # Being woken for every line that an engine prints costs both
+                        # sides more than the line.
+                        each = (now - start) / (done - first) / 1e9
+                        time.sleep(min(stream.slack * each, _LONGEST_REST))
                 elif self._clock() >= deadline:
                     raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
         finally:

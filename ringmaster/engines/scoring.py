@@ -43,6 +43,8 @@ class Requests(Stream):
         self._enough = max(1, self._in_flight // 2)
         self._end = end
         self._sent = 0
+        # a quarter: the engine must not run out of requests meanwhile
+        self.slack = self._in_flight // 4
         self.done = 0
 
     def begin(self) -> bytes:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -324,12 +325,16 @@ class UniversalEngine(Engine):
             line = f"setoption name {button.name}\n".encode()
             self.channel.converse(Ready(line), self._timeout)
 
-    def position_line(self, text: bytes) -> bytes:
-        """Return the line that sets up a position: a FEN (SFEN over USI), or as much of
-        it as an EPD has."""
+    def requests(self, texts: Sequence[bytes], command: bytes) -> list[bytes]:
+        """Return for each position the lines that set it up and ask `command` of it.
+
+        texts  FEN (SFEN over USI), or as much of it as an EPD has
+        """
+        begin, end = f"position {self._setup_word} ".encode(), b"\n" + command + b"\n"
+        if self._setup_word != "fen":
+            return [begin + text + end for text in texts]
         # EPD has neither counter, and some engines want them
-        counters = b" 0 1" if self._setup_word == "fen" and text.count(b" ") == 3 else b""
-        return b"position %b %b%b\n" % (self._setup_word.encode(), text, counters)
+        return [begin + (text if text.count(b" ") != 3 else text + b" 0 1") + end for text in texts]
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         if self._has_moves:

@@ -149,6 +149,9 @@ class ChessGame(_ChessRules):
         number = (self._first_ply + len(self.moves)) // 2 + 1
         return f"{board} {turn} {castling} {en_passant} {self._clock} {number}"
 
+    def in_check(self) -> bool:
+        return bool(self._board.checkers())
+
     def _take_stock(self) -> None:
         """Begin the count of repetitions anew and look at the material: after a
         capture or pawn move no earlier position can come again."""
@@ -247,6 +250,9 @@ class ReferenceChessGame(_ChessRules):
     def fen(self) -> str:
         fen: str = self._board.fen()
         return fen
+
+    def in_check(self) -> bool:
+        return bool(self._board.is_check())
 
 
 def new_chess_game(fen: str | None = None) -> ChessGame | ReferenceChessGame:

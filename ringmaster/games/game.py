@@ -54,3 +54,8 @@ class Game(ABC):
     def position(self) -> str:
         """Return the position as a person or a program may quote it (FEN,
         board diagram), on one line."""
+
+    def in_check(self) -> bool:
+        """Whether the king of the side to move is attacked; never in games without
+        kings."""
+        return False

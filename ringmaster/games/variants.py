@@ -22,7 +22,7 @@ from types import ModuleType
 
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.text import cut, one_line
+from ringmaster.games.text import cut, one_line, shown
 
 #: What `variant` may be beside the names that pyffish has.
 OWN = ("standard", "chess960")
@@ -30,6 +30,10 @@ OWN = ("standard", "chess960")
 #: Names of pyffish for what `OWN` is the better choice for, and what cannot be
 #: played by two engines on one board.
 _NOT_OFFERED = {"chess", "normal", "fairy", "fischerandom", "bughouse", "koedem", "supply"}
+
+#: What game records call chess and Chess960.
+_CHESS960 = frozenset(("chess960", "fischerandom", "fischerrandom", "freestyle"))
+_STANDARD = frozenset(("", "standard", "chess", "normal", "classical", "fromposition"))
 
 #: Variants in which pyffish's optional endings are repetition and the count of
 #: moves without progress only, so that they need not be looked for at every ply.
@@ -68,6 +72,17 @@ def check_variant(name: str) -> None:
     names = variant_names()
     if name not in names:
         raise ValueError(f"there is no variant {name!r}; {_nearest(name, names)}")
+
+
+def check_variant_tag(tag: str, variant: str) -> None:
+    """Raises ValueError when a game record that names its variant so is of another
+    variant than this."""
+    played = re.sub(r"[\s_-]", "", tag.casefold())
+    if variant == "standard" and played not in _STANDARD:
+        right = "chess960" if played in _CHESS960 else tag
+        raise ValueError(f"this is a game of {shown(tag)}; expected variant = {right!r}")
+    if variant == "chess960" and played not in _CHESS960 | _STANDARD:
+        raise ValueError(f"this is a game of {shown(tag)}, not of Chess960")
 
 
 def _nearest(name: str, names: tuple[str, ...]) -> str:
@@ -149,6 +164,9 @@ class VariantGame(Game):
 
     def position(self) -> str:
         return self._fen
+
+    def in_check(self) -> bool:
+        return bool(_pyffish().gives_check(self._variant, self._fen, []))
 
     def from_san(self, san: str) -> str:
         """Return the legal move that `san` means.  Raises ValueError."""

@@ -81,7 +81,7 @@ class Scorer:
         self._surroundings = surroundings
         self._transcript = transcript
         self._go = go_command(job)
-        self._command = (self._go or job.score.command or "eval").encode() + b"\n"
+        self._command = (self._go or job.score.command or "eval").encode()
         self._form: EvaluationForm | None = None
         self._custom = None if job.score.pattern is None else CustomForm(job.score)
         self._first = b"b" if job.settings.game == "shogi" else b"w"
@@ -142,8 +142,7 @@ class Scorer:
         patience  seconds for each answer, None: the job's
         """
         seconds = self._job.settings.hang_timeout if patience is None else patience
-        line = self._universal.position_line
-        requests = [line(text) + self._command for text in texts]
+        requests = self._universal.requests(texts, self._command)
         if self._custom is not None or self._job.answers:
             return self._ask_texts(texts, requests, in_flight, seconds)
         if self._go is not None:
@@ -215,7 +214,7 @@ class Scorer:
 
     def _explained(self, error: EngineError, stream: Stream, texts: Sequence[bytes]) -> EngineError:
         """Return the error with what was asked for, where it stood, and the last words."""
-        asked = self._command.decode().strip()
+        asked = self._command.decode()
         where = f"{error}; asked {asked!r} for position {stream.done + 1} of {len(texts)}"
         if stream.done < len(texts):
             where += f", {texts[stream.done].decode('ascii', 'replace')}"

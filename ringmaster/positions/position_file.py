@@ -88,7 +88,11 @@ class PositionFile:
         self.train, self.validation = header.train, header.validation
         self.key, self.notes = header.key, header.notes
         size = path.stat().st_size - begin
-        if any(at + length > size for at, length in header.columns.values()):
+        if missing := {"offsets", "text", *COLUMNS} - header.columns.keys():
+            raise StoreCorrupt(
+                f"{path} is damaged (no {min(missing)}); delete it, and it is made again"
+            )
+        if any(min(at, length) < 0 or at + length > size for at, length in header.columns.values()):
             raise StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
         self._data = np.memmap(path, dtype=np.uint8, mode="r", offset=0)
         self._begin, self._columns = begin, header.columns

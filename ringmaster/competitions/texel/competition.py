@@ -130,8 +130,16 @@ class TexelCompetition(Competition):
             values["seed"],
         )
         self._file: PositionFile | None = None
+        #: What has been said while the positions were read.
+        self._said: set[str] = set()
         self._source: ScoreSource = lambda number, shard: None
-        self._state = State(self._terms, self._engine, self.start_values, limits=limits_of(values))
+        self._state = State(
+            self._terms,
+            self._engine,
+            self.start_values,
+            limits=limits_of(values),
+            in_flight=values["in_flight"],
+        )
         self._follow()
         # wrong arguments must be known before the positions are read
         self._make_optimiser(self._state, Shards(1, 0))
@@ -243,13 +251,17 @@ class TexelCompetition(Competition):
             values["validation"],
             values["seed"],
             self.positions_file,
-            self.say,
+            self._tell,
         )
         check_labels(self._file, values["target"], values)
         take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
             self.tuning.begin()
+
+    def _tell(self, line: str) -> None:
+        self._said.add(line)
+        self.say(line)
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
@@ -265,7 +277,8 @@ class TexelCompetition(Competition):
         return lines
 
     def notices(self) -> list[str]:
-        lines = [] if self._verifying else list(self._state.notes)
+        notes = [] if self._verifying or self._state.told else self._state.notes
+        lines = [note for note in notes if note not in self._said]
         if not self._verifying and self._file is not None:
             lines += check_validation(self.values, self._file)
             if not self._state.told:

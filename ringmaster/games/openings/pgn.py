@@ -18,6 +18,7 @@ from ringmaster.games.openings.text import LONGEST_OF_PGN, QUOTED, numbered_line
 from ringmaster.games.san import read_san
 from ringmaster.games.start import Begin
 from ringmaster.games.text import one_line, shown
+from ringmaster.games.variants import check_variant_tag
 from ringmaster.model.jobs import Opening
 
 _TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s+"(.*)"\s*\]')
@@ -30,9 +31,6 @@ _RESULTS = frozenset(("1-0", "0-1", "1/2-1/2", "*"))
 _NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 #: Moves remembered, so that a line that many games have is read once.
 _REMEMBERED = 300_000
-
-_CHESS960 = frozenset(("chess960", "fischerandom", "fischerrandom", "freestyle"))
-_STANDARD = frozenset(("", "standard", "chess", "normal", "classical", "fromposition"))
 
 
 class _Node:
@@ -121,14 +119,7 @@ class _Memory:
 
 def _opening(game: _GameText, memory: _Memory, variant: str, name: str) -> Opening:
     tags = game.tags
-    played = re.sub(r"[\s_-]", "", tags.get("Variant", "").casefold())
-    if variant == "standard" and played not in _STANDARD:
-        right = "chess960" if played in _CHESS960 else tags["Variant"]
-        raise ValueError(
-            f"this is a game of {shown(tags['Variant'])}; expected variant = {right!r}"
-        )
-    if variant == "chess960" and played not in _CHESS960 | _STANDARD:
-        raise ValueError(f"this is a game of {shown(tags['Variant'])}, not of Chess960")
+    check_variant_tag(tags.get("Variant", ""), variant)
     if not game.moves and "FEN" not in tags and not game.has_result:
         raise ValueError("it has no moves and no result")
     fen = tags.get("FEN")

@@ -60,7 +60,7 @@ def bootstrap(
     """Return how a pass compares with an earlier one; both must be kept.  None where the
     part has no position that counts.
 
-    The same seed gives the same, whatever the size of the blocks.
+    The same seed, over the same blocks, gives the same.
     """
     loss = data.loss
     # Σ weight·(before − after) and Σ weight by group of games

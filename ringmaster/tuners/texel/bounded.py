@@ -4,8 +4,8 @@ and where it is least among whole numbers, nearly.
 The first is an active-set method (Stark & Parker, "Bounded-variable least-squares", 1995),
 exact up to rounding.  Where A is singular, the step from the point begun at has the smallest
 norm: what the quadratic says nothing of stays where it is.  The second is hard in general;
-here variables are rounded one at a time, the others following, and then moved by 1 for as
-long as that helps.
+here variables are rounded one at a time, the others following, and then moved by 1, alone or
+in pairs, for as long as that helps.
 """
 
 from __future__ import annotations
@@ -131,16 +131,26 @@ def _one_by_one(
 
 
 def _stepped(A: Array, b: Array, low: Array, high: Array, whole: Flags, x: Array) -> Array:
-    """Move whole variables by 1, the best move first, for as long as that helps."""
-    x = x.copy()
-    stiff = np.diag(A)
-    for _ in range(10 * len(x) + 10):
-        slope = A @ x + b
-        gains = np.stack([-slope - stiff / 2, slope - stiff / 2])
-        gains[0][~whole | (x + 1 > high + 1e-9)] = 0.0
-        gains[1][~whole | (x - 1 < low - 1e-9)] = 0.0
-        side, i = np.unravel_index(int(np.argmax(gains)), gains.shape)
-        if gains[side, i] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
+    """Move one or two whole variables by 1, the best move first, for as long as that helps."""
+    x, count = x.copy(), len(x)
+    # moves: each variable up, then each down
+    sign = np.repeat([1.0, -1.0], count)
+    variable = np.tile(np.arange(count), 2)
+    stiff = sign[:, np.newaxis] * sign * A[np.ix_(variable, variable)]
+    # two moves of one variable are none
+    same = variable[:, np.newaxis] == variable
+    for _ in range(10 * count + 10):
+        slope = (A @ x + b)[variable] * sign
+        alone = -slope - np.diag(stiff) / 2
+        alone[~whole[variable]] = -np.inf
+        moved = x[variable] + sign
+        alone[(moved > high[variable] + 1e-9) | (moved < low[variable] - 1e-9)] = -np.inf
+        gains = alone[:, np.newaxis] + alone - stiff
+        gains[same] = -np.inf
+        np.fill_diagonal(gains, alone)
+        i, j = np.unravel_index(int(np.argmax(gains)), gains.shape)
+        if gains[i, j] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
             break
-        x[i] += 1 if side == 0 else -1
+        for move in {int(i), int(j)}:
+            x[variable[move]] += sign[move]
     return x

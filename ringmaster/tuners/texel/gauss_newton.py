@@ -10,23 +10,22 @@ not help, the derivatives are found anew from smaller differences.  If they are,
 is computed from the real scores with the derivatives at hand, which costs one pass, until it
 gives nothing more; derivatives are found anew where the engine turned out to be not as
 linear as that.
-
-Differences must rise above the rounding of scores, mostly to one centipawn, which is noise of
-0.4: so they are chosen such that scores move by some centipawns.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.texel.differences import Differences
 from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, value_flags
+from ringmaster.tuners.texel.gauss_newton_state import Point, Record, Row, Side, State
 from ringmaster.tuners.texel.linearised import (
     Agreement,
     Column,
@@ -38,13 +37,8 @@ from ringmaster.tuners.texel.loss import Array
 from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Step, Told
 from ringmaster.tuners.texel.ridge import Penalty, strengths_of
 from ringmaster.tuners.texel.sandwich import NORMAL
+from ringmaster.tuners.texel.searching import tuned_blocks
 
-#: By how many centipawns (root mean square) a difference is to move the scores, and below
-#: how many it is found again from a larger one.
-WANTED_MOVEMENT, WEAK_MOVEMENT = 8.0, 2.0
-#: The first differences, as shares of the range and of the start value; never less than the
-#: third, of the range, nor more than the last.
-_RANGE_SHARE, _START_SHARE, _LEAST_SHARE, _MOST_SHARE = 1 / 16, 1 / 4, 1 / 100, 1 / 2
 #: Levenberg's damping, by how often a step has been refused.
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
 #: How often differences are halved where they lead nowhere.
@@ -52,106 +46,8 @@ _SHRINKINGS = 2
 #: A refused step that promised less than this share of all that has been gained is no reason
 #: to look again.
 _WORTHWHILE = 0.02
-#: An error that is no number, as JSON can have it.
-WORST = 1e300
 #: The engine is linear enough if this share of the changes of scores was not foreseen.
 _LINEAR = 0.1
-
-
-class _Point(msgspec.Struct, frozen=True):
-    """A pass that is known."""
-
-    number: int
-    theta: tuple[float, ...]
-    train: float
-    validation: float | None = None
-
-    @classmethod
-    def of(cls, number: int, theta: tuple[float, ...], errors: Errors) -> _Point:
-        """An error that is no number counts as one that is larger than all."""
-        assert errors.train is not None
-        train, held = errors.train, errors.validation
-        if held is not None and not math.isfinite(held):
-            held = WORST
-        return cls(number, theta, train if math.isfinite(train) else WORST, held)
-
-
-class _Side(msgspec.Struct):
-    """One side of a difference: a pass with one value changed."""
-
-    place: int
-    theta: tuple[float, ...]
-    number: int | None = None
-    told: bool = False
-
-
-class _Row(msgspec.Struct, frozen=True):
-    """One strength of a ridge path: what the linear model foresaw."""
-
-    strength: float
-    train: float
-    validation: float | None
-    farthest: float
-    used: bool
-
-
-class _Record(msgspec.Struct, frozen=True):
-    """A `Step`."""
-
-    passes: float
-    theta: tuple[float, ...]
-    train: float | None
-    validation: float | None
-    label: str
-    taken: bool
-    extra: dict[str, float]
-
-
-class _State(msgspec.Struct):
-    """All that the method knows.
-
-    number     of the next pass
-    base       where it is; origin: where the derivatives are of; best: what is to be used
-    kept       passes whose scores are at hand, of the last linearisation
-    distances  of the next differences, (n,); movement: of the last, centipawns, None unknown
-    dead       whether the scores do not depend on a parameter at all
-    estimate   the values without a ridge; deviation: their standard errors, None:
-               unknown or infinite
-    like       pairs of parameters that are not told apart
-    path       by group
-    """
-
-    distances: list[float]
-    movement: list[float | None]
-    dead: list[bool]
-    estimate: list[float]
-    deviation: list[float | None]
-    path: list[list[_Row]]
-    phase: Literal["start", "columns", "trial", "done"] = "start"
-    number: int = 0
-    first: _Point | None = None
-    base: _Point | None = None
-    origin: _Point | None = None
-    best: _Point | None = None
-    kept: list[_Point] = []
-    sides: list[_Side] = []
-    widened: bool = False
-    group: int = 0
-    idle: int = 0
-    wanted: float = WANTED_MOVEMENT
-    shrunk: int = 0
-    strength: float = 0.0
-    refused: int = 0
-    trial: tuple[float, ...] | None = None
-    trial_number: int | None = None
-    foreseen: tuple[float, float | None] = (0.0, None)
-    residual: float | None = None
-    tried: list[tuple[float, ...]] = []
-    stale: int = 0
-    steps: int = 0
-    like: dict[str, int] = {}
-    course: list[_Record] = []
-    ended: str = ""
 
 
 class GaussNewton(Optimiser):
@@ -162,17 +58,17 @@ class GaussNewton(Optimiser):
                  the best is that with the smallest validation error foreseen by the linear
                  model, or where nothing is held out with the smallest training error and what
                  that is expected to flatter (Takeuchi, 1976); None: no ridge
-    groups       places of the parameters that are moved together, tuned one group after
-                 another, in rounds; None: all together
+    groups       names of the groups of parameters, in the order in which they are tuned, one
+                 after another, in rounds; those in none of them come last; None: all together
     central      whether a difference is taken to both sides, with twice the passes
     patience     so many steps without a better validation error end the tune, None: never
     most_passes  it ends before more, None: no end
     most_steps   so many steps at most
     tolerance    an error must fall by more to count as lower
 
-    The intervals are about where the positions alone would have the values, without the
-    ridge, and are widened to have the values used in them.  A parameter's own `step` is the distance of its differences; otherwise it is learnt.
-    The scores of pass 0 stay kept.
+    A parameter's own `step` is the distance of its differences; otherwise it is learnt.  The
+    intervals are about where the positions alone would have the values, without the ridge,
+    and are widened to have the values used in them.  The scores of pass 0 stay kept.
     """
 
     def __init__(
@@ -180,7 +76,7 @@ class GaussNewton(Optimiser):
         parameters: Sequence[TunedParameter],
         *,
         ridge: Sequence[float | None] | None = None,
-        groups: Sequence[Sequence[int]] | None = None,
+        groups: Sequence[str] | None = None,
         central: bool = False,
         patience: int | None = 2,
         most_passes: float | None = None,
@@ -191,28 +87,19 @@ class GaussNewton(Optimiser):
         self._space = Space.of(parameters)
         self._low, self._high = whole_bounds(self._space)
         self._strengths = strengths_of(ridge)
-        self._groups = tuple(map(tuple, groups)) if groups else (tuple(range(len(parameters))),)
-        self._central = central
+        self._groups = tuned_blocks(parameters, groups)
+        self._differences = Differences(parameters, self._space, central)
         self._patience, self._most_steps = patience, most_steps
         self._most_passes, self._tolerance = most_passes, tolerance
-        self._unit = np.where(self._space.integer, 1.0, self._space.width * 1e-4)
         n = len(parameters)
-        self._state = _State(
-            distances=[self._first_distance(i) for i in range(n)],
+        self._state = State(
+            distances=[self._differences.first(i) for i in range(n)],
             movement=[None] * n,
             dead=[False] * n,
             estimate=[p.start for p in parameters],
             deviation=[None] * n,
             path=[[] for _ in self._groups],
         )
-
-    def _first_distance(self, i: int) -> float:
-        parameter, width = self._parameters[i], float(self._space.width[i])
-        if parameter.step is not None:
-            return parameter.step
-        of_start = abs(parameter.start) * _START_SHARE or width
-        share = max(min(width * _RANGE_SHARE, of_start), width * _LEAST_SHARE)
-        return max(share, float(self._unit[i]))
 
     # what is asked
 
@@ -248,7 +135,7 @@ class GaussNewton(Optimiser):
         notes: list[str] = []
         before, kept = s.best, {point.number for point in s.kept}
         if s.phase == "start":
-            s.first = s.base = s.best = _Point.of(0, self._played(self._space.start), errors)
+            s.first = s.base = s.best = Point.of(0, self._played(self._space.start), errors)
             s.kept = [s.first]
             self._record(s.first, "start", True, {})
             self._linearise(notes)
@@ -256,10 +143,10 @@ class GaussNewton(Optimiser):
             for side in s.sides:
                 if side.number == number:
                     side.told = True
-                    s.kept.append(_Point.of(number, side.theta, errors))
+                    s.kept.append(Point.of(number, side.theta, errors))
         else:
             assert s.trial is not None
-            point = _Point.of(number, s.trial, errors)
+            point = Point.of(number, s.trial, errors)
             s.kept.append(point)
             self._judge(point, data, notes)
         # what is at hand already is not asked for, so one answer may lead on and on
@@ -282,7 +169,7 @@ class GaussNewton(Optimiser):
             (point for point in s.kept if point.number in needed), key=lambda point: point.number
         )
 
-    def _at_hand(self, theta: tuple[float, ...]) -> _Point | None:
+    def _at_hand(self, theta: tuple[float, ...]) -> Point | None:
         return next((point for point in self._state.kept if point.theta == theta), None)
 
     # differences
@@ -296,7 +183,7 @@ class GaussNewton(Optimiser):
         for i in places:
             s.sides += self._sides(i)
         cost = sum(side.number is None for side in s.sides) + 1
-        if self._most_passes is not None and s.number + cost > self._most_passes:
+        if not self._affordable(cost):
             self._finish(
                 f"another linearisation takes {cost} passes, and {self._most_passes:g} is the most",
                 notes,
@@ -304,32 +191,18 @@ class GaussNewton(Optimiser):
         elif not s.sides:
             self._settle(notes)
 
-    def _sides(self, i: int) -> list[_Side]:
-        """Return the sides of a parameter's difference: the upper one, the lower one where
-        there is no room, or both."""
+    def _affordable(self, passes: int) -> bool:
+        return self._most_passes is None or self._state.number + passes <= self._most_passes
+
+    def _sides(self, i: int) -> list[Side]:
         s = self._state
         assert s.base is not None
-        value = s.base.theta[i]
-        above, below = float(self._high[i]) - value, value - float(self._low[i])
-        h = s.distances[i]
-        if self._space.integer[i]:
-            h = max(round(h), 1)
-        if self._central and min(above, below) >= self._unit[i]:
-            moves = [min(h, above), -min(h, below)]
-        elif above >= h or above >= below:
-            moves = [min(h, above)]
-        else:
-            moves = [-min(h, below)]
-        sides = []
-        for move in moves:
-            if move == 0:
-                continue
-            theta = list(s.base.theta)
-            theta[i] = min(max(value + move, float(self._low[i])), float(self._high[i]))
-            known = self._at_hand(tuple(theta))
+        found = []
+        for theta in self._differences.sides(s.base.theta, i, s.distances[i]):
+            known = self._at_hand(theta)
             number = None if known is None else known.number
-            sides.append(_Side(i, tuple(theta), number, known is not None))
-        return sides
+            found.append(Side(i, theta, number, known is not None))
+        return found
 
     def _columns(self) -> list[Column]:
         s = self._state
@@ -361,8 +234,10 @@ class GaussNewton(Optimiser):
                 s.dead[column.place] = True
                 code = self._parameters[column.place].code
                 notes.append(f"no score depends on {code}: it stays where it is")
-            elif self._parameters[column.place].step is None:
-                self._adapt(column.place, column.distance, moved)
+            else:
+                s.distances[column.place] = self._differences.adapted(
+                    column.place, column.distance, moved, s.wanted
+                )
         s.sides = [side for side in s.sides if not s.dead[side.place]]
         if s.sides:
             self._propose(data, notes)
@@ -376,33 +251,26 @@ class GaussNewton(Optimiser):
         if s.widened:
             return False
         s.widened = True
-        wider = []
+        wider, new = [], []
+        played = {side.theta for side in s.sides}
         for column in columns:
             i, moved = column.place, s.movement[column.place] or 0.0
-            if moved >= WEAK_MOVEMENT or self._parameters[i].step is not None:
+            larger = self._differences.wider(i, s.distances[i], moved, s.wanted)
+            if larger is None:
                 continue
-            most = float(self._space.width[i]) * _MOST_SHARE
-            distance = min(s.distances[i] * s.wanted / moved if moved else most, most)
-            if distance > s.distances[i]:
-                s.distances[i] = distance
+            s.distances[i] = larger
+            sides = self._sides(i)
+            # the bounds may have left no more from the beginning
+            if any(side.theta not in played for side in sides):
                 wider.append(i)
-        new = [side for i in wider for side in self._sides(i)]
-        old = {side.theta for side in s.sides}
-        wider = [i for i in wider if any(e.place == i and e.theta not in old for e in new)]
-        cost = sum(side.number is None for side in new) + 1
-        if not wider or (self._most_passes is not None and s.number + cost > self._most_passes):
+                new += sides
+        if not wider or not self._affordable(sum(side.number is None for side in new) + 1):
             return False
         s.sides = [side for side in s.sides if side.place not in wider]
-        s.sides += [side for side in new if side.place in wider]
+        s.sides += new
         codes = ", ".join(self._parameters[i].code for i in wider)
         notes.append(f"scores hardly move: larger differences of {codes}")
         return True
-
-    def _adapt(self, i: int, distance: float, moved: float) -> None:
-        """Choose the next difference such that scores move as far as wanted."""
-        factor = min(max(self._state.wanted / moved, 0.25), 4.0)
-        most = float(self._space.width[i]) * _MOST_SHARE
-        self._state.distances[i] = max(min(distance * factor, most), float(self._unit[i]))
 
     def _model(self, data: Data, columns: Sequence[Column], of_origin: bool = False) -> LinearModel:
         """Return the linear model about the base, or about where its derivatives are of."""
@@ -430,12 +298,15 @@ class GaussNewton(Optimiser):
         if promise <= self._tolerance or trial in s.tried:
             self._exhausted(data, notes)
             return
-        s.trial, s.trial_number, s.foreseen, s.phase = trial, None, (train, held), "trial"
         known = self._at_hand(trial)
+        if known is None and not self._affordable(1):
+            self._finish(f"{s.number} passes have been used", notes)
+            return
+        s.trial, s.trial_number, s.foreseen, s.phase = trial, None, (train, held), "trial"
         if known is not None:
             self._judge(known, data, notes)
 
-    def _choose(self, model: LinearModel, base: _Point) -> Fitted:
+    def _choose(self, model: LinearModel, base: Point) -> Fitted:
         """Return the best fit of the path, which is kept for the report."""
         s = self._state
         fits = model.fit(self._strengths)
@@ -452,7 +323,7 @@ class GaussNewton(Optimiser):
         s.strength = fits[used].strength
         width = np.maximum(self._space.width, 1e-300)
         s.path[s.group] = [
-            _Row(
+            Row(
                 fitted.strength,
                 fitted.loss,
                 None if held is None else held[k],
@@ -463,7 +334,7 @@ class GaussNewton(Optimiser):
         ]
         return fits[used]
 
-    def _expected(self, model: LinearModel, base: _Point, fits: list[Fitted]) -> list[float]:
+    def _expected(self, model: LinearModel, base: Point, fits: list[Fitted]) -> list[float]:
         """Return the errors to be expected on other positions: those of training and
         tr(A⁻¹·B), B the covariance of the slopes (Takeuchi's criterion)."""
         about = model.compare(base.number, model.theta)
@@ -477,10 +348,10 @@ class GaussNewton(Optimiser):
     def _penalty(self, theta: tuple[float, ...]) -> float:
         return Penalty(self._space, self._state.strength)(theta)
 
-    def _penalised(self, point: _Point) -> float:
+    def _penalised(self, point: Point) -> float:
         return point.train + self._penalty(point.theta)
 
-    def _judge(self, point: _Point, data: Data, notes: list[str]) -> None:
+    def _judge(self, point: Point, data: Data, notes: list[str]) -> None:
         """Take a trial step, or refuse it."""
         s = self._state
         assert s.base is not None
@@ -501,8 +372,8 @@ class GaussNewton(Optimiser):
                 f"{label} is refused: the training error with the ridge is "
                 f"{self._penalised(point):.7f}, not below {self._penalised(s.base):.7f}"
             )
-            s.refused += 1
-            if s.refused < len(_DAMPING):
+            s.refused, s.refused_theta = s.refused + 1, point.theta
+            if s.refused < len(_DAMPING) and self._promised_much():
                 self._propose(data, notes)
             else:
                 self._exhausted(data, notes)
@@ -514,12 +385,10 @@ class GaussNewton(Optimiser):
             self._finish(f"the validation error has not improved for {s.stale} steps", notes)
         elif s.steps >= self._most_steps:
             self._finish(f"{s.steps} steps have been taken", notes)
-        elif self._most_passes is not None and s.number >= self._most_passes:
-            self._finish(f"{s.number} passes have been used", notes)
         else:
             self._propose(data, notes)
 
-    def _rate(self, point: _Point) -> None:
+    def _rate(self, point: Point) -> None:
         """Compare a new base with the best."""
         s = self._state
         assert s.best is not None
@@ -535,13 +404,10 @@ class GaussNewton(Optimiser):
         """The present derivatives give nothing more: find others, or be content."""
         s = self._state
         assert s.base is not None
-        assert s.first is not None
         assert s.origin is not None
         if s.base.number == s.origin.number:
-            gained = self._penalised(s.first) - self._penalised(s.base)
-            promise = self._penalised(s.base) - s.foreseen[0]
-            worth = s.refused >= 1 and promise > max(_WORTHWHILE * gained, 10 * self._tolerance)
-            if worth and s.shrunk < _SHRINKINGS and self._shrink():
+            again = s.refused and s.shrunk < _SHRINKINGS and self._promised_much()
+            if again and self._shrink():
                 s.shrunk += 1
                 notes.append("derivatives are found anew, from smaller differences")
                 self._linearise(notes)
@@ -556,15 +422,25 @@ class GaussNewton(Optimiser):
             return
         self._settle(notes)
 
+    def _promised_much(self) -> bool:
+        """Whether the last step that was refused would have been worth having."""
+        s = self._state
+        assert s.first is not None
+        assert s.base is not None
+        assert s.refused_theta is not None
+        gained = self._penalised(s.first) - self._penalised(s.base)
+        promise = self._penalised(s.base) - s.foreseen[0] - self._penalty(s.refused_theta)
+        return promise > max(_WORTHWHILE * gained, 10 * self._tolerance)
+
     def _shrink(self) -> bool:
         """Halve the differences, and return whether there is any that could be."""
         s = self._state
         some = False
         s.wanted /= 2
         for i in self._groups[s.group]:
-            if self._parameters[i].step is None and s.distances[i] > self._unit[i]:
-                s.distances[i] = max(s.distances[i] / 2, float(self._unit[i]))
-                some = True
+            halved = self._differences.halved(i, s.distances[i])
+            if halved is not None:
+                s.distances[i], some = halved, True
         return some
 
     def _settle(self, notes: list[str]) -> None:
@@ -582,7 +458,7 @@ class GaussNewton(Optimiser):
         s.phase, s.ended, s.sides = "done", why, []
         notes.append(f"ends: {why}")
 
-    def _compare(self, point: _Point, data: Data) -> Agreement:
+    def _compare(self, point: Point, data: Data) -> Agreement:
         """Compare a point with the linear model, and learn how sure its values are."""
         s = self._state
         columns = self._columns()
@@ -602,15 +478,13 @@ class GaussNewton(Optimiser):
 
     # what is shown
 
-    def _record(self, point: _Point, label: str, taken: bool, extra: dict[str, float]) -> None:
+    def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
         s = self._state
         s.course.append(
-            _Record(
-                float(s.number), point.theta, point.train, point.validation, label, taken, extra
-            )
+            Record(float(s.number), point.theta, point.train, point.validation, label, taken, extra)
         )
 
-    def _told_of(self, label: str, point: _Point, found: Agreement | None) -> str:
+    def _told_of(self, label: str, point: Point, found: Agreement | None) -> str:
         train, held = self._state.foreseen
         text = f"{label}: training error {point.train:.7f} (foreseen {train:.7f})"
         if point.validation is not None and held is not None:
@@ -640,7 +514,7 @@ class GaussNewton(Optimiser):
         for k, rows in enumerate(self._state.path):
             if len(rows) < 2:
                 continue
-            title = "Ridge path, as foreseen by the last linearisation"
+            title = "Ridge path, as foreseen for the last step"
             if len(self._groups) > 1:
                 codes = ", ".join(self._parameters[i].code for i in self._groups[k])
                 title += f" of {codes}"
@@ -669,8 +543,10 @@ class GaussNewton(Optimiser):
             elif s.deviation[i] is not None and ends is not None:
                 if ends[0][i] <= parameter.minimum and ends[1][i] >= parameter.maximum:
                     words.append(NO_SIGNAL)
-                elif ends[0][i] <= parameter.start <= ends[1][i]:
-                    words.append("its start is within the interval")
+                elif self.best[i] != parameter.start and (
+                    ends[0][i] <= parameter.start <= ends[1][i]
+                ):
+                    words.append("moved within the noise")
             if str(i) in s.like:
                 words.append(f"not told apart from {self._parameters[s.like[str(i)]].code}")
             if words:
@@ -696,4 +572,4 @@ class GaussNewton(Optimiser):
         return found
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._state = msgspec.convert(state, _State)
+        self._state = msgspec.convert(state, State)

@@ -27,6 +27,8 @@ from ringmaster.tuners.texel.sandwich import ClusterSums, Estimate, estimate
 
 #: Iterations at most; each reads all positions of training once.
 _ITERATIONS = 12
+#: So many of them find the curvature anew, k² sums a position; then hardly anything moves.
+_CURVED = 3
 #: An iteration that promises to lower the loss by less is the last.
 _PROMISE = 1e-10
 #: How often a step that raises the loss is halved.
@@ -63,7 +65,7 @@ class _Sums(NamedTuple):
 
     loss: Array
     slope: Array
-    curvature: Array
+    curvature: Array | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,17 +173,18 @@ class LinearModel:
                  along each parameter, for going away from the base
         """
         tasks = [_Descent(self, strength, damping) for strength in strengths]
-        for _ in range(_ITERATIONS):
+        for iteration in range(_ITERATIONS):
             going = [task for task in tasks if task.going]
             if not going:
                 break
             # the first iteration is at the base for all
             distinct = {task.trial.tobytes(): task.trial for task in going}
-            sums = self._sums(np.array(list(distinct.values())))
+            sums = self._sums(np.array(list(distinct.values())), iteration < _CURVED)
             places = {key: i for i, key in enumerate(distinct)}
             for task in going:
                 i = places[task.trial.tobytes()]
-                task.take(float(sums.loss[i]), sums.slope[i], sums.curvature[i])
+                curvature = None if sums.curvature is None else sums.curvature[i]
+                task.take(float(sums.loss[i]), sums.slope[i], curvature)
         return [task.outcome() for task in tasks]
 
     def compare(self, number: int, theta: Array) -> Agreement:
@@ -214,9 +217,10 @@ class LinearModel:
             estimate(curvature, slopes / total, meat, total),
         )
 
-    def _sums(self, steps: Array) -> _Sums:
+    def _sums(self, steps: Array, curved: bool) -> _Sums:
         count, k = len(steps), len(self.columns)
-        loss, slope, curvature = np.zeros(count), np.zeros((count, k)), np.zeros((count, k, k))
+        loss, slope = np.zeros(count), np.zeros((count, k))
+        curvature = np.zeros((count, k, k)) if curved else None
         total = 0.0
         for rows in self._rows("train"):
             total += float(rows.weight.sum())
@@ -224,10 +228,11 @@ class LinearModel:
                 scores = rows.scores + step @ rows.slopes
                 loss[s] += rows.weight @ self._loss.values(scores, rows.target)
                 slope[s] += rows.slopes @ (rows.weight * self._loss.slope(scores, rows.target))
-                bent = rows.weight * self._loss.curvature(scores)
-                curvature[s] += (rows.slopes * bent) @ rows.slopes.T
+                if curvature is not None:
+                    bent = rows.weight * self._loss.curvature(scores)
+                    curvature[s] += (rows.slopes * bent) @ rows.slopes.T
         total = total or 1.0
-        return _Sums(loss / total, slope / total, curvature / total)
+        return _Sums(loss / total, slope / total, None if curvature is None else curvature / total)
 
     def box(self) -> tuple[Array, Array]:
         """Return the ends of the steps that the bounds leave, (k,) each."""
@@ -247,7 +252,8 @@ class _Descent:
         self._taken = np.zeros(len(places))
         self._value, self._loss = np.inf, np.inf
         self._first = 0.0
-        self._A, self._b = np.zeros((len(places),) * 2), np.zeros(len(places))
+        self._curvature = np.zeros((len(places),) * 2)
+        self._A, self._b = self._curvature, np.zeros(len(places))
         self._halved = 0
         self.trial = np.zeros(len(places))
         self.going = True
@@ -256,8 +262,11 @@ class _Descent:
         ridge = self._strength * np.square(self._off + step / self._scale).sum()
         return float(ridge + self._damping * (self._stiff * step * step).sum() / 2)
 
-    def take(self, loss: float, slope: Array, curvature: Array) -> None:
-        """Learn the loss at the trial step with its derivatives, and find the next trial."""
+    def take(self, loss: float, slope: Array, curvature: Array | None) -> None:
+        """Learn the loss at the trial step with its derivatives, and find the next trial; the
+        last curvature is used where there is none."""
+        if curvature is None:
+            curvature = self._curvature
         if not np.isfinite(self._value):
             self._stiff = np.diag(curvature).copy()
         value = loss + self._extra(self.trial)
@@ -268,7 +277,7 @@ class _Descent:
             return
         if not np.isfinite(self._value):
             self._first = value
-        self._halved = 0
+        self._halved, self._curvature = 0, curvature
         self._taken, self._value, self._loss = self.trial, value, loss
         scale, off = self._scale, self._off
         # the quadratic about the point, in steps from the base

@@ -1,0 +1,428 @@
+"""From files to a position file: games stay together, equal positions become one, the
+filters count what they drop, labels of the wrong side are found out."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ringmaster.datasets.batch import Record, batches_of
+from ringmaster.datasets.build import _merge, _split
+from ringmaster.errors import DatasetError, StoreCorrupt
+from ringmaster.positions import PositionFile
+from tests.datasets.sets import Row, bars, line, made, make, refusal, rows
+
+MANY = rows(60, 60, 7)
+
+
+def games_of(read: PositionFile, known: tuple[Row, ...]) -> list[int]:
+    """Return the game that each position of a file is from."""
+    by_fen = {row.fen: row.game for row in known}
+    return [by_fen[read.text(i).decode()] for i in range(len(read))]
+
+
+@pytest.mark.parametrize("validation", [0.1, 0.25, 0.5])
+def test_split_is_by_game_and_of_the_share_asked_for(tmp_path: Path, validation: float) -> None:
+    read = make(tmp_path, bars(MANY), duplicates="keep", validation=validation)
+    games = games_of(read, MANY)
+    training, held = set(games[: read.train]), set(games[read.train :])
+    assert not training & held
+    count = len(training | held)
+    assert len(held) == round(validation * count)
+    # not by place
+    assert min(held) < count / 2 < max(held)
+    for i, game in enumerate(games):
+        assert (read.group[i] == read.group[games.index(game)]).all()
+    assert len(set(read.group.tolist())) == count
+
+
+def test_split_depends_on_the_seed_and_on_nothing_else(tmp_path: Path) -> None:
+    text = bars(MANY)
+    first, again, other = (
+        make(tmp_path, text, f"{name}.bar", seed=seed).texts(0, 3000)
+        for name, seed in (("a", 1), ("b", 1), ("c", 2))
+    )
+    assert first == again != other
+
+
+def test_four_fields_and_packed_records_are_split_by_how_alike_boards_are(tmp_path: Path) -> None:
+    text = "".join(f'{" ".join(r.fen.split()[:4])} c9 "{RESULT[r.result]}";\n' for r in MANY)
+    read = make(tmp_path, text, "set.epd", duplicates="keep")
+    by_place = {" ".join(r.fen.split()[:4]): r.game for r in MANY}
+    games = [by_place[" ".join(read.text(i).decode().split()[:4])] for i in range(len(read))]
+    assert not set(games[: read.train]) & set(games[read.train :])
+
+
+RESULT = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
+
+
+def test_shuffled_set_counts_each_position_as_a_game_and_says_so(tmp_path: Path) -> None:
+    order = np.random.default_rng(1).permutation(len(MANY))
+    text = "".join(
+        f'{" ".join(MANY[i].fen.split()[:4])} c9 "{RESULT[MANY[i].result]}";\n' for i in order
+    )
+    read = make(tmp_path, text, "set.epd", duplicates="keep", in_check=True)
+    assert len(set(read.group.tolist())) > 0.95 * len(MANY)
+    assert any("if it is shuffled" in n or "of its own" in n for n in read.notes)
+    assert abs(read.validation - len(MANY) / 4) < len(MANY) / 20
+
+
+def test_names_of_games_keep_shuffled_positions_together(tmp_path: Path) -> None:
+    order = np.random.default_rng(1).permutation(len(MANY))
+    text = "".join(
+        line("epd", MANY[i]).replace("c9", f'id "game {MANY[i].game}"; c9') for i in order
+    )
+    read = make(tmp_path, text, "set.epd", duplicates="keep")
+    games = games_of(read, MANY)
+    assert not set(games[: read.train]) & set(games[read.train :])
+    assert len(set(read.group.tolist())) == len(set(games))
+
+
+def test_names_that_are_of_positions_are_not_taken_for_games(tmp_path: Path) -> None:
+    text = "".join(line("epd", r).replace("c9", f'id "{i}"; c9') for i, r in enumerate(MANY))
+    read = make(tmp_path, text, "set.epd", duplicates="keep")
+    games = games_of(read, MANY)
+    assert len(set(read.group.tolist())) > len(set(games)) * 2
+
+
+def test_progress_is_the_share_of_the_game(tmp_path: Path) -> None:
+    read = make(tmp_path, bars(rows(6)), duplicates="keep", in_check=True)
+    by_fen = {row.fen: row for row in rows(6)}
+    last = {row.game: row.ply for row in rows(6)}
+    for i in range(len(read)):
+        row = by_fen[read.text(i).decode()]
+        assert read.ply[i] == row.ply
+        assert read.progress[i] == pytest.approx(row.ply / last[row.game])
+
+
+def test_equal_positions_become_one_with_averaged_labels(tmp_path: Path) -> None:
+    row = next(r for r in rows(3) if r.ply == 20)
+    place = " ".join(row.fen.split()[:4])
+    more = [
+        replace(row, fen=f"{place} 3 40", score=100, result=1.0),
+        replace(row, fen=f"{place} 9 50", score=-40, result=0.0),
+        replace(row, fen=f"{place} 0 60", score=0, result=0.5),
+    ]
+    text = bars([*more, *(r for r in rows(3) if not r.fen.startswith(place))])
+    read = make(tmp_path, text)
+    (at,) = (i for i in range(len(read)) if read.text(i).startswith(place.encode()))
+    assert read.text(at) == f"{place} 3 40".encode()
+    found = (read.result[at], read.teacher[at], read.weight[at])
+    assert found == (0.5, 20.0, 3.0)
+    assert any(note.startswith("left out: ") and "merged" in note for note in read.notes)
+
+
+def test_kept_duplicates_that_cross_the_split_are_told(tmp_path: Path) -> None:
+    read = make(tmp_path, bars(MANY + MANY), duplicates="keep", validation=0.5)
+    assert any("of validation are among those of training" in note for note in read.notes)
+    assert len(make(tmp_path, bars(MANY + MANY), "b.bar")) < len(read) / 1.9
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 5),
+            st.booleans(),
+            st.sampled_from([0.0, 0.5, 1.0, float("nan")]),
+            st.sampled_from([float("nan"), -30.0, 80.0]),
+        ),
+        max_size=30,
+    )
+)
+def test_merging_keeps_sums_of_weights_and_means_of_labels(
+    given_rows: list[tuple[int, bool, float, float]],
+) -> None:
+    keys = np.array([r[0] for r in given_rows], dtype=np.uint64)
+    keep = np.array([r[1] for r in given_rows], dtype=np.bool_)
+    result = np.array([r[2] for r in given_rows], dtype=np.float32)
+    teacher = np.array([r[3] for r in given_rows], dtype=np.float32)
+    weight = np.ones(len(given_rows), dtype=np.float32)
+    before = {"result": result.copy(), "teacher": teacher.copy()}
+    merged = _merge(keys, keep, result, teacher, weight)
+    left = np.flatnonzero(keep & ~merged)
+    assert sorted(keys[left].tolist()) == sorted(set(keys[keep].tolist()))
+    for i in left:
+        same = np.flatnonzero((keys == keys[i]) & keep)
+        assert i == same[0]
+        assert weight[i] == len(same)
+        for name, column in (("result", result), ("teacher", teacher)):
+            known = [x for x in before[name][same].tolist() if x == x]
+            expected = sum(known) / len(known) if known else float("nan")
+            assert column[i] == pytest.approx(expected, nan_ok=True)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=60),
+    st.floats(0, 0.99),
+    st.integers(0, 9),
+)
+def test_no_game_is_on_both_sides_of_a_split(
+    given_rows: list[tuple[int, bool]], validation: float, seed: int
+) -> None:
+    group = np.array([r[0] for r in given_rows], dtype=np.uint32)
+    keep = np.array([r[1] for r in given_rows], dtype=np.bool_)
+    numbers, held, games = _split(group, keep, validation, seed)
+    present = set(group[keep].tolist())
+    assert games == len(present)
+    assert sorted(set(numbers[keep].tolist())) == list(range(games))
+    for game in present:
+        mine = keep & (group == game)
+        assert len(set(held[mine].tolist())) == len(set(numbers[mine].tolist())) == 1
+    out = len({g for g, h, k in zip(group, held, keep, strict=True) if h and k})
+    assert out == (min(max(round(validation * games), 1), games - 1) if validation else 0) or (
+        games < 2 and out == 0
+    )
+
+
+def test_filters_count_what_they_drop(tmp_path: Path) -> None:
+    read = make(tmp_path, bars(MANY), score_cap=300, first_ply=10, most=500, duplicates="keep")
+    assert len(read) == 500
+    assert float(np.abs(read.teacher).max()) <= 300
+    assert int(read.ply.min()) >= 10
+    text = "\n".join(read.notes)
+    for words in ("in check", "score beyond the cap", "before ply 10", "positions drawn"):
+        assert words in text
+    counted = [int(n.split()[2].replace(",", "")) for n in read.notes if n.startswith("left out")]
+    drawn = int(
+        next(n for n in read.notes if "drawn" in n and "of" in n).split()[2].replace(",", "")
+    )
+    assert len(MANY) - sum(counted) == drawn
+
+
+def test_positions_in_check_are_kept_when_asked_for(tmp_path: Path) -> None:
+    assert len(make(tmp_path, bars(MANY), in_check=True, duplicates="keep")) == len(MANY)
+
+
+def test_filters_that_leave_nothing_say_what_they_dropped(tmp_path: Path) -> None:
+    said = refusal(tmp_path, bars(rows(3)), score_cap=-1)
+    assert "no position is left" in said
+    assert "score beyond the cap" in said
+
+
+def mover(row: Row, *, score: bool = False, result: bool = False) -> Row:
+    """Return a row with a label told from the mover."""
+    if row.white:
+        return row
+    return replace(
+        row,
+        score=-row.score if score else row.score,
+        result=1 - row.result if result else row.result,
+    )
+
+
+def test_scores_of_the_mover_are_found_out_and_read_when_said_so(tmp_path: Path) -> None:
+    text = bars([mover(row, score=True) for row in MANY])
+    said = refusal(tmp_path, text)
+    assert said == (
+        "set.bar: taken as White's, the scores of positions with Black to move contradict the "
+        'men on the board; score_pov="mover", if they are the mover\'s; score_pov="white" takes '
+        "them as they are"
+    )
+    told = make(tmp_path, text, "b.bar", score_pov="mover")
+    right = make(tmp_path, bars(MANY), "c.bar")
+    np.testing.assert_array_equal(told.teacher, right.teacher)
+
+
+def test_results_of_the_mover_are_found_out(tmp_path: Path) -> None:
+    said = refusal(tmp_path, bars([mover(row, result=True) for row in MANY]))
+    assert "the results of positions with Black to move contradict" in said
+    assert 'result_pov="mover"' in said
+
+
+def test_white_scores_in_a_format_of_the_mover_are_found_out(tmp_path: Path) -> None:
+    text = "".join(line("plain", mover(row, score=True)) for row in MANY)
+    assert 'score_pov="white", if they are White\'s' in refusal(tmp_path, text, "set.plain")
+
+
+def test_scores_of_the_other_side_are_found_out(tmp_path: Path) -> None:
+    said = refusal(tmp_path, bars([replace(row, score=-row.score) for row in MANY]))
+    assert "the scores of positions contradict the men on the board; look at how" in said
+
+
+def test_what_the_user_insists_on_is_a_warning(tmp_path: Path) -> None:
+    text = bars([mover(row, score=True) for row in MANY])
+    read = make(tmp_path, text, score_pov="first")
+    assert any(note.startswith("set.bar: taken as White's") for note in read.notes)
+
+
+def test_right_labels_and_random_ones_are_not_complained_of(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    noise = [replace(r, score=int(rng.normal(0, 200)), result=rng.integers(3) / 2) for r in MANY]
+    for name, chosen in (("a.bar", list(MANY)), ("b.bar", noise)):
+        assert not any("contradict" in n for n in make(tmp_path, bars(chosen), name).notes)
+
+
+def test_side_that_is_losing_with_more_men_is_not_complained_of(tmp_path: Path) -> None:
+    """Sacrifices: results run a little against the men on the board, for both sides."""
+    rng = np.random.default_rng(5)
+    chosen = [
+        replace(r, score=0, result=float(rng.random() < 0.5 - np.tanh(r.score / 500) / 10))
+        for r in MANY
+    ]
+    assert not any("contradict" in n for n in make(tmp_path, bars(chosen)).notes)
+
+
+def test_moved_folder_is_no_change(tmp_path: Path) -> None:
+    (tmp_path / "before").mkdir()
+    key = make(tmp_path / "before", bars()).key
+    (tmp_path / "before").rename(tmp_path / "behind")
+    said: list[str] = []
+    assert made((tmp_path / "behind" / "set.bar",), said=said).key == key
+    assert said == []
+
+
+def test_results_that_are_all_equal_teach_nothing(tmp_path: Path) -> None:
+    text = "".join(f"{row.fen} [1-0]\n" for row in rows(3))
+    assert "all results are 1: there is nothing to be learnt" in refusal(tmp_path, text, "a.fen")
+
+
+def test_results_that_are_all_equal_beside_scores_are_a_warning(tmp_path: Path) -> None:
+    text = bars([replace(row, result=0.5) for row in rows(3)])
+    assert "all results are 0.5: only the scores can teach something" in make(tmp_path, text).notes
+
+
+def test_second_start_takes_the_file_as_it_is(tmp_path: Path) -> None:
+    said: list[str] = []
+    make(tmp_path, bars(), said=said)
+    before = (tmp_path / "made.positions").stat().st_mtime_ns
+    assert any("positions read from set.bar (bar)" in line for line in said)
+    said.clear()
+    made((tmp_path / "set.bar",), said=said)
+    assert said == []
+    assert (tmp_path / "made.positions").stat().st_mtime_ns == before
+
+
+@pytest.mark.parametrize("change", ["file", "settings", "seed", "share", "damage"])
+def test_change_of_what_it_was_made_of_makes_it_anew(tmp_path: Path, change: str) -> None:
+    first = make(tmp_path, bars())
+    key, source = first.key, tmp_path / "set.bar"
+    more: dict[str, object] = {}
+    if change == "file":
+        os.utime(source, ns=(1, 1))
+    elif change == "settings":
+        more["first_ply"] = 3
+    elif change == "seed":
+        more["seed"] = 2
+    elif change == "share":
+        more["validation"] = 0.5
+    else:
+        data = (tmp_path / "made.positions").read_bytes()
+        (tmp_path / "made.positions").write_bytes(data[:-100])
+    said: list[str] = []
+    again = made((source,), said=said, **more)  # type: ignore[arg-type]
+    assert said
+    assert (again.key == key) == (change == "damage")
+
+
+def test_error_leaves_the_file_that_was_there(tmp_path: Path) -> None:
+    make(tmp_path, bars())
+    before = (tmp_path / "made.positions").read_bytes()
+    (tmp_path / "set.bar").write_text(bars() + "nonsense\n")
+    with pytest.raises(DatasetError):
+        made((tmp_path / "set.bar",))
+    assert (tmp_path / "made.positions").read_bytes() == before
+    assert {p.name for p in tmp_path.iterdir()} == {"made.positions", "set.bar"}
+
+
+def test_foreign_file_in_its_place_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "made.positions").write_text("my thesis")
+    with pytest.raises(StoreCorrupt, match="move it away"):
+        make(tmp_path, bars())
+    assert (tmp_path / "made.positions").read_text() == "my thesis"
+
+
+def test_files_are_read_one_after_the_other_and_games_do_not_run_on(tmp_path: Path) -> None:
+    half = [row for row in MANY if row.game < 30]
+    rest = [row for row in MANY if row.game >= 30]
+    (tmp_path / "a.bar").write_text(bars(half))
+    (tmp_path / "b.epd").write_text("".join(line("epd", row) for row in rest))
+    read = made((tmp_path / "a.bar", tmp_path / "b.epd"), duplicates="keep")
+    whole = make(tmp_path, bars(MANY), "c.bar", duplicates="keep")
+    assert read.texts(0, len(read)) == whole.texts(0, len(whole))
+    np.testing.assert_array_equal(read.group, whole.group)
+    assert read.notes[0].endswith("from a.bar (bar), b.epd (epd)")
+
+
+def test_variant_of_chess_is_read_by_its_rules(tmp_path: Path) -> None:
+    pytest.importorskip("pyffish")
+    start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR[{}] w KQkq - 0 1 | {} | {}\n"
+    text = start.format("", 10, 1.0) + start.format("P", 80, 0.5) + start.format("p", -80, 0.0)
+    read = make(tmp_path, text, variant="crazyhouse")
+    assert len(read) == 3
+    bad = text + start.format("", 1, 1.0).replace("pppp/", "pppX/")
+    assert "set2.bar:4" in refusal_of(tmp_path, bad, "crazyhouse")
+
+
+def refusal_of(folder: Path, text: str, variant: str) -> str:
+    with pytest.raises(DatasetError) as caught:
+        make(folder, text, "set2.bar", variant=variant)
+    return str(caught.value)
+
+
+def test_chess960_keeps_its_rights(tmp_path: Path) -> None:
+    fen = "bqnbrkrn/pppppppp/8/8/8/8/PPPPPPPP/BQNBRKRN w GEge - 0 1"
+    text = f"{fen} [1-0]\n{fen.replace(' w ', ' b ')} [0-1]\n"
+    assert make(tmp_path, text, "set.fen", variant="chess960").text(0).decode().split()[2] == "GEge"
+    assert "castling rights" in refusal_of(tmp_path, text, "standard")
+
+
+def test_records_with_names_and_lengths_make_batches() -> None:
+    records = [
+        Record(b"x", 1.0, 20.0, 7, "game 1", 3, 80),
+        Record(b"y"),
+        Record(b"z", game="game 1"),
+    ]
+    first, second = batches_of(records, 2)
+    assert first.texts + second.texts == [b"x", b"y", b"z"]
+    assert first.game[0] == second.game[0] != first.game[1] == 0
+    assert (first.ply.tolist(), first.length.tolist()) == ([7, -1], [80, 0])
+
+
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=300), st.sampled_from(["x.epd", "x.plain", "x.hcpe", "x.psv", "x.txt"]))
+def test_any_file_at_all_is_read_or_refused(tmp_path: Path, data: bytes, name: str) -> None:
+    game = "shogi" if name in ("x.hcpe", "x.psv") else "chess"
+    try:
+        make(tmp_path, data, name, game=game)
+    except DatasetError as error:
+        named = str(error)
+    else:
+        return
+    assert name in named
+
+
+MEMORY = """
+    import resource, sys
+    from pathlib import Path
+    from ringmaster.datasets import PositionSettings, build
+    source = Path(sys.argv[1])
+    settings = PositionSettings((str(source),), duplicates="merge")
+    warm = PositionSettings((str(source.with_name("little.bar")),))
+    build("chess", "standard", warm, 0.2, 1, source.with_name("little.positions"), len)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    made = build("chess", "standard", settings, 0.2, 1, source.with_suffix(".positions"), len)
+    print(len(made), (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
+"""
+
+
+def test_memory_grows_by_some_hundred_bytes_a_position(tmp_path: Path) -> None:
+    """A line of text alone has some 80 bytes, and what Python makes of it 500.  The little
+    set has all that does not grow."""
+    text = bars(MANY)
+    little, much = 6, 24
+    (tmp_path / "little.bar").write_text(text * little)
+    (tmp_path / "much.bar").write_text(text * much)
+    command = [sys.executable, "-c", textwrap.dedent(MEMORY), str(tmp_path / "much.bar")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    kept, grown = map(int, done.stdout.split())
+    assert kept <= len(MANY)
+    assert grown / ((much - little) * len(MANY)) < 250

@@ -1,0 +1,259 @@
+"""Every format of text is read alike, told by its look, and refused where it is wrong."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.datasets import PositionSettings, source
+from ringmaster.datasets.formats import format_of
+from ringmaster.datasets.intake import checked_batches
+from ringmaster.datasets.labels import Unfinished, result_of, score_of
+from tests.datasets.sets import Row, bars, line, made, make, refusal, rows
+
+FORMATS = ("epd", "fen", "bar", "comma", "plain")
+START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
+SFEN = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
+
+
+def everything(
+    folder: Path, text: str | bytes, name: str, **more: object
+) -> list[tuple[object, ...]]:
+    """Return all positions of a file with their labels, nothing filtered."""
+    read = make(folder, text, name, in_check=True, duplicates="keep", validation=0, **more)
+    assert read.validation == 0
+    columns = (read.result, read.teacher, read.ply)
+    numbers = zip(*(column.tolist() for column in columns), strict=True)
+    return [(read.text(i).decode(), *row) for i, row in enumerate(numbers)]
+
+
+def expected(row: Row) -> tuple[object, ...]:
+    return (row.fen, row.result, row.score, row.ply)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+@pytest.mark.parametrize("format", FORMATS)
+def test_every_format_gives_the_same_positions(tmp_path: Path, format: str, suffix: str) -> None:
+    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
+    text = "".join(line(format, row) for row in rows(4))
+    found = everything(tmp_path, pack(text.encode()), f"set.txt{suffix}")
+    assert found == [expected(row) for row in rows(4)]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_line_ends_of_windows_and_a_byte_order_mark_change_nothing(
+    tmp_path: Path, format: str
+) -> None:
+    text = "\ufeff" + "".join(line(format, row) for row in rows(2)).replace("\n", "\r\n")
+    assert everything(tmp_path, text, "set.txt") == [expected(row) for row in rows(2)]
+
+
+def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for size in (97, 1000):
+        monkeypatch.setattr(source.Source.pieces, "__defaults__", (size,))
+        for format in ("fen", "plain"):
+            text = "".join(line(format, row) for row in rows(2))
+            found = everything(tmp_path, text, f"set{size}.txt", format=format)
+            assert found == [expected(row) for row in rows(2)]
+
+
+@pytest.mark.parametrize(
+    ("tail", "result", "score"),
+    [
+        ("0 1 [0.5]", 0.5, None),
+        ("0 1 [1-0]", 1.0, None),
+        ("0 1 [1/2-1/2]", 0.5, None),
+        ("0 1 1-0", 1.0, None),
+        ("0 1 0-1", 0.0, None),
+        ('0 1 "1/2-1/2";', 0.5, None),
+        ("[0.0]", 0.0, None),
+        ("0 1 [0.25] 31", 0.25, 31.0),
+        ("0 1 [1.0], -12.5", 1.0, -12.5),
+        ('c9 "0-1";', 0.0, None),
+        ('c0 "1-0";', 1.0, None),
+        ('id "a"; c9 "1/2-1/2"; bm e4', 0.5, None),
+        ('c0 "a;b"; result "1-0"; ce 20;', 1.0, -20.0),
+        ("c9 0.5;", 0.5, None),
+        ("ce -35;", None, 35.0),
+        ("0 1  |  20 | 0.5", 0.5, 20.0),
+        ("0 1 |#-3|0-1", 0.0, -10_000.0),
+        ("0 1,15,2", 0.0, -15.0),
+        ("0 1, -15, 1", 0.5, 15.0),
+    ],
+)
+def test_ways_to_write_a_label(
+    tmp_path: Path, tail: str, result: float | None, score: float | None
+) -> None:
+    text = f"{START} b KQkq - {tail}\n"
+    path = tmp_path / "set.txt"
+    path.write_text(text)
+    file = source.Source(str(path), "chess")
+    ((batch, _, _),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
+    found = [None if np.isnan(x) else float(x) for x in (batch.result[0], batch.teacher[0])]
+    assert found == [result, score]
+
+
+def test_positions_without_counters_get_them(tmp_path: Path) -> None:
+    text = f'{START} w KQkq - c9 "1-0";\n{START} b KQkq - c9 "0-1";\n'
+    read = make(tmp_path, text, "set.epd")
+    assert sorted(read.texts(0, 2)) == [
+        f"{START} b KQkq - 0 1".encode(),
+        f"{START} w KQkq - 0 1".encode(),
+    ]
+    assert read.ply.tolist() == [0, 0]
+
+
+def test_games_without_a_result_are_left_out_and_counted(tmp_path: Path) -> None:
+    text = bars(rows(2)) + f"{START} w KQkq - 0 1 | 0 | *\n"
+    read = make(tmp_path, text)
+    assert "left out: 1 positions of unfinished games" in read.notes
+
+
+def test_heading_comments_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
+    text = "fen,score,result\n# made by hand\n\n" + "".join(line("comma", r) for r in rows(2))
+    assert everything(tmp_path, text, "set.csv") == [expected(r) for r in rows(2)]
+
+
+def test_shogi_is_read_with_and_without_the_word_sfen(tmp_path: Path) -> None:
+    text = f"sfen {SFEN} b - 1 [1-0]\n{SFEN} w - 4 [0-1] 40\n"
+    found = everything(tmp_path, text, "set.sfen", game="shogi")
+    assert [row[0] for row in found] == [f"{SFEN} b - 1", f"{SFEN} w - 4"]
+    assert [row[1] for row in found] == [1.0, 0.0]
+    assert [row[3] for row in found] == [0, 3]
+
+
+def test_plain_of_shogi_is_of_the_side_to_move(tmp_path: Path) -> None:
+    blocks = [
+        f"sfen {SFEN} {side} - {n}\nmove 7g7f\nscore 30\nply {n}\nresult {result}\ne\n"
+        for n, side, result in ((1, "b", 1), (2, "w", 1), (3, "b", 0))
+    ]
+    found = everything(tmp_path, "".join(blocks), "set.plain", game="shogi")
+    assert [row[1:] for row in found] == [(1.0, 30.0, 1), (0.0, -30.0, 2), (0.5, 30.0, 3)]
+
+
+def test_block_with_its_lines_in_another_order_is_read(tmp_path: Path) -> None:
+    text = f"ply 3\nfen {START} b KQkq - 0 2\nresult -1\nscore 12\ne\n"
+    text += f"fen {START} w KQkq - 0 3\nscore 32002\nresult 1\nply 4\nmove e2e4\ne\n"
+    read = make(tmp_path, text, "set.plain", validation=0, duplicates="keep")
+    assert read.result.tolist() == [1.0, 1.0]
+    assert read.teacher.tolist()[0] == -12.0
+    assert np.isnan(read.teacher[1])  # 32002: no score
+
+
+WRONG = {
+    "| nan | 1.0": "the score is 'nan', not a number of centipawns",
+    "| 123456 | 1.0": "the score 123456 is beyond ±100,000 centipawns",
+    "| 12 | 1.5": "the result is '1.5', not from 0 to 1",
+    "| 12 | won": "the result is 'won', not 1-0, 0-1, 1/2-1/2 or 0 to 1",
+    "| 12": "expected | score | result behind the position, not '| 12'",
+    "": "expected | score | result behind the position, not ''",
+}
+
+
+@pytest.mark.parametrize("tail", WRONG)
+def test_wrong_label_is_named_with_its_line(tmp_path: Path, tail: str) -> None:
+    text = bars(rows(3)) + f"{rows(3)[0].fen} {tail}\n"
+    number = len(rows(3)) + 1
+    assert refusal(tmp_path, text) == f"set.bar:{number}: {WRONG[tail]}"
+
+
+ILLEGAL = {
+    "7k/8/8/8/8/8/8/8 w - - 0 1": "there is no white king",
+    "P6k/8/8/8/8/8/8/K7 w - - 0 1": "there is a pawn on the first or the last rank",
+    "7k/8/8/7/8/8/8/K7 w - - 0 1": "rank 5, '7', has 7 squares, not 8",
+    "7k/8/8/8/8/8/8/K6R w - - 0 1": "the side that is not to move is in check",
+    "7k/8/8/8/8/8/8/K7 w K - 0 1": "the castling rights do not fit the kings and rooks",
+    "7k/8/8/8/8/8/8/K7 w - e6 0 1": "no pawn has just moved past the en-passant square",
+    "7k/8/8/8/8/8/K7 w - - 0 1": "the board has 7 ranks, not 8",
+    "7k/8/8/8/8/8/x7/K7 w - - 0 1": "rank 2, 'x7', has a character that is no piece",
+    "7k/8/8/8/8/8/8/K7 x - - 0 1": "the side to move is 'x', not w or b",
+    f"{SFEN} b - 1": "this is a position of shogi, but the game is chess",
+}
+
+
+@pytest.mark.parametrize("fen", ILLEGAL)
+def test_illegal_position_is_named_with_its_line(tmp_path: Path, fen: str) -> None:
+    text = bars(rows(8)) + f"{fen} | 1 | 1.0\n" + bars(rows(1))
+    said = refusal(tmp_path, text)
+    assert said.startswith(f"set.bar:{len(rows(8)) + 1}: ")
+    assert ILLEGAL[fen] in said
+
+
+BLOCKS = {
+    "fen 8/8/8/8/8/8/8/K6k w - - 0 1\nscore 1\nresult 5\ne\n": (3, "not 1, 0 or -1"),
+    "fen 8/8/8/8/8/8/8/K6k w - - 0 1\nscore 1\nresult 1\n": (1, "not closed by e"),
+    "move e2e4\nscore 1\nresult 1\ne\n": (1, "no position (fen or sfen)"),
+    "fen 8/8/8/8/8/8/8/K6k w - - 0 1\nply x\nresult 1\ne\n": (2, "the ply is 'x'"),
+    "fen 8/8/8/8/8/8/8/K6k w - - 0 1\nply 1\ne\n": (1, "neither a result nor a score"),
+    "fen 8/8/8/8/8/8/8/K7 w - - 0 1\nresult 1\nscore 3\ne\n": (1, "no black king"),
+    "fen\nscore 3\ne\n": (1, ""),
+    "word 3\ne\n": (1, "not one of fen, sfen"),
+}
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_wrong_block_is_named_with_its_line(tmp_path: Path, block: str) -> None:
+    good = "".join(line("plain", row) for row in rows(1))
+    number, message = BLOCKS[block]
+    said = refusal(tmp_path, good + block, "set.plain")
+    assert said.startswith(f"set.plain:{good.count(chr(10)) + number}: ")
+    assert message in said
+
+
+REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
+    "empty": ("set.epd", "", "chess", "this file is empty"),
+    "only comments": ("set.epd", "# one\n\n; two\n", "chess", "there is no position"),
+    "unlabelled": ("set.epd", f"{START} w KQkq - 0 1\n", "chess", "neither results nor scores"),
+    "another game": ("set.txt", f"{SFEN} b - 1 [1-0]\n", "chess", "a position of shogi"),
+    "the other way about": ("set.txt", f"{START} w - - 0 1 [1-0]\n", "shogi", "of chess"),
+    "prose": ("set.txt", "to be or not to be\n", "chess", 'Positions(…, format="…")'),
+    "packed for chess": ("set.bin", bytes(range(256)) * 5, "chess", "for shogi only"),
+    "bytes": ("set.bin", bytes(range(256)) * 5, "shogi", 'Positions(…, format="…")'),
+    "cut off": ("set.epd.gz", gzip.compress(b"x" * 100)[:-9], "chess", "cannot be unpacked"),
+    "no packing": ("set.epd.gz", b"hello", "chess", "cannot read the positions"),
+    "a format of another game": ("set.psv", b"x" * 40, "chess", "is for shogi"),
+    "a NUL": ("set.epd", bars(rows(3)).encode() + b"\0", "chess", "has a NUL"),
+    "a line without end": ("set.epd", bars(rows(1)) + "x" * 300_000, "chess", "too long"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_file_that_makes_no_sense_is_refused(tmp_path: Path, case: str) -> None:
+    name, text, game, message = REFUSED[case]
+    format = "bar" if "NUL" in case or "line" in case else None
+    said = refusal(tmp_path, text, name, game=game, format=format)
+    assert said.startswith(name)
+    assert message in said
+
+
+def test_format_that_there_is_not_names_those_that_there_are(tmp_path: Path) -> None:
+    said = refusal(tmp_path, bars(rows(1)), format="epds")
+    assert "there is no format 'epds'; there are 'epd', 'fen', 'bar', 'comma', 'plain'" in said
+
+
+def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(Exception, match=r"gone\.epd: cannot read the positions: no such file"):
+        made((tmp_path / "gone.epd",))
+
+
+@given(st.binary(max_size=40))
+def test_any_bytes_are_a_result_or_refused(text: bytes) -> None:
+    try:
+        assert 0 <= result_of(text) <= 1
+    except (ValueError, Unfinished):
+        pass
+
+
+@given(st.binary(max_size=40) | st.from_regex(rb"\A[-+#M.0-9]{1,8}\Z"))
+def test_any_bytes_are_a_score_or_refused(text: bytes) -> None:
+    try:
+        assert -10_000 <= score_of(text) <= 10_000
+    except ValueError:
+        pass

@@ -1,0 +1,130 @@
+"""Packed positions of shogi come out as cshogi has put them in."""
+
+from __future__ import annotations
+
+import functools
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ringmaster.datasets.packed import HCPE, PSV, decode
+from ringmaster.datasets.sfen_text import sfens
+from tests.datasets.sets import make, refusal
+
+cshogi = pytest.importorskip("cshogi")
+DTYPES = {"psv": PSV, "hcpe": HCPE}
+VALUES = (0, 1, 3, 4, 5, 8, 10, 6, 0, 4, 5, 6, 6, 10, 12)
+
+
+@functools.cache
+def written(format: str, games: int = 20) -> tuple[Any, tuple[str, ...]]:
+    """Return records of random games as cshogi packs them, and their SFEN."""
+    rng = random.Random(3)
+    theirs = cshogi.PackedSfenValue if format == "psv" else cshogi.HuffmanCodedPosAndEval
+    records, texts = [], []
+    for _ in range(games):
+        board, rows = cshogi.Board(), []
+        for ply in range(1, rng.randrange(60, 200)):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(rng.choice(moves))
+            record = np.zeros(1, dtype=theirs)
+            if format == "psv":
+                board.to_psfen(record["sfen"])
+            else:
+                board.to_hcp(record["hcp"])
+            rows.append((record, ahead(board), board.turn, ply))
+            texts.append(board.sfen())
+        black = rows[-1][1] > 0
+        for record, score, white, ply in rows:
+            own = -score if white else score
+            if format == "psv":
+                record["score"], record["gamePly"] = own * 50, ply
+                record["game_result"] = 1 if black != bool(white) else -1
+            else:
+                record["eval"], record["gameResult"] = own * 50, 1 if black else 2
+            records.append(record)
+    return np.concatenate(records), tuple(texts)
+
+
+def ahead(board: Any) -> int:
+    """Return what Black has more than White."""
+    on_board = sum(VALUES[p & 15] * (1 if p < 16 else -1) for p in board.pieces if p)
+    hands = [
+        sum(n * v for n, v in zip(hand, (1, 3, 4, 5, 6, 8, 10), strict=True))
+        for hand in board.pieces_in_hand
+    ]
+    return int(on_board + hands[0] - hands[1])
+
+
+@pytest.mark.parametrize("format", DTYPES)
+def test_positions_are_those_that_were_packed(format: str) -> None:
+    records, texts = written(format)
+    assert len(texts) > 2000
+    packed = np.frombuffer(records.tobytes(), dtype=DTYPES[format])["position"]
+    boards = decode(format, packed)
+    ply = np.array([int(text.rsplit(" ", 1)[1]) - 1 for text in texts])
+    assert [text.decode() for text in sfens(boards, ply)] == list(texts)
+    assert not boards.suspects().any()
+
+
+@pytest.mark.parametrize("format", DTYPES)
+def test_labels_are_turned_to_black(tmp_path: Path, format: str) -> None:
+    records, texts = written(format)
+    name = "set.bin"  # told by its look
+    read = make(
+        tmp_path,
+        records.tobytes(),
+        name,
+        game="shogi",
+        in_check=True,
+        duplicates="keep",
+        validation=0,
+    )
+    assert len(read) == len(texts)
+    board = cshogi.Board()
+    for i in range(0, len(texts), 37):
+        board.set_sfen(texts[i])
+        assert read.teacher[i] == ahead(board) * 50
+        assert read.text(i).decode().rsplit(" ", 1)[0] == texts[i].rsplit(" ", 1)[0]
+    assert set(read.result.tolist()) == {0.0, 1.0}
+    assert f"of {20} games" in read.notes[-1]
+    if format == "psv":
+        assert read.ply.tolist()[:3] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("format", DTYPES)
+def test_file_that_ends_within_a_record_is_refused(tmp_path: Path, format: str) -> None:
+    records, _ = written(format)
+    data = records[:10].tobytes()[:-3]
+    size = DTYPES[format].itemsize
+    assert refusal(tmp_path, data, f"set.{format}", game="shogi") == (
+        f"set.{format}, record 10: the file ends within a record: {size - 3} bytes of {size}"
+    )
+
+
+@pytest.mark.parametrize("format", DTYPES)
+def test_other_format_of_records_is_refused_by_its_number(tmp_path: Path, format: str) -> None:
+    records, _ = written("hcpe" if format == "psv" else "psv")
+    said = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
+    assert said.startswith(f"set.{format}, record ")
+    assert "format" in said or "result" in said
+
+
+@pytest.mark.parametrize("format", DTYPES)
+def test_wrong_result_is_refused_by_the_number_of_its_record(tmp_path: Path, format: str) -> None:
+    records = np.frombuffer(written(format)[0].tobytes(), dtype=DTYPES[format]).copy()
+    records["result"][41] = 3
+    said = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
+    assert said.startswith(f"set.{format}, record 42: the result is neither")
+
+
+def test_any_bytes_are_decoded_or_doubted() -> None:
+    packed = np.random.default_rng(1).integers(0, 256, (3000, 32), dtype=np.uint8)
+    for format in DTYPES:
+        boards = decode(format, packed)
+        assert boards.suspects().mean() > 0.99

@@ -1,0 +1,215 @@
+"""Games of PGN files as labelled positions."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import random
+from pathlib import Path
+
+import chess
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.datasets.pgn import pgn_games
+from ringmaster.datasets.recorded_game import RecordedGame
+from ringmaster.datasets.records import read_pgn
+from ringmaster.datasets.source import Source
+from ringmaster.errors import DatasetError
+from ringmaster.games.pgn import write_pgn
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.record import GameRecord, MoveRecord
+
+TAGS = '[Event "?"]\n[Round "7"]\n[Result "1-0"]\n\n'
+
+
+def games(text: str, variant: str = "standard") -> list[RecordedGame]:
+    return list(pgn_games(text.splitlines(), "a.pgn", variant))
+
+
+def only(text: str, variant: str = "standard") -> RecordedGame:
+    (game,) = games(text, variant)
+    return game
+
+
+def told(scores: list[float]) -> list[float | None]:
+    return [None if math.isnan(score) else score for score in scores]
+
+
+def fault(text: str, variant: str = "standard") -> str:
+    with pytest.raises(DatasetError) as caught:
+        games(text, variant)
+    return str(caught.value)
+
+
+def test_scores_of_the_field_are_told_from_the_mover_of_the_move_before_them() -> None:
+    game = only(
+        TAGS + "1. e4 {+0.35/12 0.10s} e5 {+0.20/11 0.1s} 2. Nf3 {-M4/20 0.5s, n=5} Nc6\n"
+        "{+M5/20 1.2s} 3. Bc4 {0.00/9} Bc5 {book} 1-0\n"
+    )
+    assert game.moves == ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "f8c5"]
+    assert told(game.scores) == [35, -20, -10000, -10000, 0, None]
+    assert (game.id, game.result, game.line, game.number) == ("7", 1.0, 1, 1)
+
+
+def test_an_evaluation_of_lichess_is_of_the_position_after_the_move_and_whites() -> None:
+    game = only(
+        TAGS + "1. e4 { [%eval 0.17] [%clk 0:03:00] } 1... e5 { [%eval -0.25] } "
+        "2. Nf3 { [%eval #-3] } 2... Nc6 { [%eval #2,20] } 3. Bc4 1-0"
+    )
+    assert told(game.scores) == [None, 17, -25, -10000, 10000]
+
+
+def test_an_evaluation_before_the_first_move_is_of_the_start_position() -> None:
+    assert told(only(TAGS + "{ [%eval 0.33] } 1. e4 1-0").scores) == [33]
+
+
+def test_scores_of_tcec_are_whites_of_the_move() -> None:
+    game = only(TAGS + "1. e4 {d=20, sd=30, wv=0.31, R50=50} e5 {d=19, wv=-0.12,} 1-0")
+    assert told(game.scores) == [31, -12]
+
+
+@pytest.mark.parametrize("comment", ["0.52s", "a fine move", "12", "1/2", "e2e4 0.3", "=0.35"])
+def test_a_comment_without_a_score_is_none(comment: str) -> None:
+    assert told(only(TAGS + f"1. e4 {{{comment}}} e5 1-0").scores) == [None, None]
+
+
+def test_variations_glyphs_and_notes_are_passed_over() -> None:
+    game = only(
+        TAGS + "1. e4! $1 (1. d4 {+9.00/1 (} d5 (1... Nf6 $2)) 1... e5?! ; 2. Ke2 {\n"
+        "% 2. Qh5\n2.Nf3 {a comment\n[Event over lines]\n} Nc6 1-0\n"
+    )
+    assert game.moves == ["e2e4", "e7e5", "g1f3", "b8c6"]
+    assert told(game.scores) == [None] * 4
+
+
+def test_games_without_tags_stand_one_behind_the_other() -> None:
+    found = games("1. e4 e5 1-0 1. d4 d5 1/2-1/2\n\n1. c4 *\n")
+    assert [game.moves[0] for game in found] == ["e2e4", "d2d4", "c2c4"]
+    assert [game.number for game in found] == [1, 2, 3]
+    assert [game.line for game in found] == [1, 1, 3]
+    assert [game.result for game in found[:2]] == [1.0, 0.5]
+    assert not found[2].is_finished
+
+
+def test_games_with_tags_begin_at_their_tags() -> None:
+    text = TAGS + "1. e4 1-0\n\n" + '[Event "b"]\n[Result "0-1"]\n\n1. d4 0-1\n'
+    found = games(text)
+    assert [(game.line, game.result) for game in found] == [(1, 1.0), (7, 0.0)]
+
+
+def test_a_result_in_the_tags_stands_for_a_missing_one() -> None:
+    assert only(TAGS + "1. e4 e5").result == 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TAGS + "1. e4 e5\n2. Nf6 1-0", "a.pgn:6: game 1: 'Nf6': it is not legal here"),
+        (TAGS + "1. e4 zz 1-0", "a.pgn:5: game 1: 'zz': it is not a move"),
+        (TAGS + "1. e4 -- 1-0", "a.pgn:5: game 1: a null move, which no engine can make: '--'"),
+        (TAGS + "1. e4 (1. d4 1-0", "a.pgn:5: game 1: a variation that does not end"),
+        (TAGS + "1. e4 ) 1-0", "a.pgn:5: game 1: a ) that closes nothing"),
+        (TAGS + "1. e4\n{no end 1-0\n", "a.pgn:6: game 1: a comment that does not end"),
+        (TAGS + "1. e4 } 1-0", "a.pgn:5: game 1: a } without a {"),
+        ("[Event 3]\n", "a.pgn:1: this is no PGN tag: '[Event 3]'"),
+        ('\n[FEN "8/8 w - - 0 1"]\n\n1. e4 1-0', "a.pgn:2: game 1: the board has 2 ranks, not 8"),
+        ('[Variant "Atomic"]\n\n1. e4 1-0', "a.pgn:1: game 1: this is a game of 'Atomic'"),
+    ],
+)
+def test_what_is_wrong_is_told_with_line_and_game(text: str, expected: str) -> None:
+    assert fault(text).startswith(expected)
+
+
+def test_castling_of_chess960_is_the_kings_capture_of_its_rook() -> None:
+    fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
+    text = f'[Variant "Chess960"]\n[FEN "{fen}"]\n\n1. O-O O-O-O 1-0\n'
+    assert only(text, "chess960").moves == ["e1h1", "e8a8"]
+    assert "expected variant = 'chess960'" in fault(text)
+    assert only(text.replace("Chess960", "Standard")).moves == ["e1g1", "e8c8"]
+
+
+def test_positions_have_ply_length_result_and_the_movers_score(tmp_path: Path) -> None:
+    path = tmp_path / "a.pgn.gz"
+    text = (
+        TAGS.replace("\n\n", '\n[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 3 10"]\n\n')
+        + "10... Kd7 {+0.25/3} 11. e4 {+0.50/3} 1-0\n\n"
+        + '[Event "b"]\n[Result "*"]\n\n1. d4 *\n\n'
+        + '[Event "c"]\n[Result "0-1"]\n[Termination "time forfeit"]\n\n1. d4 0-1\n'
+    )
+    path.write_bytes(gzip.compress(text.encode()))
+    source = Source(str(path), "chess")
+    (batch,) = list(read_pgn(source))
+    assert batch.texts == [
+        b"4k3/8/8/8/8/8/4P3/4K3 b - - 3 10",
+        b"8/3k4/8/8/8/8/4P3/4K3 w - - 4 11",
+    ]
+    assert batch.result.tolist() == [1.0, 1.0]
+    assert batch.teacher.tolist() == [25.0, 50.0]
+    assert batch.ply.tolist() == [19, 20]
+    assert batch.length.tolist() == [21, 21]
+    assert source.counts == {"unfinished games": 1, "games lost by a fault or on time": 1}
+
+
+def test_a_file_with_a_nul_is_no_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.pgn"
+    path.write_bytes(b"1. e4 \0 1-0")
+    with pytest.raises(DatasetError, match="not a text file"):
+        list(read_pgn(Source(str(path), "chess")))
+
+
+def random_moves(seed: int, board: chess.Board) -> list[str]:
+    rng = random.Random(seed)
+    found = []
+    for _ in range(rng.randrange(60)):
+        legal = list(board.legal_moves)
+        if not legal:
+            break
+        found.append(rng.choice(legal))
+        board.push(found[-1])
+    return [move.uci() for move in found]
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), hostile=st.text("{}()[];%$ *\n1-0", max_size=30))
+def test_every_record_of_ours_is_read_as_it_was_played(seed: int, hostile: str) -> None:
+    rng = random.Random(seed)
+    fen = rng.choice((None, "4k2r/8/8/8/8/8/P7/4K3 b k - 4 30"))
+    moves = random_moves(seed, chess.Board(fen or chess.STARTING_FEN))
+    black = fen is not None
+    played = [
+        MoveRecord(
+            move,
+            i % 2,
+            seconds=0.5,
+            score=rng.choice((None, 0, rng.randrange(-5000, 5000))),
+            depth=rng.choice((None, 12)),
+            comment=hostile,
+        )
+        for i, move in enumerate(moves)
+    ]
+    record = GameRecord(
+        game_id="0_012",
+        event=hostile,
+        date="2024-03-09",
+        codes=("a", "b"),
+        names=(hostile, "b"),
+        settings=GameSettings("chess"),
+        opening=Opening(fen, tuple(moves[:1])),
+        moves=tuple(played),
+        score=rng.choice(("1-0", "0-1", "1/2-1/2", "*")),
+        reason="?",
+    )
+    game = only(write_pgn(record))
+    assert game.moves == moves
+    assert game.book == min(1, len(moves))
+    assert game.id == "0_012"
+    assert game.is_finished == (record.score != "*")
+    expected = [
+        None
+        if move.score is None or i == 0
+        else (move.score if (i % 2 == 0) != black else -move.score)
+        for i, move in enumerate(played)
+    ]
+    assert told(game.scores) == expected

@@ -1,0 +1,214 @@
+"""Which positions of a game are picked, and which positions are quiet."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import chess
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.datasets.exchange import is_quiet
+from ringmaster.datasets.picking import Labelled, Picker, Rules
+from ringmaster.datasets.recorded_game import RecordedGame
+from ringmaster.datasets.replay import Replay, replay
+from ringmaster.games.start import beginning
+
+
+def played(moves: list[str], start: str | None = None, game: str = "chess") -> Replay:
+    """Return a game whose scores are 10 times the plies, from the first player."""
+    scores = [10.0 * ply for ply in range(len(moves))]
+    record = RecordedGame(1, 1, "g", start, moves, scores, result=1.0)
+    return replay(record, game, beginning(game))  # type: ignore[arg-type]  # a name of a game
+
+
+def random_game(seed: int, plies: int) -> list[str]:
+    rng, board = random.Random(seed), chess.Board()
+    while len(board.move_stack) < plies and any(board.legal_moves):
+        board.push(rng.choice(list(board.legal_moves)))
+    return [move.uci() for move in board.move_stack]
+
+
+def pick(
+    game: Replay, id: str = "g", sides: tuple[int, ...] = (0, 1), **rules: object
+) -> list[Labelled]:
+    return Picker(Rules(**rules), "chess").pick(game, id, 1.0, sides)  # type: ignore[arg-type]
+
+
+GAME = played(random_game(1, 120))
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        chess.STARTING_FEN,
+        # a defended pawn is no gain for a queen
+        "4k3/8/2p5/3p4/8/8/8/3QK3 w - - 0 1",
+        # two attackers, two defenders
+        "3rk3/8/2p5/3p4/8/8/3R4/3QK3 w - - 0 1",
+        # a king must not take what is defended
+        "4k3/8/8/8/8/2p5/3p4/4K3 w - - 0 1",
+        # the new queen would be lost, and with it the pawn
+        "1r6/3k2P1/8/8/8/8/8/4K3 w - - 0 1",
+    ],
+)
+def test_a_position_in_which_nothing_can_be_won_is_quiet(fen: str) -> None:
+    assert is_quiet(fen, "chess")
+
+
+@pytest.mark.parametrize(
+    "fen",
+    [
+        "4k3/8/8/3p4/8/8/8/3QK3 w - - 0 1",
+        # a rook behind the other counts
+        "3rk3/8/8/3p4/8/8/3R4/3RK3 w - - 0 1",
+        # a pawn takes a knight although it is defended
+        "4k3/8/2p5/3n4/4P3/8/8/4K3 w - - 0 1",
+        # en passant
+        "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 1",
+        # a promotion
+        "8/P3k3/8/8/8/8/8/4K3 w - - 0 1",
+        # a king takes what nobody defends
+        "4k3/8/8/8/8/8/3p4/4K3 w - - 0 1",
+    ],
+)
+def test_a_position_in_which_something_can_be_won_is_not_quiet(fen: str) -> None:
+    assert not is_quiet(fen, "chess")
+
+
+@pytest.mark.parametrize(
+    ("sfen", "quiet"),
+    [
+        ("lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1", True),
+        # bishops face each other: an even exchange
+        ("lnsgkgsnl/1r5b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3", True),
+        # the bishop that may be taken is not defended any more
+        ("lnsgkg1nl/7b1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3", False),
+        # a pawn promotes where nobody can take it
+        ("4k4/9/9/P8/9/9/9/9/4K4 b - 1", False),
+        ("4k4/9/9/9/P8/9/9/9/4K4 b - 1", True),
+        # a pawn in front of a rook that is free to take it
+        ("4k4/9/9/4p4/9/9/9/4R4/4K4 b - 1", False),
+    ],
+)
+def test_exchanges_of_shogi(sfen: str, quiet: bool) -> None:
+    assert is_quiet(sfen, "shogi") == quiet
+
+
+def material_after_best_capture(board: chess.Board, square: int) -> int:
+    """Return what the side to move gains on a square, by playing all captures there."""
+    values = {1: 100, 2: 320, 3: 330, 4: 500, 5: 950, 6: 10000}
+    best = 0
+    for move in list(board.legal_moves):
+        if move.to_square != square or not board.is_capture(move) or move.promotion:
+            continue
+        victim = board.piece_type_at(square) or chess.PAWN
+        board.push(move)
+        best = max(best, values[victim] - material_after_best_capture(board, square))
+        board.pop()
+    return best
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32), plies=st.integers(4, 60))
+def test_what_exchanges_win_agrees_with_playing_them_out(seed: int, plies: int) -> None:
+    board = chess.Board()
+    for move in random_game(seed, plies):
+        board.push_uci(move)
+    # pins and promotions are where the two differ by design
+    pinned = any(board.is_pinned(side, square) for side in (True, False) for square in range(64))
+    promoting = board.pawns & (chess.BB_RANK_2 | chess.BB_RANK_7)
+    white, black = board.pieces_mask(1, True), board.pieces_mask(1, False)
+    near = white & chess.BB_RANK_7 or black & chess.BB_RANK_2
+    if pinned or board.is_check() or near or not promoting:
+        return
+    gains = any(material_after_best_capture(board, square) > 0 for square in range(64))
+    assert is_quiet(board.fen(), "chess") == (not gains)
+
+
+def test_what_is_no_position_is_refused() -> None:
+    with pytest.raises(ValueError, match="is no position"):
+        is_quiet("hello", "chess")
+
+
+def test_a_game_is_sampled_by_its_own_words() -> None:
+    first, second = pick(GAME), pick(GAME)
+    assert first == second
+    assert len(first) == 10
+    assert [p.ply for p in first] == sorted({p.ply for p in first})
+    assert [p.ply for p in pick(GAME, "h")] != [p.ply for p in first]
+    assert [p.ply for p in pick(GAME, seed=1)] != [p.ply for p in first]
+
+
+def test_more_positions_of_a_game_hold_the_fewer() -> None:
+    few = {p.ply for p in pick(GAME, per_game=3)}
+    assert few < {p.ply for p in pick(GAME, per_game=9)}
+    assert len(pick(GAME, per_game=None, noise="all", first_ply=0)) == len(GAME) - sum(
+        GAME.checks[:-1]
+    )
+
+
+def test_labels_are_told_from_the_side_to_move() -> None:
+    for position in pick(GAME, noise="all"):
+        board = chess.Board(position.text)
+        assert board.is_legal(chess.Move.from_uci(position.move))
+        assert position.side == (0 if board.turn else 1)
+        assert position.result == (1.0 if board.turn else 0.0)
+        assert position.score == 10.0 * position.ply * (1 if board.turn else -1)
+        assert (board.ply(), len(GAME)) == (position.ply, position.length)
+
+
+def test_quiet_positions_stand_between_moves_that_are_no_captures() -> None:
+    for position in pick(GAME, per_game=None):
+        ply = position.ply
+        board = chess.Board(GAME.texts[ply - 1])
+        assert not board.is_capture(chess.Move.from_uci(GAME.game.moves[ply - 1]))
+        board = chess.Board(position.text)
+        assert not board.is_check()
+        move = chess.Move.from_uci(position.move)
+        assert not board.is_capture(move)
+        assert not move.promotion
+
+
+def test_resolved_positions_are_quiet_and_follow_upon_captures_only() -> None:
+    # the position after 1. e4 d5 2. exd5 is resolved by Qxd5, which leads to a quiet one
+    game = played(["e2e4", "d7d5", "e4d5", "d8d5", "b1c3", "d5a5", "d2d4", "g8f6"])
+    found = {p.ply for p in pick(game, per_game=None, first_ply=2, noise="resolved")}
+    # 2: exd5 is an even exchange; 3: the pawn hangs, 4 is where taking it leads; 5: the
+    # queen hangs to nothing that Black can take
+    assert found == {2, 4, 5, 6, 7}
+    picker = Picker(Rules(per_game=None, first_ply=0, noise="resolved"), "chess")
+    hanging = played(["e2e4", "d7d5", "d1h5", "a7a6", "b1c3", "g8f6", "a2a3", "f6h5"])
+    # White leaves its queen to be taken, and Black does not see it before the last move
+    assert 7 not in {p.ply for p in picker.pick(hanging, "g", 1.0)}
+    assert picker.left_out["amid an exchange that was not played out"] > 0
+
+
+def test_the_rules_bound_what_is_picked() -> None:
+    assert min(p.ply for p in pick(GAME, per_game=None, first_ply=30)) >= 30
+    assert max(p.ply for p in pick(GAME, per_game=None, last_plies=50)) < 70
+    assert max(abs(p.score) for p in pick(GAME, per_game=None, score_cap=400)) <= 400
+    assert {p.side for p in pick(GAME, sides=(1,))} == {1}
+
+
+def test_plies_are_counted_from_the_move_number_of_the_start() -> None:
+    game = played(["e8d7", "e2e4", "d7d6"], "4k3/8/8/8/8/8/4P3/4K3 b - - 3 10")
+    assert [p.ply for p in pick(game, per_game=None)] == [19, 20, 21]
+
+
+def test_positions_without_a_score_are_left_out_or_not_and_counted() -> None:
+    game = played(["e2e4", "e7e5", "g1f3"])
+    game.game.scores[1] = math.nan
+    picker = Picker(Rules(first_ply=0), "chess")
+    assert [p.ply for p in picker.pick(game, "g", 0.5)] == [0, 2]
+    assert picker.left_out == {"without a score": 1}
+    kept = Picker(Rules(first_ply=0, scored=False), "chess").pick(game, "g", 0.5)
+    assert [math.isnan(p.score) for p in kept] == [False, True, False]
+
+
+def test_moves_of_the_book_are_nobodys() -> None:
+    game = played(["e2e4", "e7e5", "g1f3"])
+    game.game.book = 2
+    assert [p.ply for p in pick(game, first_ply=0)] == [2]

@@ -1,0 +1,178 @@
+"""Games of CSA and KIF files as labelled positions."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.datasets.recorded_game import RecordedGame
+from ringmaster.datasets.records import read_csa, read_kif
+from ringmaster.datasets.shogi_games import csa_games, kif_games
+from ringmaster.datasets.source import Source
+from ringmaster.errors import DatasetError
+from ringmaster.games.csa import write_csa
+from ringmaster.games.kif import write_kif
+from ringmaster.games.sfen import normalise_sfen
+from tests.games.shogi_records import ENDINGS, HANDICAPS, handicap_sfen, make_record, random_record
+
+HEAD = "V2.2\nPI\n+\n"
+
+
+def csa(text: str) -> list[RecordedGame]:
+    return list(csa_games(text.splitlines(), "a.csa"))
+
+
+def kif(text: str) -> list[RecordedGame]:
+    return list(kif_games(text.splitlines(), "a.kif"))
+
+
+def told(scores: list[float]) -> list[float | None]:
+    return [None if math.isnan(score) else score for score in scores]
+
+
+@pytest.mark.parametrize(("write", "read"), [(write_csa, csa), (write_kif, kif)])
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_every_record_of_ours_is_read_as_it_was_played(write: type, read: type, seed: int) -> None:
+    record = random_record(seed)
+    text = write(record)
+    games = read(text + ("/\n" if read is csa else "") + text)
+    assert len(games) == 2
+    for number, game in enumerate(games, 1):
+        assert game.number == number
+        assert game.moves == [move.move for move in record.moves]
+        assert game.id == "0_17"
+        assert game.result == 0.0
+        assert game.book == len(record.opening.moves)
+        fen = record.opening.fen
+        assert game.start == (None if fen is None else normalise_sfen(fen))
+        second = fen is not None and fen.split()[1] == "w"
+        expected = [
+            None if move.score is None else -move.score if (i + second) % 2 else move.score
+            for i, move in enumerate(record.moves)
+        ]
+        assert told(game.scores) == expected
+
+
+@pytest.mark.parametrize(("score", "reason", "to_move"), ENDINGS)
+@pytest.mark.parametrize(("write", "read"), [(write_csa, csa), (write_kif, kif)])
+def test_results_are_read_however_a_game_ended(
+    write: type, read: type, score: str, reason: str, to_move: int
+) -> None:
+    moves = ["7g7f", "3c3d", "2g2f", "8c8d"][: 4 - (to_move != 0)]
+    (game,) = read(write(make_record(moves, score=score, reason=reason)))
+    assert game.result == {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}[score]
+    faults = ("time", "illegal move", "illegal declaration", "perpetual check")
+    if reason in faults:
+        assert game.is_forfeit
+
+
+@pytest.mark.parametrize("handicap", HANDICAPS)
+@pytest.mark.parametrize(("write", "read"), [(write_csa, csa), (write_kif, kif)])
+def test_handicap_games_begin_without_their_pieces(write: type, read: type, handicap: str) -> None:
+    fen = handicap_sfen(handicap)
+    (game,) = read(write(make_record([], fen=fen, score="1-0", reason="resignation")))
+    assert game.start == fen
+
+
+def test_an_adjudicated_game_has_the_result_of_its_comment() -> None:
+    record = make_record(["7g7f"], score="1-0", reason="adjudicated win")
+    assert csa(write_csa(record))[0].result == 1.0
+    assert kif(write_kif(record))[0].result == 1.0
+
+
+def test_comments_of_floodgate_are_from_black_and_mates_are_mates() -> None:
+    (game,) = csa(
+        HEAD + "+7776FU\nT1\n'** 31 -3334FU +2726FU\n-3334FU,T1\n'** -50\n+2726FU\n'** 31995\n"
+        "'** 7\n-8384FU\n%TORYO\n"
+    )
+    assert told(game.scores) == [31, -50, 10000, None]
+    assert game.result == 0.0
+
+
+def test_an_interrupted_game_has_no_result() -> None:
+    assert not csa(HEAD + "+7776FU\n%CHUDAN\n")[0].is_finished
+    assert not kif("手合割：平手\n   1 ７六歩(77)\n   2 中断\n")[0].is_finished
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (HEAD + "+7776FU\n+2726FU\n", "a.csa:5: game 1: move 2, +2726FU, is not legal"),
+        (HEAD + "hello\n", "a.csa:4: game 1: this is no move of CSA: 'hello'"),
+        ("V2.2\nhello\n", "a.csa:2: game 1: this is no line of a CSA heading: 'hello'"),
+        ("V2.2\n", "a.csa:1: game 1: it has no start position"),
+        ("V2.2\nP1-KY\n+\n", "a.csa:3: game 1: "),
+        (HEAD + "%TORYO\n/\n" + HEAD + "+5555FU\n", "a.csa:9: game 2: move 1, +5555FU"),
+    ],
+)
+def test_what_is_wrong_with_csa_is_told_with_line_and_game(text: str, expected: str) -> None:
+    with pytest.raises(DatasetError) as caught:
+        csa(text)
+    assert str(caught.value).startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("   1 ７五歩(77)\n", "a.kif:1: game 1: move 1, '７五歩(77)', is not legal"),
+        ("   1 hello\n", "a.kif:1: game 1: this is no move of KIF: 'hello'"),
+        ("手合割：平手\n", "a.kif:1: game 1: it has no moves"),
+    ],
+)
+def test_what_is_wrong_with_kif_is_told_with_line_and_game(text: str, expected: str) -> None:
+    with pytest.raises(DatasetError) as caught:
+        kif(text)
+    assert str(caught.value).startswith(expected)
+
+
+KIF = """# ---- Kifu for Windows ----
+開始日時：2020/01/01
+手合割：平手
+先手：a
+後手：b
+手数----指手---------消費時間--
+   1 ７六歩(77)   ( 0:01/00:00:01)
+**Engines 0 評価値 120 読み筋 △３四歩
+   2 ３四歩(33)   ( 0:01/00:00:01)
+*評価値=-300
+   3 ２二角成(88)   ( 0:01/00:00:02)
+   4 同　銀(31)   ( 0:01/00:00:02)
+   5 ５五角打   ( 0:01/00:00:03)
+*#評価値 +詰 5
+   6 投了
+まで5手で先手の勝ち
+
+変化：3手
+   3 ２六歩(27)
+*評価値 900
+   4 ８四歩(83)
+"""
+
+
+def test_kif_of_other_programs_in_shift_jis_without_its_variations(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_bytes((KIF + "\n" + KIF).encode("cp932"))
+    source = Source(str(path), "shogi")
+    (batch,) = list(read_kif(source))
+    assert len(batch) == 10
+    assert batch.texts[0].decode() == (
+        "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+    )
+    assert told(batch.teacher.tolist()) == [120, -300, None, None, 10000] * 2
+    assert batch.ply.tolist() == [0, 1, 2, 3, 4] * 2
+    assert set(batch.result.tolist()) == {1.0}
+    (game, _) = kif(KIF + "\n" + KIF)
+    assert game.moves == ["7g7f", "3c3d", "8h2b+", "3a2b", "B*5e"]
+
+
+def test_forfeits_and_unfinished_games_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text(HEAD + "+7776FU\n%TIME_UP\n/\n" + HEAD + "+7776FU\n%CHUDAN\n")
+    source = Source(str(path), "shogi")
+    assert list(read_csa(source)) == []
+    assert source.counts == {"unfinished games": 1, "games lost by a fault or on time": 1}

@@ -85,6 +85,14 @@ class Search(Deepening):
         found.sort()
         return [move for _, move in found]
 
+    def quiesce(self) -> int:
+        return self._quiesce(self._board, -INFINITY, INFINITY, 0)
+
+    def static(self) -> int:
+        """Return the static evaluation for the side to move."""
+        board = self._board
+        return self._evaluate(board, self._read(board), board.generate_piece_moves())
+
     def _evaluate(self, board: Any, bitboards: Bitboards, groups: list[Any]) -> int:
         # Nobody can count the moves of the side that gives check.
         other = board.null_move()

@@ -48,6 +48,13 @@ class Search(Deepening):
         self._history: dict[int, int] = {}
         self._moves: dict[int, Move] = {}
 
+    def quiesce(self) -> int:
+        return self._quiesce(self._material, -INFINITY, INFINITY, 0, 0, -1)
+
+    def static(self) -> int:
+        """Return the static evaluation for the side to move."""
+        return self._evaluation(self._board, self._material)
+
     def _root_moves(self) -> list[int]:
         ordered = self._ordered(self._side)
         self._moves = {move.value: move for _, _, move in ordered}

@@ -24,28 +24,36 @@ class ChessEngine(UniversalEngine):
     protocol: ClassVar[str] = "uci"
     notation: ClassVar[str] = "fen"
     start: ClassVar[str] = START
+    evaluation_words: ClassVar[str] = "Final evaluation"
 
     def __init__(self, console: Console, rules: ModuleType | None = None) -> None:
         self._rules = chess_rules.load() if rules is None else rules
         self._read = chess_rules.bitboard_reader(self._rules)
         self._moves = chess_rules.MoveTable(self._rules)
-        self._evaluation: Evaluation | None = None
-        super().__init__(console, WEIGHTS + NOISE)
+        super().__init__(console, WEIGHTS, NOISE)
 
-    def _options_changed(self) -> None:
-        self._evaluation = None
+    def _evaluation_of(self, values: dict[str, int]) -> Evaluation:
+        return Evaluation(values)
 
     def _search(self, limits: Limits, on_check: Callable[[], None]) -> Search:
-        if self._evaluation is None:
-            self._evaluation = Evaluation(self.options.values)
         return Search(
             self._board,
             self._moves,
-            self._evaluation,
+            self._function(),
             self._history,
             limits.get("nodes"),
             on_check,
         )
+
+    def _static(self, evaluation: Evaluation) -> int:
+        score = Search(self._board, self._moves, evaluation, set()).static()
+        return score if self._colour() == "w" else -score
+
+    def _in_check(self) -> bool:
+        return bool(self._board.checkers())
+
+    def _any_move(self) -> str:
+        return self._names(chess_rules.legal_moves(self._board)[:1]) or self._nothing()
 
     def _colour(self) -> str:
         return "w" if self._board.side_to_move() == self._rules.Color.White else "b"

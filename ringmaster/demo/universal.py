@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ringmaster import __version__
 from ringmaster.demo.console import Console, serve
@@ -24,6 +24,9 @@ MAX_DEPTH = 32
 INFINITY = 32_000
 #: How many nodes pass between two looks at the clock and the input.
 CHECK_EVERY = 256
+#: By how much a weight is changed to see what it is multiplied with: far more than what
+#: rounding may hide.
+_FAR = 100_000
 #: Characters of a position at most.
 _MAX_POSITION = 200
 
@@ -101,6 +104,10 @@ class Deepening(ABC):
             moves.insert(0, self._line[0])
 
     @abstractmethod
+    def quiesce(self) -> int:
+        """Return the score of the quiescence search for the side to move."""
+
+    @abstractmethod
     def _root_moves(self) -> list[int]:
         """Return the legal moves, the most promising first."""
 
@@ -142,7 +149,7 @@ class UniversalEngine(ABC):
     """An engine that is fed one line at a time.
 
     console  where lines arrive during a search, and long output goes
-    table    its options
+    weights, others  its options: those of the evaluation, and the rest
     """
 
     #: "uci" or "usi"; the handshake's commands are made of it.
@@ -151,17 +158,22 @@ class UniversalEngine(ABC):
     notation: ClassVar[str]
     #: The usual position.
     start: ClassVar[str]
+    #: What `eval` calls the static evaluation.
+    evaluation_words: ClassVar[str]
 
-    def __init__(self, console: Console, table: tuple[Option, ...]) -> None:
+    def __init__(
+        self, console: Console, weights: tuple[Option, ...], others: tuple[Option, ...]
+    ) -> None:
         self.console = console
-        self.options = Options(table)
+        self.options = Options(weights + others)
+        self._weights = weights
+        #: The evaluation function, None while it is not known to be of the options as
+        #: they are; and those with one weight that is far from what it is.
+        self._evaluation: Any = None
+        self._changed: dict[str, Any] = {}
         self._new_game()
         #: Whether "quit" was received.
         self.quit = False
-
-    @abstractmethod
-    def _options_changed(self) -> None:
-        """An option has another value now."""
 
     @abstractmethod
     def _set_up(self, position: str) -> None:
@@ -178,6 +190,23 @@ class UniversalEngine(ABC):
     @abstractmethod
     def _search(self, limits: Limits, on_check: Callable[[], None]) -> Deepening:
         """Return a search of the position."""
+
+    @abstractmethod
+    def _evaluation_of(self, values: dict[str, int]) -> Any:
+        """Return the evaluation function for option values."""
+
+    @abstractmethod
+    def _static(self, evaluation: Any) -> int:
+        """Return what an evaluation function makes of the position, for the side that
+        moves first in a game."""
+
+    @abstractmethod
+    def _in_check(self) -> bool:
+        """Whether the side to move is in check."""
+
+    @abstractmethod
+    def _any_move(self) -> str:
+        """Return some legal move, or what is answered where there is none."""
 
     @abstractmethod
     def _colour(self) -> str:
@@ -214,6 +243,10 @@ class UniversalEngine(ABC):
             if command == f"{self.protocol}newgame":
                 self._new_game()
                 return []
+            if command == "eval":
+                return [self._evaluated()]
+            if command == "features":
+                return [self._features()]
             if command == "quit":
                 self.quit = True
                 return []
@@ -280,13 +313,15 @@ class UniversalEngine(ABC):
             self.options.set(" ".join(words[1:end]), " ".join(words[end + 1 :]))
         except OptionError as error:
             return [f"info string {printable(str(error))}"]
-        self._options_changed()
+        self._evaluation = None
         return []
 
     def _go(self, words: list[str]) -> list[str]:
         started = time.perf_counter()
         lines: list[str] = []
         limits = _limits(words, lines)
+        if limits.get("depth") == 0:
+            return self._depth_0()
         budget = self._budget(limits)
         endless = "infinite" in words or "ponder" in words
         deferred: list[str] = []
@@ -343,6 +378,52 @@ class UniversalEngine(ABC):
         best = self._nothing() if search.best is None else self._names([search.best])
         return [*lines, f"bestmove {best}"]
 
+    def _evaluated(self) -> str:
+        """eval: the static evaluation, in pawns, as Stockfish and its relatives print it"""
+        if self._in_check():
+            return f"{self.evaluation_words}: none (in check)"
+        return f"{self.evaluation_words}: {self._static(self._function()) / 100:.2f} (white side)"
+
+    def _function(self) -> Any:
+        """Return the evaluation function for the options as they are."""
+        if self._evaluation is None:
+            self._evaluation = self._evaluation_of(self.options.values)
+            self._changed = {}
+        return self._evaluation
+
+    def _features(self) -> str:
+        """features: "features constant <c> <weight> <coefficient> …"
+
+        The static evaluation for the side that moves first in a game, in centipawns, is
+        the constant and the sum of each weight times its coefficient, but for rounding;
+        a weight that multiplies another has the coefficient that holds near the values
+        that are set now.
+        """
+        score = self._static(self._function())
+        values = self.options.values
+        constant = float(score)
+        words = []
+        for option in self._weights:
+            name = option.name
+            if name not in self._changed:
+                changed = {**values, name: values[name] + _FAR}
+                self._changed[name] = self._evaluation_of(changed)
+            moved = self._static(self._changed[name]) - score
+            coefficient = round(moved / _FAR, 3)
+            constant -= coefficient * values[name]
+            words += [name, f"{coefficient:g}"]
+        return " ".join(["features", "constant", f"{round(constant, 3):g}", *words])
+
+    def _depth_0(self) -> list[str]:
+        """go depth 0: the score of the quiescence search, and some move, since there has
+        to be one"""
+        search = self._search({}, lambda: None)
+        score = _score_words(search.quiesce())
+        return [
+            f"info depth 0 score {score} nodes {search.nodes}",
+            f"bestmove {self._any_move()}",
+        ]
+
     def _budget(self, limits: Limits) -> float | None:
         """Return the seconds to think, None without a limit of time."""
         if "movetime" in limits:
@@ -358,14 +439,17 @@ class UniversalEngine(ABC):
         return max(min(budget, 0.5 * left) + max(extra - _OVERHEAD, 0.0), 0.001)
 
     def _info(self, report: Report, elapsed: float) -> str:
-        score = f"cp {report.score}"
-        if abs(report.score) > MATE_BOUND:
-            moves = (MATE - abs(report.score) + 1) // 2
-            score = f"mate {moves if report.score > 0 else -moves}"
         return (
-            f"info depth {report.depth} score {score} nodes {report.nodes}"
+            f"info depth {report.depth} score {_score_words(report.score)} nodes {report.nodes}"
             f" time {int(elapsed * 1000)} pv {self._names(report.line)}"
         )
+
+
+def _score_words(score: int) -> str:
+    if abs(score) <= MATE_BOUND:
+        return f"cp {score}"
+    moves = (MATE - abs(score) + 1) // 2
+    return f"mate {moves if score > 0 else -moves}"
 
 
 def _limits(words: list[str], complaints: list[str]) -> Limits:
@@ -378,8 +462,8 @@ def _limits(words: list[str], complaints: list[str]) -> Limits:
         if value in _SUBCOMMANDS or not digits.isdecimal() or len(digits) > 15:
             complaints.append(f"info string go {name} needs a number")
             continue
-        # Clocks below zero are seen in practice; a depth of 0 gets a move too.
-        limits[name] = max(int(value), 1 if name in ("depth", "nodes") else 0)
+        # Clocks below zero are seen in practice.
+        limits[name] = max(int(value), 1 if name == "nodes" else 0)
     return limits
 
 

@@ -22,13 +22,14 @@ class ShogiEngine(UniversalEngine):
     protocol: ClassVar[str] = "usi"
     notation: ClassVar[str] = "sfen"
     start: ClassVar[str] = START
+    # Fairy-Stockfish's, which says White of the side that moves first
+    evaluation_words: ClassVar[str] = "Total evaluation"
 
     def __init__(self, console: Console) -> None:
-        super().__init__(console, WEIGHTS + NOISE)
-        self._evaluation: Evaluation | None = None
+        super().__init__(console, WEIGHTS, NOISE)
 
-    def _options_changed(self) -> None:
-        self._evaluation = None
+    def _evaluation_of(self, values: dict[str, int]) -> Evaluation:
+        return Evaluation(values)
 
     def _set_up(self, position: str) -> None:
         board = Board()
@@ -46,9 +47,19 @@ class ShogiEngine(UniversalEngine):
         return True
 
     def _search(self, limits: Limits, on_check: Callable[[], None]) -> Search:
-        if self._evaluation is None:
-            self._evaluation = Evaluation(self.options.values)
-        return Search(self._board, self._evaluation, self._history, limits.get("nodes"), on_check)
+        nodes = limits.get("nodes")
+        return Search(self._board, self._function(), self._history, nodes, on_check)
+
+    def _static(self, evaluation: Evaluation) -> int:
+        score = Search(self._board, evaluation, set()).static()
+        return score if self._colour() == "b" else -score
+
+    def _in_check(self) -> bool:
+        return self._board.is_in_check()
+
+    def _any_move(self) -> str:
+        move = next(iter(self._board.legal_moves()), None)
+        return self._nothing() if move is None else move.to_usi()
 
     def _colour(self) -> str:
         return "b" if self._board.turn == Color.BLACK else "w"

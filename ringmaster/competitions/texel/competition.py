@@ -46,6 +46,7 @@ from ringmaster.competitions.texel.edits import (
     limits_of,
     measures_again,
 )
+from ringmaster.competitions.texel.features import find_features, hand_over, problem_of
 from ringmaster.competitions.texel.labels import as_scores
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
@@ -72,7 +73,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
-from ringmaster.positions import PositionFile
+from ringmaster.positions import FeatureFile, PositionFile
 from ringmaster.tuners.texel.optimiser import Optimiser
 
 
@@ -130,8 +131,17 @@ class TexelCompetition(Competition):
             values["seed"],
         )
         self._file: PositionFile | None = None
+        self._features: FeatureFile | None = None
+        #: What has been said while the positions were read.
+        self._said: set[str] = set()
         self._source: ScoreSource = lambda number, shard: None
-        self._state = State(self._terms, self._engine, self.start_values, limits=limits_of(values))
+        self._state = State(
+            self._terms,
+            self._engine,
+            self.start_values,
+            limits=limits_of(values),
+            in_flight=values["in_flight"],
+        )
         self._follow()
         # wrong arguments must be known before the positions are read
         self._make_optimiser(self._state, Shards(1, 0))
@@ -163,7 +173,7 @@ class TexelCompetition(Competition):
             for p in state.terms.tuned
         ]
         values = self.values
-        return make_optimiser(
+        made = make_optimiser(
             values["optimiser"],
             tuned,
             seed=values["seed"],
@@ -174,6 +184,8 @@ class TexelCompetition(Competition):
             shards=shards.of_train,
             validated=shards.validation > 0,
         )
+        hand_over(made, self._features, state.values)
+        return made
 
     # values and players
 
@@ -243,13 +255,18 @@ class TexelCompetition(Competition):
             values["validation"],
             values["seed"],
             self.positions_file,
-            self.say,
+            self._tell,
         )
         check_labels(self._file, values["target"], values)
+        self._features = find_features(values["optimiser"], self.parameters, self._file, self.say)
         take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
             self.tuning.begin()
+
+    def _tell(self, line: str) -> None:
+        self._said.add(line)
+        self.say(line)
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
@@ -265,7 +282,8 @@ class TexelCompetition(Competition):
         return lines
 
     def notices(self) -> list[str]:
-        lines = [] if self._verifying else list(self._state.notes)
+        notes = [] if self._verifying or self._state.told else self._state.notes
+        lines = [note for note in notes if note not in self._said]
         if not self._verifying and self._file is not None:
             lines += check_validation(self.values, self._file)
             if not self._state.told:
@@ -479,6 +497,7 @@ class TexelCompetition(Competition):
         outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
         return Verdict(
             outcome.line,
+            halt=problem_of(self.tuning.optimiser) if outcome.settled else "",
             notes=outcome.notes,
             save=outcome.settled,
             forget=outcome.forget,

@@ -233,7 +233,9 @@ class TuneReport:
             return []
         names = list(next(iter(found.values())))
         rows: list[tuple[Cell, ...]] = [
-            (name, *(_error(found[at].get(name)) for at in found)) for name in names
+            (name, *(_error(found[at].get(name)) for at in found))
+            for name in names
+            if any(found[at].get(name) is not None for at in found)
         ]
         part = "validation" if self.state.validation else "training"
         return [

@@ -15,9 +15,7 @@ from ringmaster.model.parameters import TunedParameter
 #: Settings under which all results have their meaning: scores and labels.
 MEASURING = ("positions", "score", "validation", "win_rate_scale", "teacher_scale", "loss", "seed")
 #: Settings with which the optimiser begins anew, in the order in which changes are told.
-LEARNING = (*MEASURING, "target", "optimiser", "regularisation", "groups")
-#: What the engine's probe depends on, beside the parameters.
-PROBING = ("score", "apply", "in_flight")
+LEARNING = (*MEASURING, "apply", "target", "optimiser", "regularisation", "groups")
 
 
 class Known(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -377,6 +377,9 @@ class Tuning:
         forget = [n for n in told.forget if n and n in state.kept]
         notes = list(told.notes)
         self._follow()
+        if not state.open and not optimiser.finished():
+            # some find out only now that they have come to their end
+            self._ask()
         if optimiser.finished() and not state.open:
             state.done = True
             notes += self._finish()

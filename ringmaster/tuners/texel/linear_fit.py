@@ -39,9 +39,9 @@ _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
 LEARNING_RATE, _LAST_RATE = 0.01, 0.01
 #: Weaker strengths in a row that make the validation error worse, before the path ends.
 _WORSE = 3
-#: Multiplications that the second derivatives may take, about ten seconds; beyond, they are
+#: Multiplications that the second derivatives may take, ten to twenty seconds; beyond, they are
 #: made of a share of the games.
-_WORK = 4e11
+_WORK = 1e11
 #: Odd, so that a game's number times this, mod 2³², is spread evenly (Knuth, volume 3, 6.4).
 _SPREAD = np.uint32(2654435769)
 

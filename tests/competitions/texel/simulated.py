@@ -1,0 +1,240 @@
+"""A texel event without engines: positions in a file, an engine that is a formula, and what
+a run does with a store, a job at a time."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import ringmaster.datasets
+from ringmaster.model.jobs import EvaluationJob, GameJob
+from ringmaster.model.results import EvaluationResult, GameResult
+from ringmaster.positions import PositionFile, PositionWriter
+from ringmaster.storage.memory_store import MemoryStore
+from ringmaster.storage.store import Issue
+from tests.competitions.settings_of import call, make, uci, won
+
+CODES = ("A", "B", "C")
+#: Values under which the positions were labelled.
+TRUE = {"A": 140, "B": 60, "C": 100}
+#: Positions of a game.
+PER_GAME = 8
+
+
+@functools.cache
+def features(count: int) -> np.ndarray:
+    """Return what each position counts of each parameter, (count, 3)."""
+    return np.random.default_rng(7).normal(0.0, 1.0, (count, len(CODES)))
+
+
+def write_positions(
+    path: Path,
+    games: int = 60,
+    held: float = 0.25,
+    *,
+    teacher: bool = True,
+    result: bool = True,
+    key: str = "simulated",
+    seed: int = 3,
+) -> None:
+    """Write positions whose results and teacher's scores follow the true values."""
+    rng = np.random.default_rng(seed)
+    counts = features(games * PER_GAME)
+    true = counts @ np.array([TRUE[code] for code in CODES])
+    border = round(games * (1 - held))
+    with PositionWriter(path, "chess", key) as writer:
+        for game in range(games):
+            rows = range(game * PER_GAME, (game + 1) * PER_GAME)
+            # labels averaged over several games say more than one result
+            won_by = 1 / (1 + np.exp(-true[rows.start : rows.stop] / 200))
+            drawn = rng.binomial(4, won_by) / 4
+            labels = {
+                "result": drawn if result else np.full(PER_GAME, np.nan),
+                "teacher": true[rows.start : rows.stop] if teacher else np.full(PER_GAME, np.nan),
+                "weight": np.ones(PER_GAME),
+                "progress": np.linspace(0.1, 0.9, PER_GAME),
+                "group": np.full(PER_GAME, game),
+                "ply": np.arange(10, 10 + PER_GAME),
+            }
+            writer.add([f"{row} w".encode() for row in rows], labels, game >= border)
+        writer.finish(["made for a test"])
+
+
+def engine(job: EvaluationJob) -> EvaluationResult:
+    """Return what the engine that is a formula says."""
+    if job.probe is not None:
+        return probed(job)
+    file = PositionFile(Path(job.positions))
+    rows = [int(text.split()[0]) for text in file.texts(job.first, job.stop, job.step)]
+    theta = np.array([float(job.player.options[code]) for code in CODES])
+    scores = np.rint(features(len(file))[rows] @ theta)
+    if job.score.kind == "depth":
+        # every tenth position is not quiet
+        scores = scores + np.where(np.array(rows) % 10 == 0, 300.0, 0.0)
+    return EvaluationResult(
+        job.id,
+        job.attempt,
+        "evaluated",
+        number=job.number,
+        shard=job.shard,
+        seconds=0.5,
+        positions=len(rows),
+        scores=scores.astype("<f4").tobytes(),
+        answers=tuple(f"score {score:g}" for score in scores) if job.answers else None,
+    )
+
+
+def probed(job: EvaluationJob, **facts: Any) -> EvaluationResult:
+    """Return what a probe finds."""
+    assert job.probe is not None
+    count = len(job.probe.changed)
+    found = {
+        "apply": "live",
+        "in_flight": 16,
+        "repeatable": True,
+        "moved": [True] * count,
+        "largest": [50.0] * count,
+        "none": 0.0,
+        "rate": 20_000.0,
+        "name": "Formula 1",
+        "problem": "",
+        **facts,
+    }
+    return EvaluationResult(job.id, job.attempt, "evaluated", facts=found)
+
+
+def parameter(code: str, **given: Any) -> Any:
+    return call(
+        "Parameter", code, **{"start": 100, "min": 0, "max": 200, "integer": True, **given}
+    )
+
+
+def texel(folder: Path, **given: Any) -> Any:
+    """Return an event of `Positions("set.epd")` whose position file is in a folder."""
+    event = make(
+        "texel",
+        folder,
+        **{
+            "game": "chess",
+            "players": {"e": uci()},
+            "player": "e",
+            "parameters": [parameter(code) for code in CODES],
+            "positions": call("Positions", "set.epd"),
+            **given,
+        },
+    )
+    event.positions_file = folder / "event.positions"
+    return event
+
+
+@pytest.fixture(name="folder")
+def folder_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with positions, which are taken as they are."""
+
+    def build(*arguments: Any) -> PositionFile:
+        return PositionFile(arguments[-2])
+
+    monkeypatch.setattr(ringmaster.datasets, "build", build)
+    write_positions(tmp_path / "event.positions")
+    return tmp_path
+
+
+Answer = Callable[[EvaluationJob], EvaluationResult]
+
+
+class Runs:
+    """An event with its store, run by run; the order in which jobs come back is drawn."""
+
+    def __init__(
+        self, fresh: Callable[[], Any], *, workers: int = 1, seed: int = 0, answer: Answer = engine
+    ) -> None:
+        self.fresh = fresh
+        self.workers = workers
+        self.answer = answer
+        self.rng = random.Random(seed)
+        self.store = MemoryStore()
+        self.history: list[str] = []
+        self.halted = ""
+        self.done = 0
+        self.running: list[Any] = []
+        self.begin()
+
+    def begin(self) -> list[str]:
+        """Start a run, as a new process does."""
+        self.event = event = self.fresh()
+        event.prepare()
+        event.attach(self.store.scores)
+        self.halted = ""
+        snapshot = self.store.snapshot()
+        lines: list[str] = []
+        issues: list[Issue] = []
+        if snapshot is not None:
+            event.restore(snapshot[1])
+            for found in self.store.results(snapshot[0]):
+                event.take(found.ticket, found.result)
+            issues = list(self.store.issues())
+            lines = event.adopt([issue.ticket for issue in issues])
+        with self.store.transaction() as transaction:
+            transaction.save_state(event.state())
+        self.history += lines
+        self.running = [
+            event.make_job(issue.game_id, issue.attempt, issue.ticket)
+            for issue in issues
+            if event.resume(issue.ticket)
+        ]
+        with self.store.transaction() as transaction:
+            self._fill(transaction)
+            transaction.save_state(event.state())
+        return lines
+
+    def _fill(self, transaction: Any) -> None:
+        while len(self.running) < self.workers and not self.halted:
+            job = self.event.next_job()
+            if job is None:
+                return
+            assert all(job.id != other.id for other in self.running)
+            transaction.issue(Issue(job.id, job.attempt, job.ticket))
+            self.running.append(job)
+
+    def step(self) -> None:
+        """Let a job come back."""
+        job = self.running.pop(self.rng.randrange(len(self.running)))
+        result: Any = self._played(job) if isinstance(job, GameJob) else self.answer(job)
+        with self.store.transaction() as transaction:
+            result = self.event.settled(job, result)
+            if transaction.record(job.ticket, result) is not None:
+                verdict = self.event.take(job.ticket, result)
+                if verdict.replay:
+                    again = msgspec.structs.replace(job, attempt=job.attempt + 1)
+                    transaction.issue(Issue(again.id, again.attempt, again.ticket))
+                    self.running.append(again)
+                self.halted = self.halted or verdict.halt
+                for number in verdict.forget:
+                    transaction.drop_scores(number)
+                self.history += [line for line in (verdict.line, *verdict.notes) if line]
+                self._fill(transaction)
+                if verdict.save or self.rng.random() < 0.1:
+                    transaction.save_state(self.event.state())
+        self.done += 1
+
+    def _played(self, job: GameJob) -> GameResult:
+        return won(job, job.players[0].code)
+
+    def run(self, most: int = 10_000) -> None:
+        """Go on to the end."""
+        while self.running and not self.halted and most:
+            self.step()
+            most -= 1
+        assert most
+
+    def final(self) -> dict[str, Any]:
+        """Return the state at the end."""
+        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.event.state()))
+        return found

@@ -1,0 +1,89 @@
+"""A texel event with the linear optimiser, on an engine that is a formula."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ringmaster.errors import DatasetError, SettingError
+from tests.competitions.settings_of import call
+from tests.competitions.texel.simulated import (
+    CODES,
+    Runs,
+    features,
+    folder_fixture,  # noqa: F401 - a fixture
+    parameter,
+    texel,
+)
+
+COUNTS = features(480)
+
+
+def counts(position: str) -> Any:
+    return dict(zip(CODES, COUNTS[int(position.split()[0])], strict=True))
+
+
+def turned(position: str) -> Any:
+    return {code: -value for code, value in counts(position).items()}
+
+
+def run(folder: Path, **arguments: Any) -> Runs:
+    runs = Runs(lambda: texel(folder, optimiser=call("Linear", **arguments)))
+    runs.run()
+    return runs
+
+
+def test_linear_optimiser_needs_three_passes_of_the_engine(folder: Path) -> None:
+    runs = run(folder, features=counts)
+    assert runs.event.finished()
+    state = runs.event.summary()
+    assert len(runs.event.tuning.optimiser.course) == 3
+    assert state["errors"]["best"]["validation"] < state["errors"]["start"]["validation"]
+    assert any("the scores change as the features say" in line for line in runs.history)
+    assert (folder / "event.features").exists()
+
+
+def test_interrupted_linear_tune_is_the_one_that_was_not(folder: Path) -> None:
+    whole = run(folder, features=counts)
+    halting = Runs(lambda: texel(folder, optimiser=call("Linear", features=counts)))
+    while halting.running:
+        for _ in range(min(7, len(halting.running) * 7)):
+            if halting.running:
+                halting.step()
+        halting.begin()
+    assert halting.final() == whole.final()
+
+
+def test_counts_that_do_not_fit_the_engine_halt_the_run(folder: Path) -> None:
+    runs = run(folder, features=turned)
+    assert "all signs are turned; counts are to be White's" in runs.halted
+
+
+def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
+    path = folder / "counts.npz"
+    fens = np.array([f"{row} w" for row in range(480)])
+    np.savez(path, fen=fens, names=np.array(CODES), features=COUNTS)
+    parameters = [parameter("A"), parameter("B"), parameter("C", frozen=True)]
+    linear = call("Linear", features=str(path))
+    runs = Runs(lambda: texel(folder, optimiser=linear, parameters=parameters))
+    runs.run()
+    assert runs.event.finished()
+    assert runs.event.summary()["errors"]["best"]["validation"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({}, SettingError, "has to know how often each weight is counted"),
+        ({"features": lambda answer, position: {}}, SettingError, "of one argument"),
+        ({"features": lambda position: {"D": 1.0}}, DatasetError, "no parameter is the weight"),
+    ],
+)
+def test_features_that_make_no_sense_are_refused_before_anything_is_played(
+    folder: Path, arguments: Any, error: Any, words: str
+) -> None:
+    with pytest.raises(error, match=words):
+        run(folder, **arguments)

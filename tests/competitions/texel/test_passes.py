@@ -1,0 +1,164 @@
+"""A texel event from the first to the last pass, on an engine that is a formula."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.competitions.settings_of import call
+from tests.competitions.texel.simulated import (
+    CODES,
+    TRUE,
+    Runs,
+    engine,
+    folder_fixture,  # noqa: F401 - a fixture
+    parameter,
+    texel,
+)
+
+
+def tuned(runs: Runs) -> dict[str, Any]:
+    runs.run()
+    assert runs.event.finished()
+    return {row["code"]: row["value"] for row in runs.event.summary()["parameters"]}
+
+
+@pytest.mark.parametrize(
+    "optimiser",
+    ["gauss_newton", "local_search", "spsa_batches", call("Genetic", generations=12)],
+    ids=["gauss_newton", "local_search", "spsa_batches", "genetic"],
+)
+def test_every_optimiser_finds_smaller_errors_and_says_how_sure_that_is(
+    folder: Path, optimiser: Any
+) -> None:
+    runs = Runs(lambda: texel(folder, optimiser=optimiser, most_passes=60))
+    values = tuned(runs)
+    state = runs.event.summary()
+    assert state["errors"]["best"]["validation"] < state["errors"]["start"]["validation"]
+    assert state["improvement"]["value"] > 0
+    assert values["A"] > 100 > values["B"]
+    assert {"start", "best"} == set(state["entropies"])
+
+
+def test_any_order_of_coming_back_gives_the_same_numbers(folder: Path) -> None:
+    def fresh() -> Any:
+        return texel(folder, target=call("Elmo"))
+
+    one = Runs(fresh)
+    values = tuned(one)
+    for workers in (2, 5):
+        other = Runs(fresh, workers=workers, seed=workers)
+        assert tuned(other) == values
+        assert other.event.summary()["course"] == one.event.summary()["course"]
+
+
+@settings(
+    max_examples=8,
+    deadline=None,
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    optimiser=st.sampled_from(["gauss_newton", "local_search", "spsa_batches"]),
+    seed=st.integers(min_value=0, max_value=10**6),
+    workers=st.integers(min_value=1, max_value=3),
+)
+def test_fifty_interruptions_at_any_instants_equal_none(
+    folder: Path, optimiser: str, seed: int, workers: int
+) -> None:
+    def fresh() -> Any:
+        return texel(
+            folder,
+            optimiser=optimiser,
+            most_passes=12,
+            positions=call("Positions", "set.epd", quiet=100),
+        )
+
+    whole = Runs(fresh, workers=1)
+    whole.run()
+    broken = Runs(fresh, workers=workers, seed=seed)
+    rng = random.Random(seed)
+    for _ in range(50):
+        for _ in range(rng.randrange(8)):
+            if broken.running:
+                broken.step()
+        # what has been given out and has not come back is lost
+        assert broken.begin() == []
+    broken.run()
+    assert broken.event.finished()
+    kept = ("best_values", "best", "start", "improvement", "labelling", "entropies")
+    one, other = whole.final(), broken.final()
+    if workers == 1:
+        one.pop("seconds")
+        other.pop("seconds")
+        assert other == one
+        assert broken.history == whole.history
+    elif optimiser == "gauss_newton":
+        assert [other[name] for name in kept] == [one[name] for name in kept]
+
+
+def test_scores_that_are_not_needed_any_more_are_forgotten(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder))
+    tuned(runs)
+    kept = {number for number in range(200) if runs.store.scores(number, 0) is not None}
+    optimiser = runs.event.tuning.optimiser
+    assert kept == {0, optimiser.best_pass}
+
+
+def test_quiet_filter_leaves_out_what_a_search_sees_otherwise(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, positions=call("Positions", "set.epd", quiet=200)))
+    tuned(runs)
+    assert runs.event.summary()["positions"]["left_out"] == {"not quiet": 48}
+
+
+def test_position_that_loses_its_score_ends_the_run_and_is_named(folder: Path) -> None:
+    import numpy as np
+
+    def blind(job: Any) -> Any:
+        import msgspec
+
+        result = engine(job)
+        if job.probe is None and job.number == 1 and job.shard == 1:
+            scores = np.frombuffer(result.scores, "<f4").copy()
+            scores[2] = np.nan
+            return msgspec.structs.replace(result, scores=scores.tobytes())
+        return result
+
+    runs = Runs(lambda: texel(folder), answer=blind)
+    runs.run()
+    assert "was void twice" in runs.halted
+    assert runs.halted.endswith(" w")
+    runs.answer = engine
+    runs.begin()
+    assert tuned(runs)["A"] > 100
+
+
+def test_frozen_parameters_and_the_anchor_stay_where_they_are(folder: Path) -> None:
+    parameters = [parameter("A"), parameter("B", frozen=True), parameter("C", start=120)]
+    runs = Runs(lambda: texel(folder, parameters=parameters, anchor="C"))
+    values = tuned(runs)
+    assert (values["B"], values["C"]) == (100, 120)
+    assert values["A"] != 100
+
+
+def test_scores_by_a_function_are_those_of_the_engine(folder: Path) -> None:
+    def read(answer: str, position: str) -> float:
+        assert position.endswith(" w")
+        return float(answer.removeprefix("score "))
+
+    by_function = tuned(Runs(lambda: texel(folder, score=read)))
+    assert by_function == tuned(Runs(lambda: texel(folder)))
+
+
+def test_closing_match_is_of_the_tuned_against_the_start_values(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, verify=call("Verify", games=4)))
+    values = tuned(runs)
+    (match,) = runs.event.summary()["matchups"]
+    assert match["games"] == 4
+    assert match["parameters"] == [values, dict.fromkeys(CODES, 100)]
+    assert values != TRUE

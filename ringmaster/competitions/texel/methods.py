@@ -51,6 +51,9 @@ class OptimiserSettings:
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return repr(self.name)
+
     def canonical(self) -> dict[str, Any]:
         """Return what it says, for the comparison of two runs."""
         return {"name": self.name, **self.arguments}

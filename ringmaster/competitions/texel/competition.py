@@ -398,8 +398,16 @@ class TexelCompetition(Competition):
             shard=shard,
             score=self._kind_of(number),
             apply=facts.get("apply", "newgame"),
-            in_flight=facts.get("in_flight", 1),
+            wakes=facts.get("wakes", False),
+            in_flight=self._in_flight(number, attempt),
         )
+
+    def _in_flight(self, number: int, attempt: int) -> int:
+        """Return how many requests a pass may have in flight: as many as the probe has
+        found safe, for what the probe was of; what went wrong with them may go well one by
+        one."""
+        safe = not attempt and self._kind_of(number) == self._kind_of(0)
+        return int((self._state.facts or {}).get("in_flight", 1)) if safe else 1
 
     def _evaluation(
         self,

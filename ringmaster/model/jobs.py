@@ -180,8 +180,6 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     first, stop, step  which of its positions, as of range()
     apply      when the engine takes new options: at once, after ucinewgame (usinewgame),
                or in a new process only
-    wakes      whether new options take effect only once the engine has begun a search, so
-               that one of depth 1 stands before the first position (Glaurung's `eval`)
     in_flight  requests that may be sent before their answers have come
     answers    whether what the engine said is wanted, too
     probe      what to find out, None for an ordinary shard
@@ -198,7 +196,6 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     shard: int = 0
     score: ScoreKind = ScoreKind()
     apply: Apply = "newgame"
-    wakes: bool = False
     in_flight: int = 1
     answers: bool = False
     probe: Probe | None = None

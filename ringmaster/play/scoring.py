@@ -74,8 +74,6 @@ class Scorer:
         self.engine = engine
         #: The depth that the last score of a search was from, as the engine says.
         self.depth: int | None = None
-        #: Whether a search has to make new options take effect (`EvaluationJob.wakes`).
-        self.wakes = job.wakes
         #: Of a pattern of the control file: what it is looked for in.
         self.seen = ""
         self._job = job
@@ -131,9 +129,6 @@ class Scorer:
         engine.player = player
         engine.channel.code = player.code
         engine.prepare(self._job.settings, new_game=new_game)
-        if self.wakes and not self.searches:
-            search = Go(b"position startpos\ngo depth 1\n")
-            engine.channel.converse(search, self._job.settings.hang_timeout)
 
     @property
     def _universal(self) -> UniversalEngine:

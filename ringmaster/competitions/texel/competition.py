@@ -398,7 +398,6 @@ class TexelCompetition(Competition):
             shard=shard,
             score=self._kind_of(number),
             apply=facts.get("apply", "newgame"),
-            wakes=facts.get("wakes", False),
             in_flight=self._in_flight(number, attempt),
         )
 

@@ -57,8 +57,6 @@ def found_lines(facts: dict[str, Any], codes: Sequence[str]) -> list[str]:
     }
     parts = [str(facts["name"])] if facts.get("name") else []
     parts += [f"takes values {when.get(str(facts.get('apply')), 'unknown')}"]
-    if facts.get("wakes"):
-        parts[-1] += " and a search of depth 1"
     parts += [f"{facts.get('in_flight', 1)} in flight"]
     if facts.get("rate"):
         parts.append(f"{facts['rate']:,.0f} positions/s")

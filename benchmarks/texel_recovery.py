@@ -18,8 +18,9 @@ at the values that were best, and those of the truth; how far the win probabilit
 the true ones (root mean square, over all positions that there are); how far the weights are
 from the truth, in shares of their ranges.  Then, for each tune, how many passes Gauss-Newton
 needs to come to the errors that local search ends with: of training, of validation, and of
-validation but for a thousandth of its fall, since nearer than that the two differ by chance.
-Then, over the replicates, how often true weights are inside Gauss-Newton's 95 % intervals.
+validation but for the standard error of the difference (paired, by games); and that difference
+at the end.  Then, over the replicates, how often true weights are inside Gauss-Newton's 95 %
+intervals.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
 from ringmaster.tuners.texel.genetic import Genetic
 from ringmaster.tuners.texel.local_search import LocalSearch
-from ringmaster.tuners.texel.loss import Array, Floats, sigmoid
+from ringmaster.tuners.texel.loss import Array, Floats, Loss, sigmoid
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass
 from ringmaster.tuners.texel.spsa_batches import SpsaBatches
 from tests.tuners.texel.worlds import MemoryData, World
@@ -54,6 +55,7 @@ SCALE = 150.0
 SHARDS = 16
 #: Odd, so that no shard has the same plies of all games.
 PER_GAME = 9
+Theta = tuple[float, ...]
 NAMES = [weight.name for weight in WEIGHTS]
 MOBILITY, SHIELD = NAMES.index("Mobility"), NAMES.index("KingShield")
 DEFAULT = np.array([weight.default for weight in WEIGHTS], dtype=np.float64)
@@ -189,15 +191,16 @@ class Tune:
 
     passes     asked for, batches in parts
     share      positions that were scored, in passes over all
-    reached    (passes asked for, errors) where the values that are best so far changed
+    reached    (passes asked for, errors, values) where the values that are best so far changed
     """
 
     optimiser: Optimiser
+    world: World
     passes: float
     share: float
     errors: Errors
     truth: Errors
-    reached: list[tuple[float, Errors]]
+    reached: list[tuple[float, Errors, Theta]]
     seconds: float
 
 
@@ -215,12 +218,12 @@ def tune(make: Callable[[int], Optimiser], world: World, true: Array, seed: int)
         errors = data.play(asked)
         data.forget(optimiser.tell(asked.number, errors, data))
         if asked.part == "all" and optimiser.best == asked.theta:
-            reached.append((passes, errors))
+            reached.append((passes, errors, asked.theta))
     assert optimiser.finished()
     seconds = time.perf_counter() - begun
     errors = data.play(Pass(0, optimiser.best, "all"))
     truth = data.play(Pass(0, tuple(true.tolist()), "all"))
-    return Tune(optimiser, passes, share, errors, truth, reached, seconds)
+    return Tune(optimiser, world, passes, share, errors, truth, reached, seconds)
 
 
 OPTIMISERS: dict[str, Callable[[int], Optimiser]] = {
@@ -266,22 +269,44 @@ def compare(maker: Maker, tunes: int) -> None:
         )
     print()
     for name in ("local_search", "local_search, to its end"):
-        print(f"passes of gauss_newton to the errors of {name}: training, validation, nearly")
+        print(
+            f"passes of gauss_newton to the errors of {name}: training, validation, and that but "
+            "for\nits standard error; validation error above that of local search"
+        )
         for quick, slow in zip(done["gauss_newton"], done[name], strict=True):
-            train, held = slow.errors.train, slow.errors.validation
-            fall = slow.reached[0][1].validation - held
+            theta, held = slow.optimiser.best, slow.errors.validation
             needed = (
-                first(quick, lambda e, goal=train: e.train <= goal),
-                first(quick, lambda e, goal=held: e.validation <= goal),
-                first(quick, lambda e, goal=held + fall / 1000: e.validation <= goal),
+                first(quick, lambda e, t, goal=slow.errors.train: e.train <= goal),
+                first(quick, lambda e, t, goal=held: e.validation <= goal),
+                first(quick, lambda e, t, to=theta, w=slow.world: no_worse(w, t, to)),
             )
-            print(f"    {', '.join(needed)} of {slow.passes:g}")
+            above, error = difference(slow.world, quick.optimiser.best, theta)
+            print(f"    {', '.join(needed)} of {slow.passes:g}; {above:+.7f} ±{error:.7f}")
     print()
 
 
-def first(tune: Tune, good: Callable[[Errors], bool]) -> str:
-    """Return after how many passes a tune's errors were good."""
-    return next((f"{passes:g}" for passes, errors in tune.reached if good(errors)), "never")
+def first(tune: Tune, good: Callable[[Errors, Theta], bool]) -> str:
+    """Return after how many passes a tune's best values were good."""
+    return next(
+        (f"{passes:g}" for passes, errors, theta in tune.reached if good(errors, theta)), "never"
+    )
+
+
+def difference(world: World, theta: Theta, other: Theta) -> tuple[float, float]:
+    """Return by how much the validation error of some values is above that of others, and
+    its standard error, with games as clusters of positions."""
+    loss, held = Loss("squared", world.scale), slice(-world.held, None)
+    values = [loss.values(world.scores(t)[held], world.results[held]) for t in (theta, other)]
+    by_game = np.bincount(world.games[held], values[0] - values[1])[world.games[held][0] :]
+    return by_game.sum() / world.held, math.sqrt(
+        np.square(by_game - by_game.mean()).sum()
+    ) / world.held
+
+
+def no_worse(world: World, theta: Theta, other: Theta) -> bool:
+    """Return whether a validation error is above another by a standard error at most."""
+    above, error = difference(world, theta, other)
+    return above <= error
 
 
 def cover(maker: Maker, replicates: int) -> None:

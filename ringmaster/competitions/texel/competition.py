@@ -46,6 +46,7 @@ from ringmaster.competitions.texel.edits import (
     limits_of,
     measures_again,
 )
+from ringmaster.competitions.texel.features import Features, asked, from_answers
 from ringmaster.competitions.texel.labels import as_scores
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
@@ -53,7 +54,7 @@ from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import COMPARED, STATIC, Named, State, score_key
+from ringmaster.competitions.texel.state import COMPARED, FEATURES, STATIC, Named, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -128,6 +129,7 @@ class TexelCompetition(Competition):
             values["positions"],
             self._scoring.is_static,
             values["seed"],
+            from_answers(values["optimiser"].arguments.get("features")),
         )
         self._file: PositionFile | None = None
         #: What has been said while the positions were read.
@@ -163,6 +165,11 @@ class TexelCompetition(Competition):
         self.tuning.attach(self._source)
         if self._file is not None:
             self.tuning.use(self._file)
+        optimiser = self.values["optimiser"]
+        if optimiser.name == "linear" and self.positions_file is not None:
+            target = self.positions_file.with_suffix(".features")
+            codes = [p.code for p in self.parameters]
+            self.tuning.features = Features(optimiser, codes, target, self._tell)
 
     def _make_optimiser(self, state: State, shards: Shards) -> Optimiser:
         known = {p.code: p for p in self.parameters}
@@ -392,6 +399,7 @@ class TexelCompetition(Competition):
             number=score_key(state.beginning, number),
             shard=shard,
             score=self._kind_of(number),
+            answers=number == FEATURES,
             apply=facts.get("apply", "newgame"),
             in_flight=facts.get("in_flight", 1),
         )
@@ -405,6 +413,7 @@ class TexelCompetition(Competition):
         places: range,
         *,
         score: ScoreKind | None = None,
+        answers: bool = False,
         **given: Any,
     ) -> EvaluationJob:
         return EvaluationJob(
@@ -416,7 +425,7 @@ class TexelCompetition(Competition):
             places.stop,
             places.step,
             score=score or self._kind,
-            answers=self._scoring.function is not None and score in (None, self._kind),
+            answers=answers or (self._scoring.function is not None and score in (None, self._kind)),
             ticket=ticket,
             attempt=attempt,
             keep_stderr=self.values["stderr_to_log"],
@@ -427,6 +436,8 @@ class TexelCompetition(Competition):
         """Return how a pass scores its positions."""
         if number == COMPARED:
             return self._compared
+        if number == FEATURES:
+            return asked(self.values["optimiser"])
         found: ScoreKind = EVAL.for_game(self._game) if number == STATIC else self._kind
         return found
 
@@ -439,6 +450,18 @@ class TexelCompetition(Competition):
             return result
         positions, number = self.tuning.positions, task.ticket["p"]
         assert positions is not None
+        if number == FEATURES:
+            assert self.tuning.features is not None
+            rows = range(task.first, task.stop, task.step)
+            self.tuning.features.put(task.shard, rows, result.answers or ())
+            return msgspec.structs.replace(
+                result,
+                number=task.number,
+                shard=task.shard,
+                positions=len(rows),
+                scores=None,
+                answers=None,
+            )
         data = result.scores or b""
         if task.answers and self._scoring.function is not None:
             texts = positions.texts(task.shard)

@@ -46,19 +46,18 @@ from ringmaster.competitions.texel.edits import (
     limits_of,
     measures_again,
 )
-from ringmaster.competitions.texel.features import Features, asked, from_answers
-from ringmaster.competitions.texel.labels import as_scores
+from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
+from ringmaster.competitions.texel.features import Features, from_answers
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.report import TuneReport
-from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
+from ringmaster.competitions.texel.scoring import Scoring
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import COMPARED, FEATURES, STATIC, Named, State, score_key
+from ringmaster.competitions.texel.state import Named, State
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
-    made_void,
     shard_id,
     shard_line,
     take_probe,
@@ -67,7 +66,7 @@ from ringmaster.competitions.texel.verdicts import (
 from ringmaster.competitions.tuned_parameters import check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
 from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, EvaluationJob, ScoreKind, Task, Ticket
+from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
@@ -102,9 +101,9 @@ class TexelCompetition(Competition):
             made = values["make_candidate"] is not None
             errors += check_limits(definition, values["player"], values["verify"], made)
         with noting(errors):
-            self._kind = self._scoring.for_game(self._game)
+            self._scoring.for_game(self._game)
         with noting(errors):
-            self._compared: ScoreKind = values["positions"].quiet_score.for_game(self._game)
+            values["positions"].quiet_score.for_game(self._game)
         errors += [
             *check_codes(self.parameters),
             *check_anchor(values),
@@ -131,6 +130,7 @@ class TexelCompetition(Competition):
             values["seed"],
             from_answers(values["optimiser"].arguments.get("features")),
         )
+        self._evaluations = Evaluations(values, self.settings)
         self._file: PositionFile | None = None
         #: What has been said while the positions were read.
         self._said: set[str] = set()
@@ -374,9 +374,8 @@ class TexelCompetition(Competition):
                 self.closing.opening(ticket),
                 (first.values, second.values),
             )
-        state = self._state
         if "n" in ticket:
-            values = self._played(state.values)
+            values = self._played(self._state.values)
             probe = probe_of(
                 self._tuned(),
                 values,
@@ -384,114 +383,24 @@ class TexelCompetition(Competition):
                 self.values["apply"],
                 self.values["in_flight"],
             )
-            return self._evaluation(
-                game_id, attempt, ticket, values, self.tuning.shards.probed, probe=probe
+            places = self.tuning.shards.probed
+            return self._evaluations.probe(
+                game_id, attempt, ticket, self._engine_with(values), places, probe
             )
-        number, facts = ticket["p"], state.facts or {}
-        found = self.tuning.find(number)
-        shard = ticket["i"] if found is None else found.shards[ticket["i"]]
-        return self._evaluation(
-            game_id,
-            attempt,
-            ticket,
-            self._played(self.tuning.values(number)),
-            self.tuning.shards.positions(shard),
-            number=score_key(state.beginning, number),
-            shard=shard,
-            score=self._kind_of(number),
-            answers=number == FEATURES,
-            apply=facts.get("apply", "newgame"),
-            in_flight=facts.get("in_flight", 1),
+        values = self._played(self.tuning.values(ticket["p"]))
+        return self._evaluations.shard(
+            game_id, attempt, ticket, self._engine_with(values), self.tuning
         )
 
-    def _evaluation(
-        self,
-        job_id: str,
-        attempt: int,
-        ticket: Ticket,
-        values: Named,
-        places: range,
-        *,
-        score: ScoreKind | None = None,
-        answers: bool = False,
-        **given: Any,
-    ) -> EvaluationJob:
-        return EvaluationJob(
-            job_id,
-            self.candidate("", values),
-            self.settings,
-            str(self.positions_file),
-            places.start,
-            places.stop,
-            places.step,
-            score=score or self._kind,
-            answers=answers or (self._scoring.function is not None and score in (None, self._kind)),
-            ticket=ticket,
-            attempt=attempt,
-            keep_stderr=self.values["stderr_to_log"],
-            **given,
-        )
-
-    def _kind_of(self, number: int) -> ScoreKind:
-        """Return how a pass scores its positions."""
-        if number == COMPARED:
-            return self._compared
-        if number == FEATURES:
-            return asked(self.values["optimiser"])
-        found: ScoreKind = EVAL.for_game(self._game) if number == STATIC else self._kind
-        return found
+    def _engine_with(self, values: Named) -> EngineJob:
+        return EngineJob(self.candidate("", values), str(self.positions_file))
 
     # learning
 
     def settled(self, task: Task, result: Result) -> Result:
-        if not isinstance(result, EvaluationResult) or not isinstance(task, EvaluationJob):
-            return result
-        if result.outcome == "void" or "n" in task.ticket:
-            return result
-        positions, number = self.tuning.positions, task.ticket["p"]
-        assert positions is not None
-        if number == FEATURES:
-            assert self.tuning.features is not None
-            rows = range(task.first, task.stop, task.step)
-            self.tuning.features.put(task.shard, rows, result.answers or ())
-            return msgspec.structs.replace(
-                result,
-                number=task.number,
-                shard=task.shard,
-                positions=len(rows),
-                scores=None,
-                answers=None,
-            )
-        data = result.scores or b""
-        if task.answers and self._scoring.function is not None:
-            texts = positions.texts(task.shard)
-            data = scores_of(self._scoring.function, result.answers or (), texts, self._game)
-        places = range(task.first, task.stop, task.step)
-        if len(data) != 4 * len(places):
-            return made_void(
-                result, "protocol", f"{len(data) // 4} scores of {len(places)} came back"
-            )
-        scores = as_scores(data)
-        missing = self.tuning.missing(number, task.shard, scores)
-        if missing:
-            return made_void(
-                result,
-                "no score",
-                f"with the values of pass {number} the engine gives no score of a position that it "
-                f"had one of before: {missing}",
-            )
-        loss = self.tuning.loss(number, task.shard, scores)
-        found = self.tuning.find(number)
-        kept = found is None or found.keep
-        return msgspec.structs.replace(
-            result,
-            number=task.number,
-            shard=task.shard,
-            positions=len(places),
-            scores=data if kept else None,
-            answers=None,
-            facts={} if loss is None else {"loss": loss},
-        )
+        if isinstance(result, EvaluationResult) and isinstance(task, EvaluationJob):
+            return self._evaluations.settled(task, result, self.tuning)
+        return result
 
     def take(self, ticket: Ticket, result: Any) -> Verdict:
         if "v" in ticket:

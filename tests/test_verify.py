@@ -48,7 +48,7 @@ def test_verify_refuses_what_has_no_closing_match(tmp_path: Path) -> None:
     control = write_event(tmp_path, PLAYOFF, 2)
     done = ringmaster(control, "verify")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "only an spsa event has a closing match so far, not playoff" in done.stderr
+    assert "only an spsa or a texel event has a closing match so far, not playoff" in done.stderr
     assert not control.with_suffix(".status").exists()
 
 

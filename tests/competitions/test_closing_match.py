@@ -289,14 +289,16 @@ def test_limit_that_go_engines_do_not_have_is_refused() -> None:
         )
 
 
-def test_only_a_tune_by_spsa_has_a_closing_match() -> None:
+def test_only_a_tune_of_one_player_has_a_closing_match() -> None:
     tournament = make(
         "playoff",
         game="chess",
         players={"a": uci(), "b": uci()},
         matchups=[call("Matchup", "a", "b")],
     )
-    with pytest.raises(UsageError, match="only an spsa event has a closing match so far"):
+    with pytest.raises(
+        UsageError, match="only an spsa or a texel event has a closing match so far"
+    ):
         tournament.verify()
 
 

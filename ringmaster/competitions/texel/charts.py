@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ringmaster.competitions.texel.state import State
-from ringmaster.model.charts import Chart, ChartGroup, Interval, Level, Piece, Series
+from ringmaster.model.charts import Chart, ChartGroup, Interval, Level, Piece, Role, Series
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 
@@ -102,27 +102,30 @@ def _path(optimiser: Optimiser) -> list[ChartGroup]:
     """Return the errors along a ridge path, as the optimiser's table has them."""
     charts = []
     for title, headers, rows in optimiser.report():
-        lowered = [str(header).lower() for header in headers]
-        if "ridge" not in title.lower() or not rows or not isinstance(rows[0][0], int | float):
+        if "ridge" not in title.lower() or len(rows) < 2:
             continue
         pieces: list[Piece] = []
-        for name, role in (("training", "main"), ("validation", "average")):
-            at = next((i for i, header in enumerate(lowered) if header.startswith(name)), None)
-            if at is None:
-                continue
-            points = tuple(
-                (float(place), float(row[at]))
-                for place, row in enumerate(rows)
-                if isinstance(row[at], int | float)
-            )
+        for name in ("training", "validation"):
+            at = next((i for i, header in enumerate(headers) if header[:5] == name[:5]), None)
+            errors = [] if at is None else [_float(row[at]) for row in rows]
+            points = tuple((float(n), e) for n, e in enumerate(errors) if e is not None)
             if points:
-                pieces.append(Series(name, points, role))  # type: ignore[arg-type]  # a Role
+                role: Role = "main" if name == "training" else "average"
+                pieces.append(Series(name, points, role))
         if pieces:
-            strengths = ", ".join(f"{row[0]:g}" for row in rows)
+            strengths = ", ".join(str(row[0]) for row in rows)
             charts.append(
                 Chart(title, tuple(pieces), "place on the path", "mean loss", strengths[:100])
             )
     return [ChartGroup("Ridge", tuple(charts), "Errors at each strength.")] if charts else []
+
+
+def _float(value: object) -> float | None:
+    """Return a cell of a table as a number, None where it is none."""
+    try:
+        return float(value)  # type: ignore[arg-type]  # what is no number raises
+    except (TypeError, ValueError):
+        return None
 
 
 def _calibration(state: State) -> ChartGroup:

@@ -1,96 +1,118 @@
-"""Counts of features for the optimiser that needs them: found when a run is prepared, kept
-beside the positions."""
+"""The features of a linear evaluation: where they come from, and the pass of an engine that
+prints them."""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ringmaster import datasets
 from ringmaster.competitions.texel.methods import OptimiserSettings
-from ringmaster.errors import SettingError
+from ringmaster.competitions.texel.state import Named
+from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical
-from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.jobs import ScoreKind
 from ringmaster.positions import FeatureFile, PositionFile
-from ringmaster.tuners.texel.linear import Linear
 from ringmaster.tuners.texel.linear_model import features_of
-from ringmaster.tuners.texel.optimiser import Optimiser
 
-_WHERE = ("optimiser",)
+_PLACE = ("optimiser", "features")
+#: What an engine is sent where the control file does not say it.
+COMMAND = "features"
 
 
-def find_features(
-    settings: OptimiserSettings,
-    parameters: Sequence[TunedParameter],
-    positions: PositionFile,
-    say: Callable[[str], None],
-) -> FeatureFile | None:
-    """Return the counts of all positions, None where the optimiser needs none.
+class Features:
+    """The features of a tune.
 
-    parameters  all of them, the frozen ones included
-
-    Raises SettingError, and what `datasets.features.build` does.
+    settings  of the optimiser, with the argument `features`
+    codes     of all parameters, frozen ones too
+    target    where they are kept
+    Raises SettingError where nothing says where they come from.
     """
-    if settings.name != "linear":
-        return None
-    arguments = settings.arguments
-    source = arguments.get("features")
-    if source is None:
-        raise SettingError(
-            _WHERE,
-            'optimiser "linear" has to know how often each weight is counted',
-            'Linear(features="counts.csv"), an NPZ file, or a function of the position',
-        )
-    if callable(source) and _arguments(source) != 1:
-        raise SettingError(_WHERE, "features must be a function of one argument, the position")
-    version = json.dumps(canonical(source), sort_keys=True) if callable(source) else ""
-    tapered = bool(arguments.get("tapered", False))
-    return datasets.build_features(
-        source if callable(source) else Path(source),
-        positions,
-        features_of([p.code for p in parameters], tapered),
-        positions.path.with_suffix(".features"),
-        say,
-        phase=tapered,
-        unnamed=arguments.get("unnamed", "refuse"),
-        version=hashlib.sha256(version.encode()).hexdigest(),
-    )
+
+    def __init__(
+        self,
+        settings: OptimiserSettings,
+        codes: Sequence[str],
+        target: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        given = settings.arguments
+        self._source = given["features"]
+        self._target = target
+        self._say = say
+        self._phase = bool(given.get("tapered"))
+        self._names = features_of(list(codes), self._phase)
+        text = json.dumps(canonical(self._source), sort_keys=True)
+        self._version = hashlib.sha256(text.encode()).hexdigest()
+        self._pieces: Any = None
+
+    def ready(self, file: PositionFile) -> FeatureFile | None:
+        """Return the features of all positions; None where an engine has to be asked."""
+        from ringmaster.datasets import features
+
+        try:
+            if not from_answers(self._source):
+                return features.build(
+                    self._source,
+                    file,
+                    self._names,
+                    self._target,
+                    self._say,
+                    phase=self._phase,
+                    unnamed="ignore" if callable(self._source) else "refuse",
+                    version=self._version if callable(self._source) else "",
+                )
+            self._pieces = features.Pieces(
+                self._source,
+                file,
+                self._names,
+                self._target,
+                phase=self._phase,
+                unnamed="ignore",
+                version=self._version,
+            )
+            found: FeatureFile | None = self._pieces.kept()
+            return found
+        except DatasetError as error:
+            raise SettingError(_PLACE, str(error)) from None
+
+    def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
+        """Keep what an engine said of a shard.  Raises SettingError."""
+        try:
+            self._pieces.put(shard, rows, answers)
+        except DatasetError as error:
+            raise SettingError(_PLACE, str(error)) from None
+
+    def finish(self, shards: int) -> FeatureFile:
+        """Return the features once all shards have come.  Raises StoreError."""
+        kept = self._pieces.kept()
+        found: FeatureFile = self._pieces.finish(shards) if kept is None else kept
+        return found
 
 
-def hand_over(
-    optimiser: Optimiser | None, features: FeatureFile | None, fixed: Mapping[str, Any]
-) -> None:
-    """Give the counts to an optimiser that needs them.
-
-    fixed  values of parameters that are not tuned
-
-    Raises SettingError when they do not fit its parameters.
-    """
-    if not isinstance(optimiser, Linear) or features is None:
-        return
-    tuned = {p.code for p in optimiser.parameters}
+def from_answers(source: Any) -> bool:
+    """Whether a source is a function of what an engine says."""
+    if not callable(source):
+        return False
     try:
-        optimiser.set_features(
-            features, {code: float(value) for code, value in fixed.items() if code not in tuned}
-        )
+        parameters = inspect.signature(source).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    taken = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len([p for p in taken if p.default is p.empty]) >= 2
+
+
+def asked(settings: OptimiserSettings) -> ScoreKind:
+    """Return what is sent to an engine for its features."""
+    return ScoreKind("eval", command=settings.arguments.get("command", COMMAND))
+
+
+def give(optimiser: Any, matrix: FeatureFile, fixed: Named) -> None:
+    """Hand features to an optimiser.  Raises SettingError where they do not fit."""
+    try:
+        optimiser.set_features(matrix, {code: float(value) for code, value in fixed.items()})
     except ValueError as error:
-        raise SettingError(_WHERE, str(error)) from None
-
-
-def problem_of(optimiser: Optimiser | None) -> str:
-    """Return why an optimiser cannot go on, "" where it can."""
-    return (optimiser.problem or "") if isinstance(optimiser, Linear) else ""
-
-
-def _arguments(function: Callable[..., Any]) -> int:
-    """Return how many arguments a function has to be given."""
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # a built-in function may not tell
-        return 1
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(p.kind in kinds and p.default is p.empty for p in parameters)
+        raise SettingError(_PLACE, str(error)) from None

@@ -25,6 +25,7 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     SettingType,
+    String,
 )
 from ringmaster.tuners.texel.optimiser import Optimiser
 from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, PATH
@@ -189,6 +190,7 @@ _CALLS = (
             "How often each weight is counted: a function of the position, or a CSV or NPZ file "
             "with the positions in it.",
         ),
+        _given("command", String(), "What an engine is sent for its answer; by default features."),
         _given("method", OneOf("lbfgs", "adam"), "How the error is minimised."),
         _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
         _given("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
@@ -250,6 +252,12 @@ def make_optimiser(
     Raises SettingError for arguments that it does not take.
     """
     module, name = _CLASSES[settings.name]
+    if settings.name == "linear" and "features" not in settings.arguments:
+        raise SettingError(
+            ("optimiser",),
+            "the linear optimiser needs the features of each position",
+            "Linear(features=…), a function, or a CSV or NPZ file",
+        )
     try:
         cls = getattr(import_module(module), name)
     except ImportError as error:
@@ -276,7 +284,9 @@ def make_optimiser(
         given["groups"] = groups and _places(parameters, groups)
         given["patience"] = patience or _ANY
     try:
-        made: Optimiser = cls(list(parameters), **given, **settings.arguments)
+        # what an engine is asked is not the optimiser's business
+        own = {key: value for key, value in settings.arguments.items() if key != "command"}
+        made: Optimiser = cls(list(parameters), **given, **own)
     except (ValueError, TypeError) as error:
         raise SettingError(("optimiser",), str(error)) from None
     return made

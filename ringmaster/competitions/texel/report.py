@@ -116,7 +116,7 @@ class TuneReport:
         if state.done:
             return "tuned"
         if state.facts is None:
-            return "probing the engine"
+            return "probing the engine" if state.probes else "not begun"
         for name, found in {**state.filters, **state.open}.items():
             come = sum(loss is not None for loss in found.losses)
             if come < len(found.losses):

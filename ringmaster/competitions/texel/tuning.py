@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.competition import ScoreSource
+from ringmaster.competitions.texel.features import Features, give
 from ringmaster.competitions.texel.labels import (
     EventData,
     Positions,
@@ -27,6 +28,7 @@ from ringmaster.competitions.texel.settings import PositionsSettings
 from ringmaster.competitions.texel.shards import Half, Shards
 from ringmaster.competitions.texel.state import (
     COMPARED,
+    FEATURES,
     STATIC,
     Improvement,
     Labelling,
@@ -65,14 +67,16 @@ class Means:
     positions: PositionsSettings
     static_first: bool
     seed: int
+    asks_features: bool = False
 
     @property
     def filters(self) -> tuple[int, ...]:
-        """The passes of the quiet filter."""
+        """The passes that are not the optimiser's: of the quiet filter, of the features."""
+        own = (FEATURES,) if self.asks_features else ()
         if self.positions.quiet is None:
-            return ()
+            return own
         # where positions are scored by the static evaluation, pass 0 has it
-        return (COMPARED,) if self.static_first else (STATIC, COMPARED)
+        return (*own, COMPARED) if self.static_first else (*own, STATIC, COMPARED)
 
 
 @dataclass(frozen=True)
@@ -112,6 +116,9 @@ class Tuning:
         self._source: ScoreSource = lambda number, shard: None
         self.positions: Positions | None = None
         self.optimiser: Optimiser | None = None
+        #: Of a linear evaluation, and whether the optimiser has them.
+        self.features: Features | None = None
+        self.given = False
 
     # where it stands
 
@@ -133,6 +140,15 @@ class Tuning:
         self.optimiser = self._make(self.state, self.shards)
         if self.state.optimiser is not None:
             self.optimiser.restore(self.state.optimiser)
+        if self.features is not None and self.positions is not None:
+            found = self.features.ready(self.positions.file)
+            if found is not None:
+                give(self.optimiser, found, self._fixed())
+                self.given = True
+
+    def _fixed(self) -> Named:
+        """Return the values of the parameters that are not tuned."""
+        return {c: value for c, value in self.state.values.items() if c not in self.codes}
 
     def named(self, theta: Any) -> Named:
         """Return values of all parameters, with these of the tuned ones."""
@@ -188,9 +204,12 @@ class Tuning:
         found = self.state.filters.get(str(number))
         if found is None:
             shards = self.shards.of("all")
+            # features that are at hand already need not be asked for
+            known = 0.0 if number == FEATURES and self.given else None
             found = self.state.filters[str(number)] = Open(
-                [], "all", True, shards, [None] * len(shards)
+                [], "all", number != FEATURES, shards, [known] * len(shards)
             )
+            found.next = 0 if known is None else len(shards)
         return found
 
     def _ask(self) -> int | None:
@@ -265,6 +284,10 @@ class Tuning:
         filters = [self._filter(number) for number in self.means.filters]
         if first is None or not first.complete or not all(f.complete for f in filters):
             return Outcome(settled=True)
+        if self.features is not None and not self.given:
+            assert self.optimiser is not None
+            give(self.optimiser, self.features.finish(self.shards.total), self._fixed())
+            self.given = True
         lines = self._label()
         labelling, data = self.state.labelling, self._data()
         assert labelling is not None
@@ -380,6 +403,9 @@ class Tuning:
         if not state.open and not optimiser.finished():
             # some find out only now that they have come to their end
             self._ask()
+        problem = getattr(optimiser, "problem", None)
+        if problem:
+            notes.append(str(problem))
         if optimiser.finished() and not state.open:
             state.done = True
             notes += self._finish()

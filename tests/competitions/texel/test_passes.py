@@ -6,16 +6,20 @@ import random
 from pathlib import Path
 from typing import Any
 
+import msgspec
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from ringmaster.positions import PositionFile
 from tests.competitions.settings_of import call
 from tests.competitions.texel.simulated import (
     CODES,
     TRUE,
     Runs,
     engine,
+    features,
     folder_fixture,  # noqa: F401 - a fixture
     parameter,
     texel,
@@ -117,11 +121,7 @@ def test_quiet_filter_leaves_out_what_a_search_sees_otherwise(folder: Path) -> N
 
 
 def test_position_that_loses_its_score_ends_the_run_and_is_named(folder: Path) -> None:
-    import numpy as np
-
     def blind(job: Any) -> Any:
-        import msgspec
-
         result = engine(job)
         if job.probe is None and job.number == 1 and job.shard == 1:
             scores = np.frombuffer(result.scores, "<f4").copy()
@@ -162,3 +162,34 @@ def test_closing_match_is_of_the_tuned_against_the_start_values(folder: Path) ->
     assert match["games"] == 4
     assert match["parameters"] == [values, dict.fromkeys(CODES, 100)]
     assert values != TRUE
+
+
+def test_linear_tune_asks_the_engine_for_features_and_survives_a_kill(folder: Path) -> None:
+    def counts(answer: str, position: str) -> dict[str, float]:
+        return {code: float(word) for code, word in zip(CODES, answer.split(), strict=True)}
+
+    def printing(job: Any) -> Any:
+        result = engine(job)
+        if job.score.command != "features":
+            return result
+        file = PositionFile(Path(job.positions))
+        rows = [int(text.split()[0]) for text in file.texts(job.first, job.stop, job.step)]
+        table = features(len(file))[rows].tolist()
+        return msgspec.structs.replace(
+            result, scores=None, answers=tuple(" ".join(map(str, row)) for row in table)
+        )
+
+    def fresh() -> Any:
+        parameters = [parameter("A"), parameter("B"), parameter("C", frozen=True)]
+        return texel(folder, optimiser=call("Linear", features=counts), parameters=parameters)
+
+    runs = Runs(fresh, answer=printing)
+    for _ in range(3):
+        runs.step()
+    runs.begin()
+    values = tuned(runs)
+    assert values["A"] > values["C"] == 100 > values["B"]
+    assert runs.event.summary()["passes"] == 3
+    # a further event has the features already
+    again = Runs(fresh, answer=engine)
+    assert tuned(again) == values

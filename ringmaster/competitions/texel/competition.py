@@ -46,7 +46,7 @@ from ringmaster.competitions.texel.edits import (
     limits_of,
     measures_again,
 )
-from ringmaster.competitions.texel.features import find_features, hand_over, problem_of
+from ringmaster.competitions.texel.features import Features, hand_over, problem_of
 from ringmaster.competitions.texel.labels import as_scores
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
@@ -54,7 +54,7 @@ from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import COMPARED, STATIC, Named, State, score_key
+from ringmaster.competitions.texel.state import COMPARED, COUNTED, STATIC, Named, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -73,7 +73,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
-from ringmaster.positions import FeatureFile, PositionFile
+from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.optimiser import Optimiser
 
 
@@ -105,6 +105,8 @@ class TexelCompetition(Competition):
             self._kind = self._scoring.for_game(self._game)
         with noting(errors):
             self._compared: ScoreKind = values["positions"].quiet_score.for_game(self._game)
+        with noting(errors):
+            self._features = Features.of(values["optimiser"], self.parameters)
         errors += [
             *check_codes(self.parameters),
             *check_anchor(values),
@@ -129,9 +131,9 @@ class TexelCompetition(Competition):
             values["positions"],
             self._scoring.is_static,
             values["seed"],
+            self._features is not None and self._features.of_answers,
         )
         self._file: PositionFile | None = None
-        self._features: FeatureFile | None = None
         #: What has been said while the positions were read.
         self._said: set[str] = set()
         self._source: ScoreSource = lambda number, shard: None
@@ -163,6 +165,7 @@ class TexelCompetition(Competition):
         codes = [p.code for p in self._state.terms.tuned]
         self.tuning = Tuning(self._state, self._means, codes, self._make_optimiser)
         self.tuning.attach(self._source)
+        self.tuning.counted = self._counted
         if self._file is not None:
             self.tuning.use(self._file)
 
@@ -186,6 +189,12 @@ class TexelCompetition(Competition):
         )
         hand_over(made, self._features, state.values)
         return made
+
+    def _counted(self) -> None:
+        """All shards of features are there."""
+        assert self._features is not None
+        self._features.finish(self.tuning.shards.total)
+        hand_over(self.tuning.optimiser, self._features, self._state.values)
 
     # values and players
 
@@ -258,7 +267,8 @@ class TexelCompetition(Competition):
             self._tell,
         )
         check_labels(self._file, values["target"], values)
-        self._features = find_features(values["optimiser"], self.parameters, self._file, self.say)
+        if self._features is not None:
+            self._features.prepare(self._file, self.say)
         take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
@@ -399,6 +409,7 @@ class TexelCompetition(Competition):
             score=self._kind_of(number),
             apply=facts.get("apply", "newgame"),
             in_flight=facts.get("in_flight", 1),
+            counted=number == COUNTED,
         )
 
     def _evaluation(
@@ -410,6 +421,7 @@ class TexelCompetition(Competition):
         places: range,
         *,
         score: ScoreKind | None = None,
+        counted: bool = False,
         **given: Any,
     ) -> EvaluationJob:
         return EvaluationJob(
@@ -421,7 +433,7 @@ class TexelCompetition(Competition):
             places.stop,
             places.step,
             score=score or self._kind,
-            answers=self._scoring.function is not None and score in (None, self._kind),
+            answers=counted or (self._scoring.function is not None and score in (None, self._kind)),
             ticket=ticket,
             attempt=attempt,
             keep_stderr=self.values["stderr_to_log"],
@@ -430,6 +442,8 @@ class TexelCompetition(Competition):
 
     def _kind_of(self, number: int) -> ScoreKind:
         """Return how a pass scores its positions."""
+        if number == COUNTED and self._features is not None:
+            return self._features.kind
         if number == COMPARED:
             return self._compared
         found: ScoreKind = EVAL.for_game(self._game) if number == STATIC else self._kind
@@ -445,10 +459,13 @@ class TexelCompetition(Competition):
         positions, number = self.tuning.positions, task.ticket["p"]
         assert positions is not None
         data = result.scores or b""
-        if task.answers and self._scoring.function is not None:
+        if task.answers and number != COUNTED and self._scoring.function is not None:
             texts = positions.texts(task.shard)
             data = scores_of(self._scoring.function, result.answers or (), texts, self._game)
         places = range(task.first, task.stop, task.step)
+        if number == COUNTED and self._features is not None:
+            self._features.put(task.shard, places, result.answers or ())
+            return msgspec.structs.replace(result, positions=len(places), scores=None, answers=None)
         if len(data) != 4 * len(places):
             return made_void(
                 result, "protocol", f"{len(data) // 4} scores of {len(places)} came back"

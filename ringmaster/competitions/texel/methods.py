@@ -25,6 +25,7 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     SettingType,
+    String,
 )
 from ringmaster.tuners.texel.optimiser import Optimiser
 from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, PATH
@@ -183,8 +184,13 @@ _CALLS = (
         _given(
             "features",
             FunctionOrFile(Function("a function that returns a position's coefficients by name")),
-            "How often each weight is counted: a function of the position, or a CSV or NPZ file "
-            "with the positions in it.",
+            "How often each weight is counted: a function of the position, or of an engine's "
+            "answer and the position, or a CSV or NPZ file with the positions in it.",
+        ),
+        _given(
+            "command",
+            String(),
+            "What an engine is sent for its answer; by default features.",
         ),
         _given("method", OneOf("lbfgs", "adam"), "How the error is minimised."),
         _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),

@@ -27,6 +27,7 @@ from ringmaster.competitions.texel.settings import PositionsSettings
 from ringmaster.competitions.texel.shards import Half, Shards
 from ringmaster.competitions.texel.state import (
     COMPARED,
+    COUNTED,
     STATIC,
     Improvement,
     Labelling,
@@ -65,14 +66,16 @@ class Means:
     positions: PositionsSettings
     static_first: bool
     seed: int
+    counted: bool = False
 
     @property
     def filters(self) -> tuple[int, ...]:
-        """The passes of the quiet filter."""
+        """The passes before the start values': of features, and of the quiet filter."""
+        counted = (COUNTED,) if self.counted else ()
         if self.positions.quiet is None:
-            return ()
+            return counted
         # where positions are scored by the static evaluation, pass 0 has it
-        return (COMPARED,) if self.static_first else (STATIC, COMPARED)
+        return (*counted, COMPARED) if self.static_first else (*counted, STATIC, COMPARED)
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,8 @@ class Tuning:
         self.codes = codes
         self._make = make
         self._source: ScoreSource = lambda number, shard: None
+        #: Called when all shards of features have come back.
+        self.counted: Callable[[], None] = lambda: None
         self.positions: Positions | None = None
         self.optimiser: Optimiser | None = None
 
@@ -265,6 +270,8 @@ class Tuning:
         filters = [self._filter(number) for number in self.means.filters]
         if first is None or not first.complete or not all(f.complete for f in filters):
             return Outcome(settled=True)
+        if self.means.counted:
+            self.counted()
         lines = self._label()
         labelling, data = self.state.labelling, self._data()
         assert labelling is not None

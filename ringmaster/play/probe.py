@@ -136,7 +136,7 @@ class Prober:
         scorer.prepare(job.player, new_game=True)
         if scorer.searches:
             self._try_search()
-            scorer.prepare(job.player, new_game=True)
+            scorer.set(job.player, "restart")
         start = self._clock()
         self._base = self._scores(1)
         self._seconds = max(self._clock() - start, 1e-6)

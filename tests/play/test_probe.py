@@ -59,16 +59,21 @@ def test_engine_that_bears_no_second_request_gets_one_at_a_time(
 ) -> None:
     if flag == "--stalls-ahead":
         monkeypatch.setattr(probe_module, "_LATE", 0.2)
-    facts = probe(worker, positions, flag, score=DEPTH)
-    assert (facts["in_flight"], facts["apply"], facts["problem"]) == (1, "newgame", "")
+    facts = probe(worker, positions, flag)
+    assert (facts["in_flight"], facts["apply"], facts["problem"]) == (1, "live", "")
     assert facts["moved"] == [True, False]
+
+
+def test_searches_are_asked_for_one_at_a_time(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, score=DEPTH)
+    assert (facts["in_flight"], facts["apply"], facts["problem"]) == (1, "newgame", "")
 
 
 def test_number_in_flight_that_was_asked_for_is_not_taken_on_trust(
     worker: Worker, positions: Path
 ) -> None:
     assert probe(worker, positions, in_flight=4)["in_flight"] == 4
-    facts = probe(worker, positions, "--swaps-ahead", score=DEPTH, in_flight=4)
+    facts = probe(worker, positions, "--swaps-ahead", in_flight=4)
     assert "with 4 requests in flight its answers are different" in facts["problem"]
 
 

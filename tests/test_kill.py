@@ -22,6 +22,7 @@ from tests.events import (
     PLAYOFF,
     SPSA,
     SWISS,
+    TEXEL,
     living_engines,
     ringmaster,
     shown,
@@ -182,6 +183,36 @@ def test_killed_closing_match_ends_as_an_uninterrupted_one(tmp_path: Path, paral
     if parallel == 1:
         assert results(control) == results(whole)
         assert state(control) == state(whole)
+
+
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_killed_passes_over_positions_end_as_uninterrupted_ones(
+    tmp_path: Path, parallel: int
+) -> None:
+    passes = 15 * ROUNDS
+    whole, control = (write_event(tmp_path / name, TEXEL, passes) for name in ("whole", "killed"))
+    assert ringmaster(whole, "-q").returncode == 0
+    rng = random.Random(parallel)
+    killed = 0
+    for _ in range(ROUNDS // 2):
+        killed += kill_at_random(control, rng, parallel)
+        assert living_engines(control) == []
+    done = ringmaster(control, "-q", "-j", str(parallel))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert killed > 0
+    ids = [row[0] for row in results(control)]
+    assert len(ids) == len(set(ids))
+    assert living_engines(control) == []
+    # one pass after the other, so that the order of the shards is all that differs
+    assert sorted(ids) == sorted(row[0] for row in results(whole))
+    seq, found = state(control)
+    expected = state(whole)
+    # the probe and the clock measure time, and each event has a folder of its own
+    for one in (found, expected[1]):
+        del one["seconds"], one["facts"], one["key"], one["engine"]
+    assert (seq, found) == expected
+    history = [path.with_suffix(".hist").read_text().splitlines()[1:] for path in (control, whole)]
+    assert history[0] == history[1]
 
 
 def test_killed_worker_costs_only_its_own_game(tmp_path: Path) -> None:

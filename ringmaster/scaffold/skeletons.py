@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
 from ringmaster.scaffold.engines import Engine, Level, Weight
 from ringmaster.scaffold.text import Call, Code, identifier, literal
@@ -236,6 +237,35 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
     return skeleton
 
 
+def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    if game == "go":
+        raise UsageError("engines of Go have no evaluation to tune; choose chess or shogi, or spsa")
+    skeleton = Skeleton()
+    code = skeleton.add(tuned, tuned.levels[0])
+    parameters = [
+        Call(
+            "Parameter",
+            (weight.name,),
+            {"start": weight.start, "min": weight.low, "max": weight.high, "integer": True},
+        )
+        for weight in tuned.weights
+    ]
+    skeleton.settings = {
+        "player": code,
+        "parameters": parameters,
+        "positions": Call("Positions", ("positions.epd",), {}),
+        "regularisation": Call("Ridge", (), {}),
+        "verify": Call("Verify", (), {"games": 1000}),
+    }
+    skeleton.comments["parameters"] = "What is tuned."
+    skeleton.comments["positions"] = (
+        "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst; `ringmaster "
+        "match.ctl positions` makes them of the games of another control file."
+    )
+    skeleton.comments["verify"] = "When the tune is done: the tuned against the start values."
+    return skeleton
+
+
 #: What each type is for, and how its parts are made.  A new type needs a line here.
 SKELETONS: dict[str, tuple[str, Build]] = {
     "playoff": ("Matchups between players, each with its own number of games.", _playoff),
@@ -245,4 +275,5 @@ SKELETONS: dict[str, tuple[str, Build]] = {
     "mc_tuner": ("A tune as a bandit problem: games go to the candidates that win.", _mc_tuner),
     "ce_tuner": ("A tune by the cross-entropy method.", _ce_tuner),
     "spsa": ("A tune by SPSA: the engine plays against itself.", _spsa),
+    "texel": ("A tune of an evaluation on labelled positions.", _texel),
 }

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 
-from ringmaster.model.results import EngineUsage, GameResult, Outcome
-from ringmaster.storage.store import Issue, Pending, Recorded, Run, Store
+from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Outcome, Result
+from ringmaster.storage.store import Evaluated, Issue, Pending, Recorded, Run, Store
 
 #: Seconds since the epoch, as the stores under test are told.
 NOW = 1_700_000_000.75
@@ -40,6 +41,22 @@ def result(game_id: str = "0_0", attempt: int = 0, outcome: Outcome = "win") -> 
     )
 
 
+def evaluation(job_id: str = "p0_0", attempt: int = 0, **given: Any) -> EvaluationResult:
+    """Return a shard's result in which every field that is kept has a value."""
+    fields = {
+        "number": 3,
+        "shard": 5,
+        "reason": "no score",
+        "detail": "8/8 b é",
+        "seconds": 0.25,
+        "positions": 2,
+        "usage": EngineUsage("Glaurung 2.2", 1.5, 23_000_000, 6.0, 0.75),
+        "facts": {"loss": 0.1 + 0.2, "moved": [True, False]},
+        **given,
+    }
+    return EvaluationResult(job_id, attempt, **{"outcome": "evaluated", **fields})
+
+
 def run_of(**changes: Any) -> Run:
     """Return a run to be stored."""
     run = Run(
@@ -54,12 +71,12 @@ def run_of(**changes: Any) -> Run:
     return msgspec.structs.replace(run, **changes)
 
 
-def record(store: Store, *results: GameResult) -> list[int | None]:
+def record(store: Store, *results: Result) -> list[int | None]:
     """Record results, a transaction each; returns their seqs."""
     seqs = []
     for each in results:
         with store.transaction() as transaction:
-            seqs.append(transaction.record({"of": each.game_id}, each))
+            seqs.append(transaction.record({"of": each.id}, each))
     return seqs
 
 
@@ -417,3 +434,57 @@ def fail_to_change_places(store: Store) -> None:
         transaction.pass_over()
         transaction.give_place("c")
         raise ZeroDivisionError
+
+    def test_an_evaluation_comes_back_without_scores_answers_and_standard_error(
+        self, store: Store
+    ) -> None:
+        full = evaluation(scores=b"\0\0\x80?\0\0\xc0\x7f", answers=("a", "b"), stderr=(("a", "x"),))
+        with store.transaction() as transaction:
+            assert transaction.record({"p": 3, "i": 5}, full) == 1
+        assert list(store.results()) == [
+            Evaluated(1, {"p": 3, "i": 5}, evaluation(), 1_700_000_000)
+        ]
+        assert list(store.games()) == []
+
+    def test_scores_are_those_of_their_shard_until_their_pass_is_dropped(
+        self, store: Store
+    ) -> None:
+        for number, shard in ((3, 0), (3, 1), (-2, 0)):
+            name = f"p{number}_{shard}"
+            scores = f"{number}{shard}  ".encode()
+            record(store, evaluation(name, number=number, shard=shard, scores=scores))
+        assert store.scores(3, 1) == b"31  "
+        assert store.scores(3, 2) is None
+        with store.transaction() as transaction:
+            transaction.drop_scores(3)
+        assert (store.scores(3, 0), store.scores(3, 1)) == (None, None)
+        assert store.scores(-2, 0) == b"-20  "
+
+    def test_scores_are_seen_within_their_transaction_and_taken_back_with_it(
+        self, store: Store
+    ) -> None:
+        seen = None
+        with suppress(ZeroDivisionError), store.transaction() as transaction:
+            transaction.record({}, evaluation(scores=b"1234"))
+            seen = store.scores(3, 5)
+            raise ZeroDivisionError
+        assert (seen, store.scores(3, 5)) == (b"1234", None)
+
+    def test_a_shard_is_counted_once_and_its_scores_stay_those_of_the_first(
+        self, store: Store
+    ) -> None:
+        assert record(store, evaluation(scores=b"1111")) == [1]
+        assert record(store, evaluation(scores=b"2222"), evaluation(attempt=1)) == [None, None]
+        assert store.scores(3, 5) == b"1111"
+        assert record(store, evaluation("p0_1", 0, outcome="void")) == [2]
+        assert store.counts() == (1, 1)
+
+    def test_games_and_evaluations_are_numbered_together(self, store: Store) -> None:
+        record(store, result("a"), evaluation("b"), result("c"))
+        assert [type(found).__name__ for found in store.results()] == [
+            "Recorded",
+            "Evaluated",
+            "Recorded",
+        ]
+        assert [found.seq for found in store.games()] == [1, 3]
+        assert [found.result.id for found in store.results(after=1)] == ["b", "c"]

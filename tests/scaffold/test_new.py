@@ -21,7 +21,10 @@ from tests.scaffold.loading import event_of
 
 Find = Callable[[str], str | None]
 
-EVERY = list(product(GAMES, known()))
+#: Engines of Go have no evaluation that a texel event could tune.
+EVERY = [pair for pair in product(GAMES, known()) if pair != ("go", "texel")]
+#: What can be played with nothing beside the control file.
+PLAYABLE = [pair for pair in EVERY if pair[1] != "texel"]
 FINDS: dict[str, Find] = {"all": lambda name: name, "none": lambda name: None}
 
 
@@ -71,7 +74,12 @@ def test_every_setting_is_there_with_its_help(game: str, type_name: str) -> None
         assert next(s.help for s in found.table if s.name == name) in prose
 
 
-@pytest.mark.parametrize(("game", "type_name"), EVERY)
+def test_texel_is_not_for_engines_of_go() -> None:
+    with pytest.raises(UsageError, match="no evaluation to tune"):
+        new_control_file("go", "texel")
+
+
+@pytest.mark.parametrize(("game", "type_name"), PLAYABLE)
 def test_control_file_with_the_demo_engines_plays(
     game: str, type_name: str, tmp_path: Path
 ) -> None:

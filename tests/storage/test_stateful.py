@@ -10,7 +10,7 @@ import hypothesis.strategies as st
 from hypothesis import settings
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult
 from ringmaster.storage.memory_store import MemoryStore
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Store, Transaction
@@ -43,8 +43,24 @@ RESULTS = st.builds(
     seconds=st.floats(0, 1e6),
     usage=st.tuples(USAGE, USAGE),
 )
+EVALUATIONS = st.builds(
+    EvaluationResult,
+    job_id=IDS,
+    attempt=ATTEMPTS,
+    outcome=st.sampled_from(["evaluated", "void"]),
+    number=st.integers(-2, 2),
+    shard=st.integers(0, 1),
+    detail=TEXT,
+    seconds=st.floats(0, 1e6),
+    positions=st.integers(0, 1000),
+    usage=USAGE,
+    scores=st.none() | st.binary(max_size=8),
+    facts=DATA,
+)
 ACTIONS = st.one_of(
     st.tuples(st.just("record"), DATA, RESULTS),
+    st.tuples(st.just("record"), DATA, EVALUATIONS),
+    st.tuples(st.just("drop_scores"), st.integers(-2, 2)),
     st.tuples(st.just("issue"), st.builds(Issue, IDS, ATTEMPTS, DATA)),
     st.tuples(st.just("withdraw"), IDS),
     st.tuples(st.just("save_state"), DATA),
@@ -123,13 +139,16 @@ class TwoStores(RuleBasedStateMachine):
     @invariant()
     def they_are_alike(self) -> None:
         assert everything(self.disk) == everything(self.memory)
+        for number in range(-2, 3):
+            for shard in range(2):
+                assert self.disk.scores(number, shard) == self.memory.scores(number, shard)
         for key in ("a", "b"):
             assert self.disk.note(key) == self.memory.note(key)
 
     @invariant()
     def nothing_is_counted_twice(self) -> None:
         found = [recorded.result for recorded in self.disk.results()]
-        counted = [result.game_id for result in found if result.outcome != "void"]
+        counted = [result.id for result in found if result.outcome != "void"]
         assert len(set(counted)) == len(counted)
         assert self.disk.counts() == (len(counted), len(found) - len(counted))
 

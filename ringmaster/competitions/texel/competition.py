@@ -46,19 +46,18 @@ from ringmaster.competitions.texel.edits import (
     limits_of,
     measures_again,
 )
-from ringmaster.competitions.texel.features import Features, hand_over, problem_of
-from ringmaster.competitions.texel.labels import as_scores
+from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
+from ringmaster.competitions.texel.features import Features, from_answers, problem_of
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.report import TuneReport
-from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
+from ringmaster.competitions.texel.scoring import Scoring
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import COMPARED, COUNTED, STATIC, Named, State, score_key
+from ringmaster.competitions.texel.state import Named, State
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
-    made_void,
     shard_id,
     shard_line,
     take_probe,
@@ -67,7 +66,7 @@ from ringmaster.competitions.texel.verdicts import (
 from ringmaster.competitions.tuned_parameters import check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
 from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, EvaluationJob, ScoreKind, Task, Ticket
+from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Table, Text
@@ -102,11 +101,9 @@ class TexelCompetition(Competition):
             made = values["make_candidate"] is not None
             errors += check_limits(definition, values["player"], values["verify"], made)
         with noting(errors):
-            self._kind = self._scoring.for_game(self._game)
+            self._scoring.for_game(self._game)
         with noting(errors):
-            self._compared: ScoreKind = values["positions"].quiet_score.for_game(self._game)
-        with noting(errors):
-            self._features = Features.of(values["optimiser"], self.parameters)
+            values["positions"].quiet_score.for_game(self._game)
         errors += [
             *check_codes(self.parameters),
             *check_anchor(values),
@@ -131,8 +128,9 @@ class TexelCompetition(Competition):
             values["positions"],
             self._scoring.is_static,
             values["seed"],
-            self._features is not None and self._features.of_answers,
+            from_answers(values["optimiser"].arguments.get("features")),
         )
+        self._evaluations = Evaluations(values, self.settings)
         self._file: PositionFile | None = None
         #: What has been said while the positions were read.
         self._said: set[str] = set()
@@ -165,9 +163,13 @@ class TexelCompetition(Competition):
         codes = [p.code for p in self._state.terms.tuned]
         self.tuning = Tuning(self._state, self._means, codes, self._make_optimiser)
         self.tuning.attach(self._source)
-        self.tuning.counted = self._counted
         if self._file is not None:
             self.tuning.use(self._file)
+        optimiser = self.values["optimiser"]
+        if optimiser.name == "linear" and self.positions_file is not None:
+            target = self.positions_file.with_suffix(".features")
+            codes = [p.code for p in self.parameters]
+            self.tuning.features = Features(optimiser, codes, target, self._tell)
 
     def _make_optimiser(self, state: State, shards: Shards) -> Optimiser:
         known = {p.code: p for p in self.parameters}
@@ -176,7 +178,7 @@ class TexelCompetition(Competition):
             for p in state.terms.tuned
         ]
         values = self.values
-        made = make_optimiser(
+        return make_optimiser(
             values["optimiser"],
             tuned,
             seed=values["seed"],
@@ -187,14 +189,6 @@ class TexelCompetition(Competition):
             shards=shards.of_train,
             validated=shards.validation > 0,
         )
-        hand_over(made, self._features, state.values)
-        return made
-
-    def _counted(self) -> None:
-        """All shards of features are there."""
-        assert self._features is not None
-        self._features.finish(self.tuning.shards.total)
-        hand_over(self.tuning.optimiser, self._features, self._state.values)
 
     # values and players
 
@@ -267,8 +261,6 @@ class TexelCompetition(Competition):
             self._tell,
         )
         check_labels(self._file, values["target"], values)
-        if self._features is not None:
-            self._features.prepare(self._file, self.say)
         take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
@@ -382,9 +374,8 @@ class TexelCompetition(Competition):
                 self.closing.opening(ticket),
                 (first.values, second.values),
             )
-        state = self._state
         if "n" in ticket:
-            values = self._played(state.values)
+            values = self._played(self._state.values)
             probe = probe_of(
                 self._tuned(),
                 values,
@@ -392,105 +383,24 @@ class TexelCompetition(Competition):
                 self.values["apply"],
                 self.values["in_flight"],
             )
-            return self._evaluation(
-                game_id, attempt, ticket, values, self.tuning.shards.probed, probe=probe
+            places = self.tuning.shards.probed
+            return self._evaluations.probe(
+                game_id, attempt, ticket, self._engine_with(values), places, probe
             )
-        number, facts = ticket["p"], state.facts or {}
-        found = self.tuning.find(number)
-        shard = ticket["i"] if found is None else found.shards[ticket["i"]]
-        return self._evaluation(
-            game_id,
-            attempt,
-            ticket,
-            self._played(self.tuning.values(number)),
-            self.tuning.shards.positions(shard),
-            number=score_key(state.beginning, number),
-            shard=shard,
-            score=self._kind_of(number),
-            apply=facts.get("apply", "newgame"),
-            in_flight=facts.get("in_flight", 1),
-            counted=number == COUNTED,
+        values = self._played(self.tuning.values(ticket["p"]))
+        return self._evaluations.shard(
+            game_id, attempt, ticket, self._engine_with(values), self.tuning
         )
 
-    def _evaluation(
-        self,
-        job_id: str,
-        attempt: int,
-        ticket: Ticket,
-        values: Named,
-        places: range,
-        *,
-        score: ScoreKind | None = None,
-        counted: bool = False,
-        **given: Any,
-    ) -> EvaluationJob:
-        return EvaluationJob(
-            job_id,
-            self.candidate("", values),
-            self.settings,
-            str(self.positions_file),
-            places.start,
-            places.stop,
-            places.step,
-            score=score or self._kind,
-            answers=counted or (self._scoring.function is not None and score in (None, self._kind)),
-            ticket=ticket,
-            attempt=attempt,
-            keep_stderr=self.values["stderr_to_log"],
-            **given,
-        )
-
-    def _kind_of(self, number: int) -> ScoreKind:
-        """Return how a pass scores its positions."""
-        if number == COUNTED and self._features is not None:
-            return self._features.kind
-        if number == COMPARED:
-            return self._compared
-        found: ScoreKind = EVAL.for_game(self._game) if number == STATIC else self._kind
-        return found
+    def _engine_with(self, values: Named) -> EngineJob:
+        return EngineJob(self.candidate("", values), str(self.positions_file))
 
     # learning
 
     def settled(self, task: Task, result: Result) -> Result:
-        if not isinstance(result, EvaluationResult) or not isinstance(task, EvaluationJob):
-            return result
-        if result.outcome == "void" or "n" in task.ticket:
-            return result
-        positions, number = self.tuning.positions, task.ticket["p"]
-        assert positions is not None
-        data = result.scores or b""
-        if task.answers and number != COUNTED and self._scoring.function is not None:
-            texts = positions.texts(task.shard)
-            data = scores_of(self._scoring.function, result.answers or (), texts, self._game)
-        places = range(task.first, task.stop, task.step)
-        if number == COUNTED and self._features is not None:
-            self._features.put(task.shard, places, result.answers or ())
-            return msgspec.structs.replace(result, positions=len(places), scores=None, answers=None)
-        if len(data) != 4 * len(places):
-            return made_void(
-                result, "protocol", f"{len(data) // 4} scores of {len(places)} came back"
-            )
-        scores = as_scores(data)
-        missing = self.tuning.missing(number, task.shard, scores)
-        if missing:
-            return made_void(
-                result,
-                "no score",
-                f"with the values of pass {number} the engine gives no score of a position that it "
-                f"had one of before: {missing}",
-            )
-        loss = self.tuning.loss(number, task.shard, scores)
-        found = self.tuning.find(number)
-        kept = found is None or found.keep
-        return msgspec.structs.replace(
-            result,
-            number=task.number,
-            shard=task.shard,
-            positions=len(places),
-            scores=data if kept else None,
-            answers=None,
-            facts={} if loss is None else {"loss": loss},
-        )
+        if isinstance(result, EvaluationResult) and isinstance(task, EvaluationJob):
+            return self._evaluations.settled(task, result, self.tuning)
+        return result
 
     def take(self, ticket: Ticket, result: Any) -> Verdict:
         if "v" in ticket:

@@ -52,6 +52,9 @@ class OptimiserSettings:
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return repr(self.name)
+
     def canonical(self) -> dict[str, Any]:
         """Return what it says, for the comparison of two runs."""
         return {"name": self.name, **self.arguments}
@@ -184,13 +187,20 @@ _CALLS = (
         _given(
             "features",
             FunctionOrFile(Function("a function that returns a position's coefficients by name")),
-            "How often each weight is counted: a function of the position, or of an engine's "
-            "answer and the position, or a CSV or NPZ file with the positions in it.",
+            "Coefficients of the parameters: a function of (answer, position) or of (position), or "
+            "a CSV or NPZ file.",
+        ),
+        _given("command", String(), "What an engine is sent for its answer; by default features."),
+        _given(
+            "unnamed",
+            OneOf("refuse", "ignore"),
+            "What is done with features that are the weight of no parameter: by default those of a "
+            "file are refused, those of a function ignored.",
         ),
         _given(
-            "command",
-            String(),
-            "What an engine is sent for its answer; by default features.",
+            "check",
+            Boolean(),
+            "Whether a pass is spent on seeing that the scores change as the features say.",
         ),
         _given("method", OneOf("lbfgs", "adam"), "How the error is minimised."),
         _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
@@ -200,16 +210,6 @@ _CALLS = (
             "tapered",
             Boolean(),
             "Whether weights come in pairs, NAME_mg and NAME_eg, mixed by the phase.",
-        ),
-        _given(
-            "unnamed",
-            OneOf("refuse", "ignore"),
-            "What is done with features that are the weight of no parameter.",
-        ),
-        _given(
-            "check",
-            Boolean(),
-            "Whether a pass is spent on seeing that the scores change as the features say.",
         ),
     ),
 )
@@ -253,6 +253,12 @@ def make_optimiser(
     Raises SettingError for arguments that it does not take.
     """
     module, name = _CLASSES[settings.name]
+    if settings.name == "linear" and "features" not in settings.arguments:
+        raise SettingError(
+            ("optimiser",),
+            "the linear optimiser needs the features of each position",
+            "Linear(features=…), a function, or a CSV or NPZ file",
+        )
     try:
         cls = getattr(import_module(module), name)
     except ImportError as error:
@@ -279,7 +285,9 @@ def make_optimiser(
         given["groups"] = groups and _places(parameters, groups)
         given["patience"] = patience or _ANY
     try:
-        made: Optimiser = cls(list(parameters), **given, **settings.arguments)
+        # what an engine is asked is not the optimiser's business
+        own = {key: value for key, value in settings.arguments.items() if key != "command"}
+        made: Optimiser = cls(list(parameters), **given, **own)
     except (ValueError, TypeError) as error:
         raise SettingError(("optimiser",), str(error)) from None
     return made

@@ -56,6 +56,9 @@ class Scoring:
     function: ScoreFunction | None = None
     text: str = "eval"
 
+    def __repr__(self) -> str:
+        return repr(self.text)
+
     def canonical(self) -> dict[str, Any]:
         """Return what it says, for the comparison of two runs."""
         return {"kind": self.kind, "pov": self.pov, "function": self.function}

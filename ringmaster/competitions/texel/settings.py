@@ -182,7 +182,16 @@ _EVAL_LIMIT = Setting(
     None,
 )
 
-TEXEL = CallOf("Texel", (), lambda values, context: Target("texel"))
+
+class Results(Target):
+    """The target Texel(): the results alone."""
+
+    def __repr__(self) -> str:
+        return "Texel()"
+
+
+RESULTS = Results("texel")
+TEXEL = CallOf("Texel", (), lambda values, context: RESULTS)
 ELMO = CallOf(
     "Elmo",
     (
@@ -273,7 +282,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         Choice(TEXEL, ELMO, GAUSSIAN, BLEND),
         "What scores are tuned towards: the results of the games, or a blend with the scores of "
         "a teacher.",
-        Target("texel"),
+        RESULTS,
     ),
     Setting(
         "loss",

@@ -14,8 +14,8 @@ Named = dict[str, int | float]
 STRIDE = 1_000_000
 #: Passes of the quiet filter: the static score, and what it is compared with.
 STATIC, COMPARED = -1, -2
-#: The number of the pass in which an engine is asked for counts of features.
-COUNTED = -3
+#: The pass in which engines print their features.
+FEATURES = -3
 
 
 def score_key(beginning: int, number: int) -> int:

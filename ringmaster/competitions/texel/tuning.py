@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.competitions.competition import ScoreSource
+from ringmaster.competitions.texel.features import Features, give
 from ringmaster.competitions.texel.labels import (
     EventData,
     Positions,
@@ -27,7 +28,7 @@ from ringmaster.competitions.texel.settings import PositionsSettings
 from ringmaster.competitions.texel.shards import Half, Shards
 from ringmaster.competitions.texel.state import (
     COMPARED,
-    COUNTED,
+    FEATURES,
     STATIC,
     Improvement,
     Labelling,
@@ -66,16 +67,16 @@ class Means:
     positions: PositionsSettings
     static_first: bool
     seed: int
-    counted: bool = False
+    asks_features: bool = False
 
     @property
     def filters(self) -> tuple[int, ...]:
-        """The passes before the start values': of features, and of the quiet filter."""
-        counted = (COUNTED,) if self.counted else ()
+        """The passes that are not the optimiser's: of the quiet filter, of the features."""
+        own = (FEATURES,) if self.asks_features else ()
         if self.positions.quiet is None:
-            return counted
+            return own
         # where positions are scored by the static evaluation, pass 0 has it
-        return (*counted, COMPARED) if self.static_first else (*counted, STATIC, COMPARED)
+        return (*own, COMPARED) if self.static_first else (*own, STATIC, COMPARED)
 
 
 @dataclass(frozen=True)
@@ -113,10 +114,11 @@ class Tuning:
         self.codes = codes
         self._make = make
         self._source: ScoreSource = lambda number, shard: None
-        #: Called when all shards of features have come back.
-        self.counted: Callable[[], None] = lambda: None
         self.positions: Positions | None = None
         self.optimiser: Optimiser | None = None
+        #: Of a linear evaluation, and whether the optimiser has them.
+        self.features: Features | None = None
+        self.given = False
 
     # where it stands
 
@@ -138,6 +140,15 @@ class Tuning:
         self.optimiser = self._make(self.state, self.shards)
         if self.state.optimiser is not None:
             self.optimiser.restore(self.state.optimiser)
+        if self.features is not None and self.positions is not None:
+            found = self.features.ready(self.positions.file)
+            if found is not None:
+                give(self.optimiser, found, self._fixed())
+                self.given = True
+
+    def _fixed(self) -> Named:
+        """Return the values of the parameters that are not tuned."""
+        return {c: value for c, value in self.state.values.items() if c not in self.codes}
 
     def named(self, theta: Any) -> Named:
         """Return values of all parameters, with these of the tuned ones."""
@@ -193,9 +204,12 @@ class Tuning:
         found = self.state.filters.get(str(number))
         if found is None:
             shards = self.shards.of("all")
+            # features that are at hand already need not be asked for
+            known = 0.0 if number == FEATURES and self.given else None
             found = self.state.filters[str(number)] = Open(
-                [], "all", True, shards, [None] * len(shards)
+                [], "all", number != FEATURES, shards, [known] * len(shards)
             )
+            found.next = 0 if known is None else len(shards)
         return found
 
     def _ask(self) -> int | None:
@@ -270,8 +284,10 @@ class Tuning:
         filters = [self._filter(number) for number in self.means.filters]
         if first is None or not first.complete or not all(f.complete for f in filters):
             return Outcome(settled=True)
-        if self.means.counted:
-            self.counted()
+        if self.features is not None and not self.given:
+            assert self.optimiser is not None
+            give(self.optimiser, self.features.finish(self.shards.total), self._fixed())
+            self.given = True
         lines = self._label()
         labelling, data = self.state.labelling, self._data()
         assert labelling is not None
@@ -387,6 +403,9 @@ class Tuning:
         if not state.open and not optimiser.finished():
             # some find out only now that they have come to their end
             self._ask()
+        problem = getattr(optimiser, "problem", None)
+        if problem:
+            notes.append(str(problem))
         if optimiser.finished() and not state.open:
             state.done = True
             notes += self._finish()

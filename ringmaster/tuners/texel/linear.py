@@ -83,7 +83,7 @@ class _Labels(NamedTuple):
 class Linear(Optimiser):
     """Minimises the error of a sum of counts times weights.
 
-    features, command  where the counts come from; for whoever calls `set_features`
+    features       where the counts come from; for whoever calls `set_features`
     tapered        whether weights come in pairs, NAME_mg and NAME_eg, shared out by the phase;
                    a parameter without such an ending is then both weights of its feature
     unnamed        what is to be done with features that are the weight of no parameter
@@ -105,7 +105,6 @@ class Linear(Optimiser):
         parameters: Sequence[TunedParameter],
         *,
         features: Any = None,
-        command: str = "features",
         tapered: bool = False,
         unnamed: Literal["refuse", "ignore"] = "refuse",
         method: Method = "lbfgs",

@@ -111,9 +111,7 @@ def probed(job: EvaluationJob, **facts: Any) -> EvaluationResult:
 
 
 def parameter(code: str, **given: Any) -> Any:
-    return call(
-        "Parameter", code, **{"start": 100, "min": 0, "max": 200, "integer": True, **given}
-    )
+    return call("Parameter", code, **{"start": 100, "min": 0, "max": 200, "integer": True, **given})
 
 
 def texel(folder: Path, **given: Any) -> Any:

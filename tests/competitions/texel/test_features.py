@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.errors import DatasetError
+from ringmaster.errors import SettingError
 from ringmaster.model.jobs import EvaluationJob
 from ringmaster.model.results import EvaluationResult
 from ringmaster.positions import PositionFile
@@ -79,17 +79,17 @@ def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "words"),
     [
-        ({}, Refused, "has to know how often each weight is counted"),
-        ({"features": lambda a, b, c: {}}, Refused, "of the position, or of .answer, position"),
-        ({"features": lambda position: {"D": 1.0}}, DatasetError, "no parameter is the weight"),
+        ({}, "needs the features"),
+        ({"features": lambda position: {"D": 1.0}, "unnamed": "refuse"}, "no parameter is the"),
+        ({"features": lambda position: [1.0]}, "there are 1 numbers, but 3 are expected"),
     ],
 )
 def test_features_that_make_no_sense_are_refused_before_anything_is_played(
-    folder: Path, arguments: Any, error: Any, words: str
+    folder: Path, arguments: Any, words: str
 ) -> None:
-    with pytest.raises(error, match=words):
+    with pytest.raises((SettingError, Refused), match=words):
         run(folder, **arguments)
 
 

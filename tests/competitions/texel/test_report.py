@@ -1,0 +1,70 @@
+"""What a texel event says of itself, before, during and after its passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ringmaster.reporting.tables import render_report
+from tests.competitions.settings_of import call
+from tests.competitions.texel.simulated import (
+    Runs,
+    folder_fixture,  # noqa: F401 - a fixture
+    texel,
+)
+
+
+def report(event: object) -> str:
+    return render_report(event.report(), heading="texel: event", description=None)  # type: ignore[attr-defined]  # an event
+
+
+def test_report_needs_no_positions_and_is_the_same_in_mid_pass(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, target=call("GaussianLambda")))
+    for _ in range(15):
+        runs.step()
+    reader = texel(folder / "elsewhere", target=call("GaussianLambda"))
+    snapshot = runs.store.snapshot()
+    assert snapshot is not None
+    reader.attach(runs.store.scores)
+    reader.restore(snapshot[1])
+    for found in runs.store.results(snapshot[0]):
+        reader.take(found.ticket, found.result)
+    reader.adopt([issue.ticket for issue in runs.store.issues()])
+    assert report(reader) == report(runs.event)
+    assert reader.summary() == runs.event.summary()
+
+
+def test_before_the_first_pass_it_says_what_will_be_done(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder))
+    text = report(runs.event)
+    assert "360 positions of training in 2 shards, 120 of validation in 1" in text
+    assert "a step takes about 4 passes (3 parameters)" in text
+    runs.step()
+    assert "at 20,000 positions/s a pass takes about 1 s of one engine" in report(runs.event)
+    assert runs.event.progress().phase == "pass 0: 0/3"
+
+
+def test_finished_tune_tells_errors_scales_and_how_sure_it_is(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
+    runs.run()
+    text = report(runs.event)
+    for words in ("ridge", "win-rate scale: C", "(fitted)", "% of resampled games", "Formula 1"):
+        assert words in text
+    assert sum(line.startswith("pass ") for line in runs.history) == runs.event.summary()["passes"]
+
+
+def test_charts_are_of_errors_parameters_ridge_and_calibration(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
+    assert runs.event.charts([]) == []
+    runs.run()
+    titles = [group.title for group in runs.event.charts([])]
+    assert titles[:2] == ["Errors", "Parameters"]
+    assert "Ridge" in titles
+    assert titles[-1] == "Calibration"
+
+
+def test_games_are_counted_apart_from_shards(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
+    runs.run()
+    counts = runs.store.counts()
+    assert counts[0] > 10
+    assert runs.event.games(*counts) == (2, 0)

@@ -1,0 +1,135 @@
+"""What a texel event's settings may be, and what is said of those that may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringmaster.errors import SettingError, UsageError
+from tests.competitions.settings_of import Refused, call, make, uci
+from tests.competitions.texel.simulated import (
+    CODES,
+    Runs,
+    folder_fixture,  # noqa: F401 - a fixture
+    parameter,
+    texel,
+    write_positions,
+)
+
+HERE = Path("/nowhere")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"game": "go"}, "game: engines of Go have no evaluation"),
+        ({"anchor": "Z"}, "anchor: there is no parameter 'Z'"),
+        ({"groups": ["late"]}, "groups.0: no parameter is of group 'late'"),
+        ({"score": "depth 0"}, "score: 'depth 0' is no way to score"),
+        ({"score": call("Score", pattern="cp (")}, "score.pattern: 'cp (' is no regular"),
+        ({"score": call("Score", pattern="cp")}, "score.pattern: 'cp' has no group"),
+        ({"score": call("Score", pov="black")}, "score.pov: black does not move first in chess"),
+        ({"target": "texel"}, "target: 'texel' is not a valid choice"),
+        ({"target": call("Elmo", lambda_=2)}, "target.lambda_: 2 is out of range"),
+        ({"target": call("Elmo", lambda_limit=200)}, "lambda_limit has no meaning without lambda2"),
+        ({"win_rate_scale": "auto"}, "win_rate_scale: 'auto' is not a number; expected 'fit'"),
+        ({"optimiser": "newton"}, "optimiser: 'newton' is not a valid choice"),
+        ({"optimiser": "linear"}, "the linear optimiser needs the features"),
+        ({"optimiser": call("LocalSearch", grow=0)}, "optimiser.grow: 0 is out of range"),
+        ({"optimiser": "genetic", "groups": ["a"]}, "groups"),
+        ({"validation": 1}, "validation: 1 is out of range"),
+        ({"player": "x"}, "player: there is no player 'x'"),
+        ({"positions": call("Positions")}, "positions.paths: 'paths' is missing"),
+        (
+            {"players": {"e": call("Player", "engine")}, "verify": call("Verify", games=2)},
+            "nothing limits the moves of player 'e' in the closing match",
+        ),
+        ({"parameters": [parameter("A", frozen=True)]}, "every parameter is frozen"),
+        ({"parameters": [parameter("A")], "anchor": "A"}, "no parameter but the anchor is left"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        texel(HERE, **given)
+    assert message in str(refused.value)
+
+
+def test_player_needs_no_limit_of_moves_where_nothing_is_played() -> None:
+    event = texel(HERE, players={"e": call("Player", "engine")})
+    with pytest.raises(UsageError, match="nothing limits the moves"):
+        event.verify()
+    limited = {"players": {"e": call("Player", "engine")}}
+    texel(HERE, verify=call("Verify", games=2, depth=3), **limited).verify(4)
+
+
+@pytest.mark.parametrize(
+    ("written", "labels", "message"),
+    [
+        ({"target": call("Elmo")}, {"teacher": False}, "no scores of a teacher"),
+        ({}, {"result": False}, "no results of games"),
+        ({"target": call("Elmo", 1.0)}, {"result": False}, "without results of games"),
+    ],
+)
+def test_target_that_the_labels_cannot_give_is_refused(
+    folder: Path, written: dict[str, Any], labels: dict[str, bool], message: str
+) -> None:
+    write_positions(folder / "event.positions", **labels)  # type: ignore[arg-type]  # flags
+    with pytest.raises(SettingError, match=message):
+        texel(folder, **written).prepare()
+
+
+def test_teacher_alone_is_tuned_towards_without_a_result(folder: Path) -> None:
+    write_positions(folder / "event.positions", result=False)
+    runs = Runs(lambda: texel(folder, target=call("Elmo", 1.0), teacher_scale=200))
+    runs.run()
+    summary = runs.event.summary()
+    values = {row["code"]: row["value"] for row in summary["parameters"]}
+    # the engine is the teacher with other values
+    assert values["A"] > values["C"] > values["B"]
+    assert summary["errors"]["best"]["train" + "ing"] < summary["errors"]["start"]["training"]
+
+
+def test_nothing_held_out_is_allowed_and_said(folder: Path) -> None:
+    write_positions(folder / "event.positions", held=0.0)
+    runs = Runs(lambda: texel(folder, validation=0))
+    assert any("nothing is held out" in line for line in runs.event.notices())
+    runs.run()
+    assert runs.event.summary()["improvement"]["part"] == "train"
+
+
+def test_startup_checks_are_of_the_start_and_the_bounds() -> None:
+    jobs = texel(HERE, anchor="C").check_jobs()
+    assert [dict(job.player.options) for job in jobs] == [
+        {"A": a, "B": a, "C": 100} for a in (100, 0, 200)
+    ]
+
+
+def test_probe_changes_each_parameter_to_its_farther_bound(folder: Path) -> None:
+    runs = Runs(
+        lambda: texel(folder, parameters=[parameter("A", start=30), *map(parameter, CODES[1:])])
+    )
+    (job,) = runs.running
+    assert [player.options["A"] for player in job.probe.changed] == [200, 30, 30]
+    assert 100 <= len(range(job.first, job.stop, job.step)) <= 200
+
+
+def test_score_kinds_reach_the_engine() -> None:
+    event = make(
+        "texel",
+        HERE,
+        game="chess",
+        players={"e": uci()},
+        player="e",
+        parameters=[parameter("A")],
+        positions="a.epd",
+        score=call("Score", "eval", pattern=r"Total: (\S+)", unit=100, pov="white"),
+    )
+    kind = event.values["score"].for_game("chess")
+    assert (kind.command, kind.pattern, kind.unit, kind.pov) == (
+        "eval",
+        r"Total: (\S+)",
+        100.0,
+        "first",
+    )

@@ -268,6 +268,8 @@ class Pieces:
         return FeatureFile(self._target)
 
     def _read(self, path: Path) -> tuple[Any, Any, Any, Any, Any]:
+        if not path.exists():
+            raise StoreCorrupt(f"{path} is missing; put it back, or begin the tune anew")
         try:
             with path.open("rb") as file, np.load(file, allow_pickle=False) as found:
                 phase = found.get("phase")

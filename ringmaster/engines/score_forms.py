@@ -30,12 +30,15 @@ class EvaluationForm:
              score, or "none" where the engine gives none
     unit     centipawns that 1 is
     pov      "first": of the side that moves first in a game, "mover": to move
+    wakes    whether options that are set are looked at only when a search begins, so that
+             one has to come before the first `eval`
     """
 
     family: str
     pattern: re.Pattern[bytes]
     unit: float
     pov: Literal["first", "mover"]
+    wakes: bool = False
 
 
 FORMS = (
@@ -50,7 +53,7 @@ FORMS = (
         "Stockfish", re.compile(rb"\nTotal [Ee]valuation:[ \t]+([^\s(]+)"), 100.0, "first"
     ),
     # the engine's own units, of which its middle-game pawn has 204 (value.h)
-    EvaluationForm("Glaurung", re.compile(rb"\nFull eval:[ \t]+(\S+)"), 100 / 204, "mover"),
+    EvaluationForm("Glaurung", re.compile(rb"\nFull eval:[ \t]+(\S+)"), 100 / 204, "mover", True),
     # "eval = 42" in units of which a pawn has 90 (usi.cpp, evaluate.h)
     EvaluationForm("YaneuraOu", re.compile(rb"\neval = (\S+)"), 100 / 90, "mover"),
 )

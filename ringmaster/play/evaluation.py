@@ -12,7 +12,13 @@ import msgspec
 
 from ringmaster.engines.engine import Engine, cut
 from ringmaster.engines.process import Surroundings
-from ringmaster.errors import EngineError, StoreCorrupt
+from ringmaster.errors import (
+    EngineCrashed,
+    EngineError,
+    EngineProtocolError,
+    EngineTimeout,
+    StoreCorrupt,
+)
 from ringmaster.model.jobs import EvaluationJob
 from ringmaster.model.results import EngineUsage, EvaluationResult
 from ringmaster.play.engine_pool import EnginePool
@@ -129,7 +135,12 @@ class _Run:
         scorer = self._scorer = Scorer(job, self._first, self._make, self._surroundings, transcript)
         if job.probe is not None:
             return Answers(None), Prober(job, job.probe, scorer, texts).run()
-        if scorer.launch():
+        if job.apply == "restart" and scorer.searches and self._first.is_alive():
+            # its hash tables may be what a new game does not empty
+            scorer.renew(job.player)
+            self._meter = Meter(scorer.engine)
+            self._meter.begin_new()
+        elif scorer.launch():
             self._meter.begin_new()
         else:
             self._meter.begin_kept()
@@ -140,7 +151,8 @@ class _Run:
     def _void(self, error: EngineError, begun: float) -> EvaluationResult:
         reason = next((r for kind, r in REASON_OF_ERROR if isinstance(error, kind)), "setup")
         detail = f"{error.code or self._job.player.code}: {error}"
-        if line := self.engine.last_line():
+        seen = isinstance(error, EngineCrashed | EngineTimeout | EngineProtocolError)
+        if seen and (line := self.engine.last_line()):
             detail += f"\nthe last line it said: {line}"
         found = self._result(begun, "void")
         return msgspec.structs.replace(found, reason=reason, detail=cut(detail))

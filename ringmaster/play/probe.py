@@ -29,6 +29,8 @@ from ringmaster.play.scoring import Answers, Scorer, Scores
 _FIRST = 5.0
 #: Seconds that pipelined answers may be late, beside the time that one at a time took.
 _LATE = 2.0
+#: Requests after which it is believed that the engine bears so many in flight.
+_CONFIRMING = 500
 #: Positions that are asked for in all, per way of telling an engine of its options.
 _MOST_ASKED = 20_000
 _FEWEST = 20
@@ -136,7 +138,7 @@ class Prober:
         scorer.prepare(job.player, new_game=True)
         if scorer.searches:
             self._try_search()
-            scorer.prepare(job.player, new_game=True)
+            scorer.set(job.player, "restart")
         start = self._clock()
         self._base = self._scores(1)
         self._seconds = max(self._clock() - start, 1e-6)
@@ -214,9 +216,16 @@ class Prober:
                 )
             self._facts["in_flight"] = wanted
             return
+        if self._scorer.searches:
+            # By the protocols nothing but `stop` may come during a search.  Toga and
+            # GNU Chess bear hundreds of positions all the same, and stall then.
+            return
         level, good = 2, 1
         while level <= self._probe.most_in_flight and not self._trouble(level):
             good, level = level, 2 * level
+        again = -(-_CONFIRMING // len(self._texts)) if good > 1 else 0
+        if any(self._trouble(good) for _ in range(again)):
+            good = 1
         self._facts["in_flight"] = good
 
     def _trouble(self, in_flight: int) -> str:
@@ -282,13 +291,17 @@ class Prober:
         """Change a parameter and set it back."""
         scorer, count = self._scorer, self._count
         in_flight = self._facts["in_flight"]
+        # who bears no requests in flight has been found out, but for bad luck
+        patience = _LATE + 2 * self._seconds if in_flight > 1 else None
+        if patience is not None:
+            patience = min(patience, self._job.settings.hang_timeout)
         try:
             scorer.set(player, mode)
-            scores = self._scores(in_flight, count)
+            scores = self._scores(in_flight, count, patience)
             if mode == "restart":
                 return _Trial(scores, True)
             scorer.set(self._job.player, mode)
-            restored = self._same(self._scores(in_flight, count), self._base[:count])
+            restored = self._same(self._scores(in_flight, count, patience), self._base[:count])
         except EngineError as error:
             if mode == "restart":
                 raise type(error)(f"with {self._change(player)}: {error}", error.code) from error

@@ -32,6 +32,9 @@ MakeEngine = Callable[[Player, Surroundings], Engine]
 
 #: Seconds for an engine that has missed its deadline to obey `stop`.
 _STOP_GRACE = 1.0
+#: A search that makes an engine look at its options: always of one position, since
+#: Glaurung's king safety depends on whose move it was then, and of none in its book.
+_WAKING = b"position fen 8/8/4k3/8/8/3K4/4P3/8 w - - 0 1\ngo depth 1\n"
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Scorer:
         self._go = go_command(job)
         self._command = (self._go or job.score.command or "eval").encode()
         self._form: EvaluationForm | None = None
+        self._is_awake = False
         self._custom = None if job.score.pattern is None else CustomForm(job.score)
         self._first = b"b" if job.settings.game == "shogi" else b"w"
 
@@ -129,6 +133,7 @@ class Scorer:
         engine.player = player
         engine.channel.code = player.code
         engine.prepare(self._job.settings, new_game=new_game)
+        self._is_awake = False
 
     @property
     def _universal(self) -> UniversalEngine:
@@ -151,9 +156,14 @@ class Scorer:
             self.depth = search.depth
             self._check_quiet()
             return Answers(self._searched(search.values, texts))
+        if not texts:
+            return Answers(np.zeros(0, dtype=np.float32))
         form = self._form
         if form is None:
             form = self._form = self._recognised(requests[0], texts, seconds)
+        if form.wakes and not self._is_awake:
+            self.engine.channel.converse(Go(_WAKING), seconds)
+        self._is_awake = True
         stream = EvaluationStream(requests, in_flight, form.pattern)
         self._stream(stream, texts, seconds)
         return Answers(self._sided(stream.values, form.unit, form.pov, texts))

@@ -47,7 +47,7 @@ from ringmaster.competitions.texel.edits import (
     measures_again,
 )
 from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
-from ringmaster.competitions.texel.features import Features, from_answers
+from ringmaster.competitions.texel.features import Features, from_answers, problem_of
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.report import TuneReport
@@ -424,6 +424,7 @@ class TexelCompetition(Competition):
         outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
         return Verdict(
             outcome.line,
+            halt=problem_of(self.tuning.optimiser) if outcome.settled else "",
             notes=outcome.notes,
             save=outcome.settled,
             forget=outcome.forget,

@@ -47,6 +47,8 @@ class Features:
         self._names = features_of(list(codes), self._phase)
         text = json.dumps(canonical(self._source), sort_keys=True)
         self._version = hashlib.sha256(text.encode()).hexdigest()
+        usual = "ignore" if callable(self._source) else "refuse"
+        self._unnamed: Any = given.get("unnamed", usual)
         self._pieces: Any = None
 
     def ready(self, file: PositionFile) -> FeatureFile | None:
@@ -62,7 +64,7 @@ class Features:
                     self._target,
                     self._say,
                     phase=self._phase,
-                    unnamed="ignore" if callable(self._source) else "refuse",
+                    unnamed=self._unnamed,
                     version=self._version if callable(self._source) else "",
                 )
             self._pieces = features.Pieces(
@@ -71,7 +73,7 @@ class Features:
                 self._names,
                 self._target,
                 phase=self._phase,
-                unnamed="ignore",
+                unnamed=self._unnamed,
                 version=self._version,
             )
             found: FeatureFile | None = self._pieces.kept()
@@ -116,3 +118,8 @@ def give(optimiser: Any, matrix: FeatureFile, fixed: Named) -> None:
         optimiser.set_features(matrix, {code: float(value) for code, value in fixed.items()})
     except ValueError as error:
         raise SettingError(_PLACE, str(error)) from None
+
+
+def problem_of(optimiser: Any) -> str:
+    """Return why a tune must not go on, "" where it may: its features do not fit the engine."""
+    return getattr(optimiser, "problem", None) or ""

@@ -187,10 +187,21 @@ _CALLS = (
         _given(
             "features",
             FunctionOrFile(Function("a function that returns a position's coefficients by name")),
-            "How often each weight is counted: a function of the position, or a CSV or NPZ file "
-            "with the positions in it.",
+            "Coefficients of the parameters: a function of (answer, position) or of (position), or "
+            "a CSV or NPZ file.",
         ),
         _given("command", String(), "What an engine is sent for its answer; by default features."),
+        _given(
+            "unnamed",
+            OneOf("refuse", "ignore"),
+            "What is done with features that are the weight of no parameter: by default those of a "
+            "file are refused, those of a function ignored.",
+        ),
+        _given(
+            "check",
+            Boolean(),
+            "Whether a pass is spent on seeing that the scores change as the features say.",
+        ),
         _given("method", OneOf("lbfgs", "adam"), "How the error is minimised."),
         _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
         _given("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
@@ -199,16 +210,6 @@ _CALLS = (
             "tapered",
             Boolean(),
             "Whether weights come in pairs, NAME_mg and NAME_eg, mixed by the phase.",
-        ),
-        _given(
-            "unnamed",
-            OneOf("refuse", "ignore"),
-            "What is done with features that are the weight of no parameter.",
-        ),
-        _given(
-            "check",
-            Boolean(),
-            "Whether a pass is spent on seeing that the scores change as the features say.",
         ),
     ),
 )

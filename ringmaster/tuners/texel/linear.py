@@ -496,8 +496,9 @@ def _number(error: float | None) -> float | None:
 
 
 def _row(name: str, found: Agreement) -> list[Any]:
-    numbers = (found.correlation, found.slope, found.largest)
-    return [name, *(n if math.isfinite(n) else None for n in numbers), found.count]
+    numbers = ((found.correlation, 6), (found.slope, 4), (found.largest, 2))
+    shown = [round(value, digits) if math.isfinite(value) else None for value, digits in numbers]
+    return [name, *shown, found.count]
 
 
 def _share(found: Agreement) -> str:

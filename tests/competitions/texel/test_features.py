@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.errors import DatasetError, SettingError
-from tests.competitions.settings_of import call
+from ringmaster.errors import SettingError
+from ringmaster.model.jobs import EvaluationJob
+from ringmaster.model.results import EvaluationResult
+from ringmaster.positions import PositionFile
+from tests.competitions.settings_of import Refused, call
 from tests.competitions.texel.simulated import (
     CODES,
     Runs,
+    engine,
     features,
     folder_fixture,  # noqa: F401 - a fixture
     parameter,
@@ -75,15 +79,52 @@ def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error", "words"),
+    ("arguments", "words"),
     [
-        ({}, SettingError, "has to know how often each weight is counted"),
-        ({"features": lambda answer, position: {}}, SettingError, "of one argument"),
-        ({"features": lambda position: {"D": 1.0}}, DatasetError, "no parameter is the weight"),
+        ({}, "needs the features"),
+        ({"features": lambda position: {"D": 1.0}, "unnamed": "refuse"}, "no parameter is the"),
+        ({"features": lambda position: [1.0]}, "there are 1 numbers, but 3 are expected"),
     ],
 )
 def test_features_that_make_no_sense_are_refused_before_anything_is_played(
-    folder: Path, arguments: Any, error: Any, words: str
+    folder: Path, arguments: Any, words: str
 ) -> None:
-    with pytest.raises(error, match=words):
+    with pytest.raises((SettingError, Refused), match=words):
         run(folder, **arguments)
+
+
+def of_answer(answer: str, position: str) -> Any:
+    assert answer == f"features of {position}"
+    return counts(position)
+
+
+def answering(job: EvaluationJob) -> EvaluationResult:
+    """The engine that is a formula prints features, too."""
+    if not job.answers:
+        return engine(job)
+    assert job.score.command == "features"
+    texts = PositionFile(Path(job.positions)).texts(job.first, job.stop, job.step)
+    answers = tuple(f"features of {text.decode()}" for text in texts)
+    return EvaluationResult(
+        job.id, job.attempt, "evaluated", number=job.number, shard=job.shard, answers=answers
+    )
+
+
+def test_features_of_answers_come_in_a_pass_of_their_own(folder: Path) -> None:
+    whole = run(folder, features=counts)
+    (folder / "event.features").unlink()
+
+    def fresh() -> Any:
+        return texel(folder, optimiser=call("Linear", features=of_answer))
+
+    runs = Runs(fresh, workers=2, seed=1, answer=answering)
+    while runs.running:
+        for _ in range(7):
+            if runs.running:
+                runs.step()
+        runs.begin()
+    assert runs.event.finished()
+    found, expected = runs.event.summary(), whole.event.summary()
+    assert found["parameters"] == expected["parameters"]
+    assert found["errors"] == expected["errors"]
+    assert not (folder / "event.features.pieces").exists()

@@ -12,6 +12,7 @@ from ringmaster.tuners.spsa.space import Space
 from ringmaster.tuners.texel.linear_fit import Fitter
 from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring, feature_of, features_of
 from ringmaster.tuners.texel.loss import Loss
+from ringmaster.tuners.texel.ridge import Penalty
 from tests.tuners.texel.counts import Counts
 
 Kind = Literal["squared", "cross_entropy"]
@@ -145,3 +146,20 @@ def test_parameter_without_a_feature_is_refused_by_name() -> None:
 def test_two_parameters_for_one_weight_are_refused() -> None:
     with pytest.raises(ValueError, match="'pawn' has two parameters for one weight: pawn_eg"):
         Wiring.of(NAMES, ["pawn", "pawn_eg"], True)
+
+
+@pytest.mark.parametrize(("method", "off"), [("lbfgs", 0.001), ("adam", 0.1)])
+def test_least_point_balances_the_error_and_the_ridge(method: Any, off: float) -> None:
+    world, loss = Dense(4, True, n=3000), Loss("squared", 150.0)
+    world.train = 3000
+    start = np.full(6, 40.0)
+    space = Space(start, start - 500, start + 500, np.zeros(6, dtype=bool))
+    model = world.model()
+    fitter = Fitter(model, space, loss, method, epochs=150, batch=500, patience=150)
+    (free,) = fitter.path([0.0], lambda line: None)
+    (held,) = fitter.path([0.3], lambda line: None)
+    pull = model.gradient(held.theta, loss)[1]
+    push = Penalty(space, 0.3).slope(held.theta)
+    assert np.abs(pull + push).max() < off * np.abs(pull).max()
+    assert np.linalg.norm(held.theta - start) < 0.95 * np.linalg.norm(free.theta - start)
+    assert held.train > free.train

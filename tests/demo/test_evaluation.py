@@ -1,0 +1,138 @@
+"""What the engines that come with the package say of a position without a move."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import chess
+import pytest
+from rsshogi.core import Board
+
+from ringmaster.demo.uci import ChessEngine
+from ringmaster.demo.universal import UniversalEngine
+from ringmaster.demo.usi import START, ShogiEngine
+from ringmaster.engines.score_forms import recognise
+from tests.demo.test_uci import Quiet
+
+GAMES = 3
+
+
+def chess_positions() -> Iterator[str]:
+    rng = random.Random(4)
+    for _ in range(GAMES):
+        board = chess.Board()
+        for _ in range(60):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(rng.choice(moves))
+            yield board.fen()
+
+
+def shogi_positions() -> Iterator[str]:
+    rng = random.Random(4)
+    for _ in range(GAMES):
+        board = Board()
+        board.set_sfen(START)
+        for _ in range(60):
+            moves = sorted(board.legal_moves(), key=lambda move: move.to_usi())
+            if not moves:
+                break
+            board.apply_move(rng.choice(moves))
+            yield board.to_sfen()
+
+
+CASES = [("fen", ChessEngine, chess_positions), ("sfen", ShogiEngine, shogi_positions)]
+
+
+def made(kind: type[UniversalEngine], **options: int) -> UniversalEngine:
+    engine = kind(Quiet())  # type: ignore[call-arg]  # both take just a console
+    for name, value in {"Noise": 0, **options}.items():
+        engine.handle(f"setoption name {name} value {value}")
+    return engine
+
+
+def evaluation(engine: UniversalEngine) -> int | None:
+    (line,) = engine.handle("eval")
+    form = recognise(line.encode() + b"\n")
+    (text,) = form.pattern.findall(b"\n" + line.encode())
+    return None if text == b"none" else round(float(text) * form.unit)
+
+
+def features(engine: UniversalEngine) -> dict[str, float]:
+    (line,) = engine.handle("features")
+    word, *rest = line.split()
+    assert word == "features"
+    return dict(zip(rest[::2], map(float, rest[1::2]), strict=True))
+
+
+@pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
+def test_features_times_weights_are_the_evaluation(
+    notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
+) -> None:
+    engine = made(kind, PawnValue=90, PawnAdvance=7)
+    seen: set[str] = set()
+    for position in positions():
+        assert engine.handle(f"position {notation} {position}") == []
+        score, found = evaluation(engine), features(engine)
+        total = found.pop("constant")
+        assert list(found) == [o.name for o in engine.options.table[:-2]]
+        total += sum(engine.options.values[name] * c for name, c in found.items())
+        seen |= {name for name, c in found.items() if c}
+        assert score is None or abs(total - score) <= 1
+    assert len(seen) > 8
+
+
+@pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
+def test_features_foretell_the_evaluation_with_another_weight(
+    notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
+) -> None:
+    engine, other = made(kind), made(kind, PawnAdvance=40)
+    step = 40 - engine.options.values["PawnAdvance"]
+    for position in positions():
+        for each in (engine, other):
+            each.handle(f"position {notation} {position}")
+        before, after = evaluation(engine), evaluation(other)
+        if before is not None and after is not None:
+            assert abs(before + step * features(engine)["PawnAdvance"] - after) <= 2
+
+
+def test_chess_position_with_its_colours_swapped_has_the_opposite_evaluation() -> None:
+    engine = made(ChessEngine)
+    for fen in chess_positions():
+        engine.handle(f"position fen {fen}")
+        score = evaluation(engine)
+        engine.handle(f"position fen {chess.Board(fen).mirror().fen()}")
+        assert evaluation(engine) == (None if score is None else -score)
+
+
+@pytest.mark.parametrize(("notation", "kind", "positions"), CASES)
+def test_depth_0_is_a_score_and_a_move(
+    notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
+) -> None:
+    engine = made(kind)
+    for position in positions():
+        engine.handle(f"position {notation} {position}")
+        info, move = engine.handle("go depth 0")
+        assert info.startswith("info depth 0 score ")
+        assert move.startswith("bestmove ")
+
+
+def test_quiescence_search_sees_that_a_queen_is_lost() -> None:
+    engine = made(ChessEngine)
+    engine.handle("position fen 4k3/8/2p5/3q4/8/2N5/8/4K3 w - - 0 1")
+    static = evaluation(engine)
+    info, _ = engine.handle("go depth 0")
+    assert static is not None
+    assert static < -400
+    assert int(info.split()[5]) > static + 700
+
+
+def test_mated_side_has_no_move_and_no_score() -> None:
+    engine = made(ChessEngine)
+    engine.handle("position startpos moves f2f3 e7e5 g2g4 d8h4")
+    assert evaluation(engine) is None
+    info, move = engine.handle("go depth 0")
+    assert " score mate 0 " in info
+    assert move == "bestmove (none)"

@@ -1,0 +1,318 @@
+"""Shards of positions through a whole worker, with engines that score them as scripted."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+import numpy as np
+import psutil
+import pytest
+
+from ringmaster.errors import JobAbandoned, StoreCorrupt
+from ringmaster.model.jobs import EvaluationJob, GameSettings, ScoreKind
+from ringmaster.model.players import Player
+from ringmaster.model.results import EvaluationResult
+from ringmaster.play.worker import Worker, make_worker
+from ringmaster.positions.position_file import COLUMNS, PositionWriter
+
+SCORED = Path(__file__).parent.parent / "engines" / "scored.py"
+COUNT = 60
+# the engine takes any text for a board; some are as an EPD has them
+FENS = [
+    f"k{n}/8/8/8/8/8/8/K7 {'wb'[n % 2]} - -" + ("" if n % 7 == 3 else f" {n} 1")
+    for n in range(COUNT)
+]
+
+
+def expected(weight: int = 100) -> list[int]:
+    return [(zlib.crc32(f.split()[0].encode()) % 1000 - 500) * weight // 100 for f in FENS]
+
+
+def write(path: Path, texts: list[str], game: Any = "chess") -> Path:
+    labels = {name: np.zeros(len(texts)) for name in COLUMNS}
+    with PositionWriter(path, game, "test") as writer:
+        writer.add([text.encode() for text in texts], labels, False)
+        writer.finish([])
+    return path
+
+
+@pytest.fixture(scope="module")
+def positions(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("positions") / "positions", FENS)
+
+
+def player(*flags: str, protocol: Any = "uci", **settings: Any) -> Player:
+    command = (sys.executable, "-I", "-S", str(SCORED), *flags)
+    return Player("e", command, protocol=protocol, **settings)
+
+
+def job(positions: Path, *flags: str, **changes: Any) -> EvaluationJob:
+    made = EvaluationJob(
+        "p0_s0",
+        player(*flags),
+        # a busy machine must not make an honest engine late
+        GameSettings(game="chess", hang_timeout=20.0),
+        str(positions),
+        0,
+        COUNT,
+        number=3,
+        shard=2,
+        in_flight=16,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+@pytest.fixture
+def worker() -> Iterator[Worker]:
+    read_fd, write_fd = os.pipe()
+    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
+    yield made
+    made.close()
+    os.close(read_fd)
+    os.close(write_fd)
+    left = psutil.Process().children(recursive=True)
+    assert [process for process in left if "scored.py" in " ".join(process.cmdline())] == []
+
+
+def run(worker: Worker, made: EvaluationJob) -> EvaluationResult:
+    result = worker.run(made)
+    assert isinstance(result, EvaluationResult)
+    assert (result.id, result.number, result.shard) == ("p0_s0", 3, 2)
+    return result
+
+
+def scores(result: EvaluationResult) -> list[float]:
+    assert result.outcome == "evaluated", result.detail
+    assert result.scores is not None
+    return np.frombuffer(result.scores, "<f4").tolist()
+
+
+@pytest.mark.parametrize("form", ["stockfish", "total", "glaurung", "yaneuraou"])
+@pytest.mark.parametrize("in_flight", [1, 2, 16, 100])
+def test_every_form_gives_the_scores_of_the_first_mover(
+    worker: Worker, positions: Path, form: str, in_flight: int
+) -> None:
+    result = run(worker, job(positions, "--form", form, in_flight=in_flight))
+    assert scores(result) == pytest.approx(expected(), abs=0.01)
+    assert (result.positions, result.usage.name) == (COUNT, "scored")
+    assert result.answers is None
+
+
+@pytest.mark.parametrize("kind", ["depth", "nodes", "quiescence"])
+def test_searches_give_them_too(worker: Worker, positions: Path, kind: Any) -> None:
+    made = job(positions, score=ScoreKind(kind, 0 if kind == "quiescence" else 2))
+    assert scores(run(worker, made)) == expected()
+
+
+def test_scores_of_an_engine_that_speaks_for_its_opponent_are_turned(
+    worker: Worker, positions: Path
+) -> None:
+    made = job(positions, player=player(score_pov="opponent"), score=ScoreKind("depth", 1))
+    assert scores(run(worker, made)) == [-score for score in expected()]
+    made = job(positions, player=player(score_pov="black"), score=ScoreKind("depth", 1))
+    # it speaks for the mover, so that White's scores are taken for Black's
+    black = [-s if n % 2 == 0 else s for n, s in enumerate(expected())]
+    assert scores(run(worker, made)) == black
+
+
+def test_only_the_positions_of_the_shard_are_asked_for(worker: Worker, positions: Path) -> None:
+    made = job(positions, first=1, stop=COUNT, step=3)
+    assert scores(run(worker, made)) == expected()[1:COUNT:3]
+
+
+def test_shogi_positions_are_scored_from_black(worker: Worker, tmp_path: Path) -> None:
+    board = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
+    texts = [f"{board} b - 1", f"{board} w - 2"]
+    made = job(
+        write(tmp_path / "shogi", texts, "shogi"),
+        player=player(protocol="usi"),
+        settings=GameSettings(game="shogi"),
+        stop=2,
+        score=ScoreKind("depth", 1),
+    )
+    assert scores(run(worker, made)) == [zlib.crc32(board.encode()) % 1000 - 500] * 2
+
+
+def test_position_without_a_score_is_nan_and_no_other(worker: Worker, positions: Path) -> None:
+    # one more was asked for, to see what form the answers have
+    for made in (
+        job(positions, "--none-at", "9"),
+        job(positions, "--none-at", "8", score=ScoreKind("depth", 1)),
+    ):
+        found = scores(run(worker, made))
+        assert [n for n, score in enumerate(found) if score != score] == [7]
+        assert found[8:] == expected()[8:]
+
+
+def test_other_options_go_to_the_same_process_but_not_where_a_new_one_is_needed(
+    worker: Worker, positions: Path
+) -> None:
+    heavy = player(options={"Weight": 200})
+    pids = []
+    for who, apply, weight in (
+        (player(), "live", 100),
+        (heavy, "live", 200),
+        (player(), "newgame", 100),
+        (heavy, "restart", 200),
+        (heavy, "restart", 200),
+        (player(), "restart", 100),
+    ):
+        made = job(positions, player=who, apply=apply)
+        assert scores(run(worker, made)) == pytest.approx(expected(weight), abs=0.01)
+        pids += [p.pid for p in psutil.Process().children() if "scored.py" in str(p.cmdline())]
+    assert pids[0] == pids[1] == pids[2]
+    assert pids[3] == pids[4]
+    assert len(set(pids)) == 3
+
+
+def test_environment_that_differs_needs_another_process(worker: Worker, positions: Path) -> None:
+    for value in "12":
+        run(worker, job(positions, player=player(environ={"X": value}), apply="live"))
+        (child,) = (p for p in psutil.Process().children() if "scored.py" in str(p.cmdline()))
+        assert child.environ()["X"] == value
+
+
+def test_search_begins_a_new_game_with_each_shard(worker: Worker, positions: Path) -> None:
+    made = job(positions, "--drifts", score=ScoreKind("depth", 1), apply="live", in_flight=1)
+    first = run(worker, made)
+    assert scores(first) == scores(run(worker, made))
+
+
+def test_search_by_an_engine_that_remembers_is_started_anew_with_each_shard(
+    worker: Worker, positions: Path
+) -> None:
+    flags = ("--drifts", "--never-clears")
+    made = job(positions, *flags, score=ScoreKind("depth", 1), apply="restart", in_flight=1)
+    first = run(worker, made)
+    assert scores(first) == scores(run(worker, made))
+
+
+@pytest.mark.parametrize(
+    ("flags", "reason", "told"),
+    [
+        (("--die-at", "50"), "crash", "exited with status 3; asked 'eval' for position 49 of 60"),
+        (("--hang-at", "50"), "hang", "no answer in 0.5 s; asked 'eval' for position 49 of 60"),
+        (("--flood-at", "5"), "hang", "no answer in 0.5 s"),
+        (("--skip-at", "5"), "protocol", "a score for 59 of 60 positions"),
+        (("--twice-at", "60"), "protocol", "it gave 61 answers to 60 requests"),
+        (("--garbage-at", "9"), "protocol", "'fine' for a score"),
+        (("--infinite-at", "9"), "protocol", "inf for a score"),
+        (("--form", "own"), "protocol", "'Total: "),
+        (("--form", "silent"), "protocol", "is nothing at all"),
+        (("--long-line", "3000000"), "protocol", "a line of more than"),
+    ],
+)
+def test_fault_is_a_void_result_that_says_what_and_where(
+    worker: Worker, positions: Path, flags: tuple[str, ...], reason: str, told: str
+) -> None:
+    impatient = GameSettings(game="chess", hang_timeout=0.5 if reason == "hang" else 20.0)
+    result = run(worker, job(positions, *flags, settings=impatient))
+    assert (result.outcome, result.reason, result.scores) == ("void", reason, None)
+    assert told in result.detail
+    # and the next shard gets a new process
+    assert scores(run(worker, job(positions))) == expected()
+
+
+def test_fault_names_the_position_that_it_was_at(worker: Worker, positions: Path) -> None:
+    result = run(worker, job(positions, "--die-at", "50", in_flight=1))
+    assert FENS[48] in result.detail
+
+
+def test_search_without_end_is_told_to_stop(worker: Worker, positions: Path) -> None:
+    made = job(positions, "--endless", "nodes", score=ScoreKind("nodes", 1))
+    impatient = GameSettings(game="chess", hang_timeout=0.5)
+    result = run(worker, msgspec.structs.replace(made, in_flight=1, settings=impatient))
+    assert (result.outcome, result.reason) == ("void", "hang")
+    assert "it went on until it was told to stop" in result.detail
+
+
+def test_options_and_programs_that_are_not_there_are_void_results(
+    worker: Worker, positions: Path
+) -> None:
+    result = run(worker, job(positions, player=player(options={"Wait": 1})))
+    assert (result.outcome, result.reason) == ("void", "setup")
+    assert "no option 'Wait'" in result.detail
+    result = run(worker, job(positions, player=Player("e", ("/no/such",), protocol="uci")))
+    assert (result.outcome, result.reason) == ("void", "start")
+
+
+def test_chatter_changes_no_score(worker: Worker, positions: Path) -> None:
+    for form in ("stockfish", "glaurung"):
+        result = run(worker, job(positions, "--form", form, "--chatter", "100000"))
+        assert scores(result) == pytest.approx(expected(), abs=0.01)
+
+
+@pytest.mark.parametrize(("unit", "pov"), [(1.0, "first"), (2.0, "first"), (1.0, "mover")])
+def test_form_of_ones_own_is_found_by_its_pattern(
+    worker: Worker, positions: Path, unit: float, pov: Any
+) -> None:
+    kind = ScoreKind("eval", command="eval", pattern=r"Total: (\S+)", unit=unit, pov=pov)
+    found = scores(run(worker, job(positions, "--form", "own", score=kind)))
+    signs = [-1 if pov == "mover" and n % 2 else 1 for n in range(COUNT)]
+    assert found == [unit * s * sign for s, sign in zip(expected(), signs, strict=True)]
+
+
+def test_go_command_of_ones_own_is_a_search(worker: Worker, positions: Path) -> None:
+    kind = ScoreKind("eval", command="go btime 0 wtime 0 byoyomi 100")
+    assert scores(run(worker, job(positions, score=kind))) == expected()
+    texts = run(worker, job(positions, score=kind, answers=True))
+    assert scores(texts) == expected()
+    assert texts.answers is not None
+    assert texts.answers[0].endswith("bestmove a1a2\n")
+
+
+def test_answers_come_back_as_they_were_said(worker: Worker, positions: Path) -> None:
+    result = run(worker, job(positions, "--form", "own", answers=True))
+    assert result.scores is None
+    assert result.answers == tuple(f"depth: 3\nTotal: {s} cp\n" for s in expected())
+
+
+def test_result_survives_the_way_to_the_parent(worker: Worker, positions: Path) -> None:
+    result = run(worker, job(positions))
+    data = msgspec.json.encode(result)
+    assert msgspec.json.decode(data, type=EvaluationResult) == result
+
+
+def test_position_file_that_was_made_anew_is_read_anew(worker: Worker, tmp_path: Path) -> None:
+    path = write(tmp_path / "p", FENS)
+    assert scores(run(worker, job(path, stop=2))) == expected()[:2]
+    write(path, FENS[10:])
+    assert scores(run(worker, job(path, stop=2))) == expected()[10:12]
+    with pytest.raises(StoreCorrupt, match="50 positions"):
+        run(worker, job(path, stop=60))
+
+
+def test_abandoned_job_leaves_at_once_and_no_engine_is_left(positions: Path) -> None:
+    read_fd, write_fd = os.pipe()
+    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
+    try:
+        os.write(write_fd, b"x")
+        settings = GameSettings(game="chess", hang_timeout=60)
+        start = time.monotonic()
+        with pytest.raises(JobAbandoned):
+            made.run(job(positions, "--hang-at", "3", settings=settings))
+        assert time.monotonic() - start < 5
+    finally:
+        made.close()
+        os.close(read_fd)
+        os.close(write_fd)
+    assert [p for p in psutil.Process().children() if "scored.py" in str(p.cmdline())] == []
+
+
+def test_transcript_is_written_when_there_is_a_fault(
+    worker: Worker, positions: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "log" / "job"
+    more: dict[str, Any] = {"transcript": str(path), "transcript_of_faults": True}
+    run(worker, job(positions, **more))
+    assert not path.exists()
+    run(worker, job(positions, "--die-at", "9", **more))
+    assert " e > position fen k0" in path.read_text()

@@ -1,0 +1,175 @@
+"""What a probe finds out of engines that are as scripted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind
+from ringmaster.model.players import Player
+from ringmaster.play import probe as probe_module
+from ringmaster.play.probe import difference
+from ringmaster.play.worker import Worker
+from tests.play.test_evaluation import COUNT, job, player, positions, worker
+
+__all__ = ["positions", "worker"]
+
+DEPTH = ScoreKind("depth", 1)
+
+
+def probe(worker: Worker, positions: Path, *flags: str, **changes: Any) -> dict[str, Any]:
+    options = changes.pop("options", [{"Weight": 200}, {"Idle": 5}])
+    changed = tuple(player(*flags, options=each) for each in options)
+    # a busy machine must not make an honest engine late
+    changes.setdefault("settings", GameSettings(game="chess", hang_timeout=20.0))
+    fixed = {k: changes.pop(k) for k in ("apply", "in_flight") if k in changes}
+    made = job(
+        positions, *flags, probe=Probe(changed, most_in_flight=8, **fixed), in_flight=1, **changes
+    )
+    result = worker.run(made)
+    assert result.outcome == "evaluated", result.detail  # type: ignore[union-attr]
+    assert result.scores is None  # type: ignore[union-attr]
+    return result.facts  # type: ignore[union-attr, no-any-return]
+
+
+def test_honest_engine_takes_all_that_is_tried(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions)
+    rate = facts.pop("rate")
+    assert rate > 0
+    assert facts == {
+        "apply": "live",
+        "in_flight": 8,
+        "repeatable": True,
+        "moved": [True, False],
+        "largest": [500.0, 0.0],
+        "none": 0.0,
+        "name": "scored",
+        "problem": "",
+    } | {"largest": facts["largest"]}
+    assert 400 < facts["largest"][0] <= 500
+
+
+@pytest.mark.parametrize("flag", ["--stalls-ahead", "--dies-ahead", "--swaps-ahead"])
+def test_engine_that_bears_no_second_request_gets_one_at_a_time(
+    worker: Worker, positions: Path, flag: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if flag == "--stalls-ahead":
+        monkeypatch.setattr(probe_module, "_LATE", 0.2)
+    facts = probe(worker, positions, flag)
+    assert (facts["in_flight"], facts["apply"], facts["problem"]) == (1, "live", "")
+    assert facts["moved"] == [True, False]
+
+
+def test_searches_are_asked_for_one_at_a_time(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, score=DEPTH)
+    assert (facts["in_flight"], facts["apply"], facts["problem"]) == (1, "newgame", "")
+
+
+def test_number_in_flight_that_was_asked_for_is_not_taken_on_trust(
+    worker: Worker, positions: Path
+) -> None:
+    assert probe(worker, positions, in_flight=4)["in_flight"] == 4
+    facts = probe(worker, positions, "--swaps-ahead", in_flight=4)
+    assert "with 4 requests in flight its answers are different" in facts["problem"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "apply"),
+    [
+        ((), "live"),
+        (("--applies", "newgame"), "newgame"),
+        (("--stale",), "newgame"),
+        (("--applies", "start"), "restart"),
+    ],
+)
+def test_weakest_way_to_apply_values_that_does_is_found(
+    worker: Worker, positions: Path, flags: tuple[str, ...], apply: Apply
+) -> None:
+    facts = probe(worker, positions, *flags)
+    assert (facts["apply"], facts["moved"], facts["problem"]) == (apply, [True, False], "")
+
+
+def test_way_that_was_asked_for_but_does_not_do_is_refused(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, "--applies", "newgame", apply="live")
+    assert 'apply = "newgame"' in facts["problem"]
+    assert probe(worker, positions, apply="restart")["apply"] == "restart"
+
+
+def test_values_on_the_command_line_need_a_new_process(worker: Worker, positions: Path) -> None:
+    made = job(positions, in_flight=1)
+    changed = (player("--same"), player(options={"Weight": 200}))
+    result = worker.run(msgspec.structs.replace(made, probe=Probe(changed)))
+    facts = result.facts  # type: ignore[union-attr]
+    assert (facts["apply"], facts["moved"]) == ("restart", [True, True])
+
+
+def test_engine_that_no_parameter_moves_is_refused(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, options=[{"Idle": 5}])
+    assert facts["moved"] == [False]
+    assert "no parameter changes any score" in facts["problem"]
+
+
+def test_engine_that_remembers_former_games_is_started_anew(
+    worker: Worker, positions: Path
+) -> None:
+    facts = probe(worker, positions, "--drifts", "--never-clears", score=DEPTH)
+    assert (facts["apply"], facts["repeatable"], facts["moved"]) == ("restart", True, [True, False])
+
+
+def test_share_of_positions_without_a_score_is_told(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, "--none-at", "5", score=DEPTH, options=[{"Weight": 0}])
+    assert facts["none"] == pytest.approx(1 / COUNT, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("flags", "score", "told"),
+    [
+        (("--same",), ScoreKind(), "the same score, 7, for all of 60 positions"),
+        (("--form", "own"), ScoreKind(), 'Score(command="eval"'),
+        (("--form", "own"), ScoreKind(pattern=r"Toto: (\S+)"), "Toto"),
+        (("--die-at", "3"), DEPTH, "exited with status 3"),
+        (("--endless", "nodes"), ScoreKind("nodes", 1), 'score = "depth 1"'),
+        (("--endless", "nodes", "--deaf"), ScoreKind("nodes", 1), "did not obey 'stop'"),
+        (("--endless", "depth"), ScoreKind("quiescence"), "no quiescence search"),
+        (("--depth-0", "1"), ScoreKind("quiescence"), "it searches to depth 1"),
+    ],
+)
+def test_engine_that_cannot_be_used_is_refused_in_words(
+    worker: Worker, positions: Path, flags: tuple[str, ...], score: ScoreKind, told: str
+) -> None:
+    settings = GameSettings(game="chess", hang_timeout=0.5)
+    facts = probe(worker, positions, *flags, score=score, settings=settings)
+    assert told in facts["problem"]
+
+
+def test_go_engine_is_refused(worker: Worker, positions: Path) -> None:
+    made: EvaluationJob = job(positions, player=Player("g", ("gnugo",)), probe=Probe(()))
+    assert "over UCI or USI" in worker.run(made).facts["problem"]  # type: ignore[union-attr]
+
+
+def test_value_that_an_option_does_not_take_is_named(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, options=[{"Weight": 5000}])
+    assert "with Weight = 5000" in facts["problem"]
+
+
+def test_answers_for_a_function_are_compared_as_texts(worker: Worker, positions: Path) -> None:
+    facts = probe(worker, positions, "--form", "own", answers=True)
+    assert (facts["in_flight"], facts["apply"], facts["moved"]) == (8, "live", [True, False])
+    assert facts["largest"] == [0.0, 0.0]
+
+
+def test_difference_counts_a_score_that_comes_or_goes() -> None:
+    nan = float("nan")
+
+    def gap(*pairs: tuple[float, float]) -> float:
+        one, other = np.array(pairs, dtype=np.float32).T
+        return difference(one, other)
+
+    assert gap((1, 1), (nan, nan)) == 0
+    assert gap((1, 4), (2, 0)) == 3
+    assert gap((nan, 1)) == float("inf")
+    assert gap((nan, nan)) == 0

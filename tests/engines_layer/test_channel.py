@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ringmaster.engines.channel import MAX_LINE, Channel, Exchange
+from ringmaster.engines.channel import MAX_LINE, Channel, Exchange, Stream
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.errors import (
     EngineCrashed,
@@ -326,3 +326,68 @@ def test_last_line_is_quoted_in_part() -> None:
         channel.converse(Until(b""), 10)
         assert len(channel.last_line()) == 200
         assert channel.last_line().startswith("0000")
+
+
+class Counted(Stream):
+    """Sends numbers, a few ahead, and wants each back."""
+
+    def __init__(self, count: int, ahead: int, size: int = 1) -> None:
+        self.count, self.ahead, self.size = count, ahead, size
+        self.sent = self.done = 0
+        self.lines: list[bytes] = []
+
+    def begin(self) -> bytes:
+        upto = min(self.count, self.done + self.ahead)
+        numbers = range(self.sent, upto)
+        self.sent = max(self.sent, upto)
+        return b"".join(b"%d %s\n" % (n, b"x" * self.size) for n in numbers)
+
+    def take(self, lines: bytes) -> bytes | None:
+        self.lines += [line.split()[0] for line in lines.splitlines() if line[:1].isdigit()]
+        self.done = len(self.lines)
+        return None if self.done >= self.count else self.begin()
+
+
+def test_stream_writes_ahead_and_gets_every_answer_in_order() -> None:
+    with shell("cat") as channel:
+        stream = Counted(500, 7)
+        channel.stream(stream, 10)
+        assert stream.lines == [b"%d" % n for n in range(500)]
+        exchange = Until(b"end", b"end\n")
+        channel.converse(exchange, 10)
+
+
+def test_stream_that_fills_both_pipes_holds_nobody_up() -> None:
+    with shell("cat") as channel:
+        stream = Counted(200, 100, size=5000)
+        channel.stream(stream, 10)
+        assert stream.done == 200
+
+
+@pytest.mark.parametrize("script", ["head -n 5; cat >/dev/null", "head -n 5; yes on and on"])
+def test_stream_ends_when_an_answer_does_not_come_whatever_is_printed(script: str) -> None:
+    with shell(script) as channel:
+        stream = Counted(50, 10)
+        with pytest.raises(EngineTimeout, match=r"no answer in 0\.2 s"):
+            channel.stream(stream, 0.2)
+        assert channel.has_failed
+
+
+def test_stream_takes_what_an_engine_said_before_it_exited() -> None:
+    with shell("head -n 5") as channel:
+        stream = Counted(5, 5)
+        channel.stream(stream, 10)
+        assert stream.done == 5
+    with shell("head -n 5; exit 3") as channel, pytest.raises(EngineCrashed, match="status 3"):
+        channel.stream(Counted(6, 6), 10)
+
+
+def test_stream_is_abandoned_when_told_to() -> None:
+    read_fd, write_fd = os.pipe()
+    os.write(write_fd, b"x")
+    try:
+        with shell("cat >/dev/null", read_fd) as channel, pytest.raises(JobAbandoned):
+            channel.stream(Counted(5, 5), 60)
+    finally:
+        os.close(read_fd)
+        os.close(write_fd)

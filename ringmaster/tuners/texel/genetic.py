@@ -73,7 +73,6 @@ class Genetic(Search):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
         shards: int = 1,
@@ -92,7 +91,6 @@ class Genetic(Search):
             parameters,
             seed=seed,
             strength=strength,
-            scale=scale,
             most_passes=most_passes,
             patience=patience,
             shards=shards,
@@ -180,7 +178,7 @@ class Genetic(Search):
             if self.whole and (error := self._error_of(theta)) is not None
         }
         if not self._allowed((len(thetas) - len(known)) * self.batches.share):
-            self._stop("the passes are used up")
+            self._stop("the passes are used up", "most_passes")
             return False
         self._errors = known
         self._issued = set(known)

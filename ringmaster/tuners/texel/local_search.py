@@ -21,7 +21,7 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_ORDER_STREAM, word_array
-from ringmaster.tuners.texel.optimiser import Array, Pass
+from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
     Search,
@@ -42,7 +42,7 @@ PRECISION_SHARE = 1 / 1024
 class LocalSearch(Search):
     """Österlund's local search.
 
-    groups     names of groups, searched one after the other in whole rounds
+    groups     names of groups, searched one after another, in rounds; None: all together
     order      of the parameters in a sweep: as they are given, or drawn for each sweep
     grow       what a step that succeeds is multiplied by
     precision  the smallest step as a share of the range, for what is no integer (for these
@@ -58,7 +58,6 @@ class LocalSearch(Search):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
         groups: Sequence[str] | None = None,
@@ -71,7 +70,6 @@ class LocalSearch(Search):
             parameters,
             seed=seed,
             strength=strength,
-            scale=scale,
             most_passes=most_passes,
             patience=patience,
         )
@@ -121,7 +119,7 @@ class LocalSearch(Search):
             if error is not None:
                 self._judge(i, theta, error)
             elif not self._allowed():
-                self._stop("the passes are used up")
+                self._stop("the passes are used up", "most_passes")
             else:
                 return self._issue(theta, "train", "try", i)
         return None

@@ -13,12 +13,13 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.texel.flags import NO_SIGNAL, value_flags
 from ringmaster.tuners.texel.optimiser import (
     Array,
     Data,
@@ -29,6 +30,7 @@ from ringmaster.tuners.texel.optimiser import (
     Step,
     Told,
 )
+from ringmaster.tuners.texel.ridge import Penalty
 
 #: Points of the course at most; then every other one is dropped.
 MOST_STEPS = 400
@@ -38,29 +40,11 @@ MOST_KNOWN = 50_000
 LEAST_TOLERANCE = 1e-7
 #: Steps that are tried first, and perturbations, as a share of the range.
 STEP_SHARE = 1 / 32
-#: A value so near to 0, in shares of the start value, has collapsed.
-COLLAPSED = 0.02
 
+#: An argument that may be changed between two runs.
+Limit = Literal["most_passes", "patience"]
 Theta = tuple[float, ...]
 Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
-
-
-@dataclass(frozen=True, eq=False)
-class Penalty:
-    """Ridge towards the start values: strength·Σ((θ − start)/scale)².
-
-    scale  (n,), in the units of the parameters
-    """
-
-    strength: float
-    start: Array
-    scale: Array
-
-    def __call__(self, theta: Sequence[float] | Array) -> float:
-        """Return it for some values, in the unit of the error."""
-        if not self.strength:
-            return 0.0
-        return float(self.strength * np.square((theta - self.start) / self.scale).sum())
 
 
 @dataclass
@@ -86,14 +70,14 @@ class Search(Optimiser):
     """Base of the optimisers that learn of errors alone.
 
     parameters   all of them are tuned
-    strength     of the ridge towards the start values, in errors for a change of all of a
-                 parameter's range; `scale`, (n,), replaces the ranges
+    strength     of the ridge towards the start values
     most_passes  about how many passes over training, batches counted in parts; None: no limit
     patience     how many checks in a row may be without a new smallest validation error;
                  None: any number
     shards       how many shards training has, for those that use batches
 
-    Raises ValueError, with a sentence on the argument, where one makes no sense.
+    A state may be restored with a larger most_passes or patience: what has ended for want of it
+    goes on.  Raises ValueError, with a sentence on the argument, where one makes no sense.
     """
 
     def __init__(
@@ -102,7 +86,6 @@ class Search(Optimiser):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
         shards: int = 1,
@@ -120,9 +103,7 @@ class Search(Optimiser):
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.seed = seed
-        self.penalty = Penalty(
-            strength, self.space.start, self.space.width if scale is None else scale
-        )
+        self.penalty = Penalty(self.space, strength)
         self.most_passes = math.inf if most_passes is None else most_passes
         self.patience = patience
         self.shards = shards
@@ -136,6 +117,7 @@ class Search(Optimiser):
         self._best = _Best(self._start, math.inf, None)
         self._stale = 0
         self._over = ""
+        self._limit: Limit | None = None
         self._course: list[Step] = []
 
     # What each of them has to say
@@ -223,19 +205,10 @@ class Search(Optimiser):
         return self._used
 
     def flags(self) -> dict[int, tuple[str, ...]]:
-        found: dict[int, tuple[str, ...]] = {}
-        for i, parameter in enumerate(self.parameters):
-            value, words = self.best[i], []
-            if value <= parameter.minimum:
-                words.append("at its lower bound")
-            elif value >= parameter.maximum:
-                words.append("at its upper bound")
-            if parameter.start and abs(value) <= COLLAPSED * abs(parameter.start):
-                words.append("collapsed to 0")
+        found = value_flags(self.space, self.best)
+        for i in range(len(self.parameters)):
             if self._silent(i):
-                words.append("no signal")
-            if words:
-                found[i] = tuple(words)
+                found[i] = (*found.get(i, ()), NO_SIGNAL)
         return found
 
     def _silent(self, i: int) -> bool:
@@ -255,7 +228,7 @@ class Search(Optimiser):
             "checked": {key: [finite(t), v] for key, (t, v) in self._checked.items()},
             "best": [list(self._best.theta), finite(self._best.value), self._best.number],
             "stale": self._stale,
-            "over": self._over,
+            "over": [self._over, self._limit, finite(self.most_passes), self.patience],
             "course": [_step_data(step) for step in self._course],
             "own": self._own_state(),
         }
@@ -271,7 +244,13 @@ class Search(Optimiser):
         self._checked = {key: (infinite(t), v) for key, (t, v) in state["checked"].items()}
         theta, value, best_number = state["best"]
         self._best = _Best(tuple(theta), infinite(value), best_number)
-        self._stale, self._over = state["stale"], state["over"]
+        self._stale = state["stale"]
+        self._over, self._limit, most_passes, patience = state["over"]
+        if (self._limit == "most_passes" and self.most_passes > infinite(most_passes)) or (
+            self._limit == "patience" and (self.patience is None or self.patience > patience)
+        ):
+            # there is more of it now
+            self._over, self._limit = "", None
         self._course = [_step(data) for data in state["course"]]
         self._restore_own(state["own"])
 
@@ -307,8 +286,10 @@ class Search(Optimiser):
         wanted = [*self._finalists(), self._best.theta]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
-    def _stop(self, why: str) -> None:
-        self._over = self._over or why
+    def _stop(self, why: str, limit: Limit | None = None) -> None:
+        """End it; `limit` is the argument that it is for, with which it might go on."""
+        if not self._over:
+            self._over, self._limit = why, limit
 
     def _remember(self, theta: Theta, error: float) -> None:
         if len(self._known) >= MOST_KNOWN:
@@ -366,7 +347,7 @@ class Search(Optimiser):
         )
         notes = [] if start else self._learn_check(note, better)
         if self._validated and self.patience is not None and self._stale >= self.patience:
-            self._stop(f"the validation error did not fall in {self._stale} checks")
+            self._stop(f"the validation error did not fall in {self._stale} checks", "patience")
         return Told(notes=tuple(notes), forget=forget, step=better and not start)
 
     def _add(self, step: Step) -> None:
@@ -383,11 +364,9 @@ class Search(Optimiser):
 def tuned_blocks(
     parameters: Sequence[TunedParameter], groups: Sequence[str] | None
 ) -> list[list[int]]:
-    """Return the places of the parameters that are tuned together, in the order of `groups`;
-    those that are in none of them come last, together."""
-    if not groups:
-        return [list(range(len(parameters)))]
-    blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups]
+    """Return the places of the parameters that are tuned together, in the order of the names
+    `groups`; those that are in none of them come last, together."""
+    blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups or ()]
     placed = {i for block in blocks for i in block}
     blocks.append([i for i in range(len(parameters)) if i not in placed])
     return [block for block in blocks if block]

@@ -85,7 +85,6 @@ class SpsaBatches(Search):
         *,
         seed: int = 0,
         strength: float = 0.0,
-        scale: Array | None = None,
         most_passes: float | None = None,
         patience: int | None = 3,
         shards: int = 1,
@@ -99,7 +98,6 @@ class SpsaBatches(Search):
             parameters,
             seed=seed,
             strength=strength,
-            scale=scale,
             most_passes=MOST_PASSES if most_passes is None else most_passes,
             patience=patience,
             shards=shards,
@@ -149,7 +147,7 @@ class SpsaBatches(Search):
             played = {name: self._played(theta) for name, theta in self._wanted().items()}
             thetas = {key_of(theta): theta for theta in played.values()}
             if not self._issued and not self._allowed(self.batches.share * len(thetas)):
-                self._stop("the passes are used up")
+                self._stop("the passes are used up", "most_passes")
                 return None
             for key, theta in thetas.items():
                 if key in self._issued:
@@ -322,7 +320,7 @@ class SpsaBatches(Search):
             if not self._is_checked(mean):
                 self._due = mean
         if k >= self.iterations and self._due is None:
-            self._stop(f"{k} iterations are done")
+            self._stop(f"{k} iterations are done", "most_passes")
 
     def _settled(self, iterates: Averages) -> Theta:
         """Return the mean of the last half of iterates, as it is played.  A bound that θ is on
@@ -343,6 +341,8 @@ class SpsaBatches(Search):
             self._theta = np.array(self._safe[0])
             self._gain /= 2
             self._blocked += 1
+            # of a blocked step nobody expects a better validation error
+            self._stale -= not better
             self._recent = Averages(self._theta)
             words += "; blocked, gain halved"
             if self._blocked >= MOST_BLOCKED:
@@ -353,7 +353,7 @@ class SpsaBatches(Search):
         self._table.append([self._k, self._used, finite(error), validation, self._gain])
         del self._table[:-100]
         if self._k >= self.iterations:
-            self._stop(f"{self._k} iterations are done")
+            self._stop(f"{self._k} iterations are done", "most_passes")
         return self._told()
 
     def _told(self) -> list[str]:

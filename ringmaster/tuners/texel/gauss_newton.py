@@ -8,8 +8,8 @@ of the engine says whether they are better.  If not, the step is damped (Levenbe
 for the solution of certain non-linear problems in least squares", 1944), and when that does
 not help, the derivatives are found anew from smaller differences.  If they are, the next step
 is computed from the real scores with the derivatives at hand, which costs one pass, until it
-gives nothing more; derivatives are found anew where the engine turned out to be not as
-linear as that.
+gives nothing more; and the derivatives are found anew, until a linearisation has brought less
+than a fiftieth of all that was gained.
 """
 
 from __future__ import annotations
@@ -43,11 +43,9 @@ from ringmaster.tuners.texel.searching import tuned_blocks
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
 #: How often differences are halved where they lead nowhere.
 _SHRINKINGS = 2
-#: A refused step that promised less than this share of all that has been gained is no reason
-#: to look again.
+#: A linearisation that brought less than this share of all that was gained is the last, and a
+#: refused step that promised less is no reason to look again.
 _WORTHWHILE = 0.02
-#: The engine is linear enough if this share of the changes of scores was not foreseen.
-_LINEAR = 0.1
 
 
 class GaussNewton(Optimiser):
@@ -179,7 +177,7 @@ class GaussNewton(Optimiser):
         s = self._state
         places = [i for i in self._groups[s.group] if not s.dead[i]]
         s.origin, s.sides, s.widened = s.base, [], False
-        s.refused, s.residual, s.phase = 0, None, "columns"
+        s.refused, s.phase = 0, "columns"
         for i in places:
             s.sides += self._sides(i)
         cost = sum(side.number is None for side in s.sides) + 1
@@ -404,6 +402,7 @@ class GaussNewton(Optimiser):
         """The present derivatives give nothing more: find others, or be content."""
         s = self._state
         assert s.base is not None
+        assert s.first is not None
         assert s.origin is not None
         if s.base.number == s.origin.number:
             again = s.refused and s.shrunk < _SHRINKINGS and self._promised_much()
@@ -413,14 +412,15 @@ class GaussNewton(Optimiser):
                 self._linearise(notes)
                 return
             self._compare(s.base, data)
-        elif s.residual is not None and s.residual > _LINEAR:
-            notes.append(
-                f"{s.residual:.0%} of the changes of scores were not foreseen: derivatives are "
-                "found anew"
-            )
+        elif self._gained(s.origin) > _WORTHWHILE * self._gained(s.first):
+            notes.append("these derivatives give nothing more: they are found anew")
             self._linearise(notes)
             return
         self._settle(notes)
+
+    def _gained(self, since: Point) -> float:
+        assert self._state.base is not None
+        return self._penalised(since) - self._penalised(self._state.base)
 
     def _promised_much(self) -> bool:
         """Whether the last step that was refused would have been worth having."""
@@ -428,9 +428,8 @@ class GaussNewton(Optimiser):
         assert s.first is not None
         assert s.base is not None
         assert s.refused_theta is not None
-        gained = self._penalised(s.first) - self._penalised(s.base)
         promise = self._penalised(s.base) - s.foreseen[0] - self._penalty(s.refused_theta)
-        return promise > max(_WORTHWHILE * gained, 10 * self._tolerance)
+        return promise > max(_WORTHWHILE * self._gained(s.first), 10 * self._tolerance)
 
     def _shrink(self) -> bool:
         """Halve the differences, and return whether there is any that could be."""
@@ -448,7 +447,9 @@ class GaussNewton(Optimiser):
         s = self._state
         s.idle += 1
         if s.idle >= len(self._groups):
-            self._finish("no step makes the error smaller", notes)
+            dead = all(s.dead[i] for group in self._groups for i in group)
+            why = "the scores depend on no parameter" if dead else "no step makes the error smaller"
+            self._finish(why, notes)
             return
         s.group = (s.group + 1) % len(self._groups)
         self._linearise(notes)
@@ -465,7 +466,6 @@ class GaussNewton(Optimiser):
         found = self._model(data, columns, of_origin=True).compare(
             point.number, np.array(point.theta)
         )
-        s.residual = found.residual
         places = [column.place for column in columns]
         each = zip(places, *(a.tolist() for a in found.estimate), strict=True)
         for i, step, deviation in each:

@@ -102,7 +102,6 @@ class State(msgspec.Struct):
     trial: tuple[float, ...] | None = None
     trial_number: int | None = None
     foreseen: tuple[float, float | None] = (0.0, None)
-    residual: float | None = None
     tried: list[tuple[float, ...]] = []
     stale: int = 0
     steps: int = 0

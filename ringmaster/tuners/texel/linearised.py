@@ -91,14 +91,12 @@ class Agreement:
 
     correlation  of the predicted and the real changes of the scores since the base; None
                  where nothing changed
-    residual     root mean square of real − predicted by that of the real, None likewise
     curvature    mean ∂²loss/∂θ² by the columns' parameters, (k, k)
     meat         covariance of the mean slopes, clustered by game, (k, k)
     estimate     of the parameters without a ridge, as steps from the pass's values
     """
 
     correlation: float | None
-    residual: float | None
     curvature: Array
     meat: Array
     estimate: Estimate
@@ -207,11 +205,9 @@ class LinearModel:
         total = total or 1.0
         spread = (sxx - sx * sx / total) * (syy - sy * sy / total)
         correlation = (sxy - sx * sy / total) / math.sqrt(spread) if spread > 0 else None
-        residual = math.sqrt(max(syy - 2 * sxy + sxx, 0.0) / syy) if syy > 0 else None
         curvature, meat = curvature / total, clusters.meat()
         return Agreement(
             correlation,
-            residual,
             curvature,
             meat / total**2,
             estimate(curvature, slopes / total, meat, total),

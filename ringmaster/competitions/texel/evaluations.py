@@ -72,7 +72,7 @@ class Evaluations:
             number=score_key(state.beginning, number),
             shard=shard,
             apply=facts.get("apply", "newgame"),
-            in_flight=facts.get("in_flight", 1),
+            in_flight=self._in_flight(facts, number, attempt),
         )
 
     def _job(
@@ -99,6 +99,13 @@ class Evaluations:
             keep_stderr=self._values["stderr_to_log"],
             **given,
         )
+
+    def _in_flight(self, facts: dict[str, Any], number: int, attempt: int) -> int:
+        """Return how many requests a pass may have in flight: as many as the probe has
+        found safe, for what it has asked; what went wrong with them may go well one by
+        one."""
+        safe = not attempt and self._kind_of(number) == self._kind
+        return int(facts.get("in_flight", 1)) if safe else 1
 
     def _by_function(self, number: int) -> bool:
         """Whether a function of the control file makes the scores of a pass."""

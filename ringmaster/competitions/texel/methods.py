@@ -280,10 +280,6 @@ def make_optimiser(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
     given |= _ridge(ridge, known)
-    if settings.name == "gauss_newton":
-        # it counts by places, and has no word for "any number"
-        given["groups"] = groups and _places(parameters, groups)
-        given["patience"] = patience or _ANY
     try:
         # what an engine is asked is not the optimiser's business
         own = {key: value for key, value in settings.arguments.items() if key != "command"}
@@ -291,10 +287,6 @@ def make_optimiser(
     except (ValueError, TypeError) as error:
         raise SettingError(("optimiser",), str(error)) from None
     return made
-
-
-#: More steps than there are.
-_ANY = 10**9
 
 
 def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any]:
@@ -307,11 +299,6 @@ def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any
     if ridge is None:
         return {}
     return {"strength": DEFAULT_STRENGTH if strength is None else strength}
-
-
-def _places(parameters: Sequence[TunedParameter], groups: Sequence[str]) -> list[list[int]]:
-    """Return the places of the parameters of each group."""
-    return [[i for i, p in enumerate(parameters) if p.group == name] for name in groups]
 
 
 def finite(value: float | None) -> float | None:

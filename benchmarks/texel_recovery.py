@@ -408,18 +408,18 @@ def told(passes: float) -> str:
     return f"{passes:g}" if math.isfinite(passes) else "never"
 
 
-def cover(maker: Maker, replicates: int) -> None:
-    """Print how often the true weights are inside the intervals of Gauss-Newton."""
+def cover(maker: Maker, replicates: int, name: str) -> None:
+    """Print how often the true weights are inside the intervals of Gauss-Newton, of one kind."""
     inside, passes, width = np.zeros(len(NAMES)), 0.0, np.zeros(len(NAMES))
     for seed in range(replicates):
-        found = tune(OPTIMISERS["gauss_newton"], maker.world(1000 + seed), maker.true, seed)
+        found = tune(OPTIMISERS[name], maker.world(1000 + seed), maker.true, seed)
         intervals = found.optimiser.intervals
         assert intervals is not None
         low, high = intervals
         inside += (low <= maker.true) & (maker.true <= high)
         width += high - low
         passes += found.passes
-    print(f"{replicates} replicates of gauss_newton, {passes / replicates:.1f} passes each")
+    print(f"{replicates} replicates of {name}, {passes / replicates:.1f} passes each")
     print(f"{'weight':14}{'start':>7}{'true':>7}{'inside':>9}{'width':>9}")
     for i, name in enumerate(NAMES):
         print(
@@ -464,7 +464,8 @@ def main() -> None:
         maker = Maker(pool, true, sheltered, arguments.games)
         compare(maker, arguments.tunes)
         race(maker, arguments.sets, arguments.held)
-        cover(maker, arguments.replicates)
+        for kind in RACERS[:2]:
+            cover(maker, arguments.replicates, kind)
 
 
 if __name__ == "__main__":

@@ -128,18 +128,24 @@ class Engine(World):
 
     sheltered: bool = False
     probability: Array | None = None
+    pool: Array | None = None
+    places: Array | None = None
 
     def expected(self, theta: Sequence[float] | Array) -> float:
         """Return the squared error to be expected on the positions held out, less that of the
         probabilities with which the results were drawn."""
         assert self.probability is not None
         held = slice(-self.held, None)
-        scores = scores_of(self.counts[held], np.asarray(theta, dtype=float), self.sheltered)
+        scores = self.scores(theta)[held].astype(np.float64)
         return float(np.square(sigmoid(scores / self.scale) - self.probability[held]).mean())
 
     def scores(self, theta: Sequence[float] | Array) -> Floats:
         """Return what the engine says of all positions."""
-        return scores_of(self.counts, np.asarray(theta, dtype=np.float64), self.sheltered)
+        weights = np.asarray(theta, dtype=np.float64)
+        # there are many more positions than different ones
+        if self.pool is not None:
+            return scores_of(self.pool, weights, self.sheltered)[self.places]
+        return scores_of(self.counts, weights, self.sheltered)
 
 
 def scores_of(counts: Array, weights: Array, sheltered: bool) -> Floats:
@@ -186,6 +192,8 @@ class Maker:
             SCALE,
             sheltered=self.sheltered,
             probability=p.reshape(-1),
+            pool=self.pool,
+            places=rows,
         )
 
     def off(self, theta: Sequence[float]) -> float:
@@ -210,7 +218,7 @@ class Batched(MemoryData):
         used = np.concatenate([rows[shard] for shard in shards])
         world = self.world
         assert isinstance(world, Engine)
-        scores = scores_of(world.counts[used], np.asarray(asked.theta), world.sheltered)
+        scores = world.scores(asked.theta)[used]
         loss = self.loss.total(scores, world.results[used], np.ones(len(used)))
         return Errors(train=loss.loss / loss.weight)
 
@@ -303,27 +311,27 @@ def compare(maker: Maker, tunes: int) -> None:
 def race(maker: Maker, sets: int, held: int) -> None:
     """Print after how many passes Gauss-Newton is where local search ends."""
     print(f"{sets} sets, {maker.games} games for training and {held} held out in each")
-    wide = {name: make for name, make in OPTIMISERS.items() if name in RACERS}
-    done: dict[str, list[Tune]] = {name: [] for name in wide}
-    worlds = []
-    for seed in range(FRESH, FRESH + sets):
-        world = maker.world(seed, held)
-        for name, make in wide.items():
-            done[name].append(tune(make, world, maker.true, seed))
-        # positions are not needed any more, but errors of the ends are
-        worlds.append(world)
+    worlds = [maker.world(seed, held) for seed in range(FRESH, FRESH + sets)]
+    done: dict[tuple[str, int], Tune] = {}
+
+    def tuned(name: str, place: int) -> Tune:
+        if (name, place) not in done:
+            made = tune(OPTIMISERS[name], worlds[place], maker.true, FRESH + place)
+            done[name, place] = made
+        return done[name, place]
+
     for slow in RACERS[2:]:
         for quick in RACERS[:2]:
-            compared = [
-                Compared.of(*each) for each in zip(worlds, done[quick], done[slow], strict=True)
-            ]
             print(f"\n{quick} against {slow}; errors times a million")
             print(
                 f"{'passes':>7}{'of':>6}{'expected error':>16}{'above by':>10}{'allowed':>9}"
                 f"{'reached':>9}{'literally':>11}{'validation above by':>21}{'literally':>11}"
             )
-            for each in compared:
-                print(each.line())
+            compared = []
+            for place, world in enumerate(worlds):
+                each = Compared.of(world, tuned(quick, place), tuned(slow, place))
+                compared.append(each)
+                print(each.line(), flush=True)
             above = np.array([each.above for each in compared])
             drawn = np.array([each.held_above for each in compared])
             print(

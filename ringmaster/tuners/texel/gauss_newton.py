@@ -48,7 +48,7 @@ _SHRINKINGS = 2
 #: refused step that promised less is no reason to look again.
 _WORTHWHILE = 0.02
 #: Nor is there one where less than this share of the changes of the scores was not foreseen.
-_STRAIGHT = 0.002
+_STRAIGHT = 0.02
 
 
 class GaussNewton(Optimiser):

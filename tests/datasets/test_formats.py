@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.datasets import PositionSettings, source
+from ringmaster.datasets import source
+from ringmaster.datasets.settings import PositionSettings
 from ringmaster.datasets.formats import format_of
 from ringmaster.datasets.intake import checked_batches
 from ringmaster.datasets.labels import Unfinished, result_of, score_of

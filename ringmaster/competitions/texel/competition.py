@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster import datasets
 from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
 from ringmaster.competitions.common import noting
 from ringmaster.competitions.competition import (
@@ -250,8 +249,10 @@ class TexelCompetition(Competition):
             return
         if self.positions_file is None:
             raise SettingError(("positions",), "there is no place to keep the positions in")
+        from ringmaster.datasets.build import build
+
         values = self.values
-        self._file = datasets.build(
+        self._file = build(
             self._game,
             values["variant"],
             values["positions"].dataset,

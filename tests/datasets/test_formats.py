@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.datasets import source
-from ringmaster.datasets.settings import PositionSettings
 from ringmaster.datasets.formats import format_of
 from ringmaster.datasets.intake import checked_batches
 from ringmaster.datasets.labels import Unfinished, result_of, score_of
+from ringmaster.datasets.settings import PositionSettings
 from tests.datasets.sets import Row, bars, line, made, make, refusal, rows
 
 FORMATS = ("epd", "fen", "bar", "comma", "plain")

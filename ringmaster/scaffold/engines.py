@@ -184,4 +184,5 @@ def evaluating(game: GameName, engines: tuple[Engine, ...]) -> Engine:
     """Return one of these whose weights change its scores, best its static evaluation;
     else the one that stands in for it."""
     scored = sorted((e for e in engines if e.score), key=lambda engine: engine.score != "eval")
-    return scored[0] if scored else _FALLBACK[game]
+    # the noise of the one that stands in would be in its scores
+    return scored[0] if scored else replace(_FALLBACK[game], options={"Noise": 0})

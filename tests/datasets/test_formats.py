@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -258,3 +260,12 @@ def test_any_bytes_are_a_score_or_refused(text: bytes) -> None:
         assert -10_000 <= score_of(text) <= 10_000
     except ValueError:
         pass
+
+
+def test_settings_of_positions_bring_no_reader_with_them() -> None:
+    code = (
+        "import sys, ringmaster.competitions.texel.competition; "
+        "print([m for m in sys.modules if m.startswith('ringmaster.datasets.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['ringmaster.datasets.settings']"

@@ -133,7 +133,8 @@ class TuneReport:
     def _title(self) -> str:
         state = self.state
         where = "tuned" if state.done else self.phase()
-        return f"{self.values['optimiser'].name}, {state.passes} passes; {where}"
+        passes = "1 pass" if state.passes == 1 else f"{state.passes} passes"
+        return f"{self.values['optimiser'].name}, {passes}; {where}"
 
     def _parameters(self) -> Table:
         ends = self._intervals()

@@ -32,6 +32,7 @@ NEEDS = {
     "sprt_chess.ctl": ["stockfish"],
     "swiss_chess.ctl": CHESS,
     "texel_chess.ctl": [],
+    "texel_linear.ctl": [],
     "tune.ctl": [],
 }
 

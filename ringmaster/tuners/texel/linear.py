@@ -313,7 +313,7 @@ class Linear(Optimiser):
         if not self._scored:
             return Told(notes=tuple(self._fit(model, games, data)), step=True)
         part = Agreement.of(model.linear(self._start, 0, model.train), self._scores)
-        self._agreements.append(_row("start values", part))
+        self._agreements.append(_row("start values, offset not added", part))
         notes = [f"the features make {_share(part)} of the scores of the start values"]
         if self._check:
             theta = moved(model, self.space, self.seed)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions.texel.methods import OptimiserSettings
-from ringmaster.competitions.texel.state import Named
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind

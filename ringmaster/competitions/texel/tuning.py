@@ -32,12 +32,12 @@ from ringmaster.competitions.texel.state import (
     STATIC,
     Improvement,
     Labelling,
-    Named,
     Open,
     Quality,
     State,
     score_key,
 )
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind

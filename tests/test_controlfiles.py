@@ -71,3 +71,10 @@ def test_reference_pages_are_those_of_the_settings_tables() -> None:
     script = FOLDER.parent / "scripts" / "make_reference.py"
     done = subprocess.run([sys.executable, str(script), "--check"], env=environment())
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "path", sorted((FOLDER.parent / "reports").rglob("*.ctl")), ids=lambda path: path.name
+)
+def test_control_file_of_a_report_loads(path: Path) -> None:
+    assert Event(path).loaded.warnings == []

@@ -45,7 +45,7 @@ from ringmaster.competitions.texel.edits import (
     measures_again,
 )
 from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
-from ringmaster.competitions.texel.features import Features, from_answers, problem_of
+from ringmaster.competitions.texel.features import Features, from_answers
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.report import TuneReport
@@ -360,7 +360,7 @@ class TexelCompetition(PlayerTune):
         outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
         return Verdict(
             outcome.line,
-            halt=problem_of(self.tuning.optimiser) if outcome.settled else "",
+            halt=(outcome.settled and self.tuning.optimiser.problem) or "",
             notes=outcome.notes,
             save=outcome.settled,
             forget=outcome.forget,

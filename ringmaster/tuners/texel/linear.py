@@ -42,7 +42,7 @@ import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, value_flags
+from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, noise_flags, value_flags
 from ringmaster.tuners.texel.linear_check import Agreement, moved
 from ringmaster.tuners.texel.linear_fit import (
     LEARNING_RATE,
@@ -249,6 +249,10 @@ class Linear(Optimiser):
         found = {i: list(words) for i, words in value_flags(self.space, self._best).items()}
         for i, words in self._odd.items():
             found.setdefault(i, []).extend(words)
+        if (ends := self.intervals) is not None:
+            for i, word in noise_flags(self.space, self._best, ends).items():
+                if NO_SIGNAL not in found.get(i, ()):
+                    found.setdefault(i, []).append(word)
         return {i: tuple(words) for i, words in sorted(found.items())}
 
     @property

@@ -5,8 +5,10 @@
 Two processes of each engine at once, on distinct positions of random games.  The whole
 path of ringmaster (executor, worker, position file, scores) and `pipe_loop.c`, which
 only counts answers, take turns within one run, since machines are noisy; gcc compiles
-the loop when this is run.  The ratio is of the medians.  CPU is of loop, workers and
-engines together: on a busy machine it says more than the clock.
+the loop when this is run.  Engines of both have a session each: Linux shares time among
+sessions first (autogroup), which on a busy machine would decide the ratio.  The ratio is
+of the medians.  CPU is of loop, workers and engines together: on a busy machine it says
+more than the clock.
 """
 
 from __future__ import annotations

@@ -54,6 +54,8 @@ int main(int argc, char **argv) {
     if (pipe(in) || pipe(out)) fail("pipe");
     pid_t child = fork();
     if (!child) {
+        /* as ringmaster's engines are: Linux shares time among sessions first */
+        setsid();
         dup2(in[0], 0);
         dup2(out[1], 1);
         close(in[0]); close(in[1]); close(out[0]); close(out[1]);

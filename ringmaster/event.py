@@ -120,7 +120,7 @@ class Event:
             raise self.loaded.error([error]) from None
 
     def prepare(self) -> None:
-        """Load what games need.  Raises OpeningsError, ControlFileError."""
+        """Load what jobs need: openings, positions.  Raises OpeningsError, ControlFileError."""
         try:
             self.competition.prepare()
             jobs = self.competition.check_jobs()

@@ -96,7 +96,7 @@ ScoreSource = Callable[[int, int], bytes | None]
 class Competition(ABC):
     """One competition with its settings and its state.
 
-    The life of a game: `next_job` decides and marks the game as issued, the
+    The life of a game, or of a shard of positions: `next_job` decides and marks it as issued, the
     caller stores the job's id and ticket; later either `take` gets the result,
     or (after a restart) `resume` learns of the ticket and `make_job` makes the
     same job again.  `state` and `restore` carry everything else; `restore`
@@ -164,7 +164,7 @@ class Competition(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Load what games need (openings) before the first job.
+        """Load what jobs need (openings, positions) before the first of them.
 
         Raises OpeningsError, SettingError.
         """

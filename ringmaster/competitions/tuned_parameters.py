@@ -18,6 +18,9 @@ from ringmaster.model.settings import (
     String,
 )
 
+#: Values of all parameters by code, in their own units, as they are played.
+Named = dict[str, int | float]
+
 #: The ways in which an engine is given a parameter: at most one for each.
 DELIVERIES = ("option", "gtp", "argument", "environ")
 

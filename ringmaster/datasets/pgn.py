@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from ringmaster.datasets.recorded_game import MATE, RESULTS, RecordedGame, limited
 from ringmaster.errors import DatasetError
 from ringmaster.games.game import Game
+from ringmaster.games.pgn_text import NULL_MOVES, TAG, san_of
 from ringmaster.games.san import read_san
 from ringmaster.games.start import beginning
 from ringmaster.games.text import one_line, shown
@@ -25,13 +26,10 @@ from ringmaster.games.variants import check_variant_tag
 #: Characters of a bad line that an error shows.
 _QUOTED = 60
 
-_TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s+"(.*)"\s*\]')
 _BEFORE_SEMICOLON = re.compile(r"((?:[^{};]|\{[^}]*\})*);")
 _TOKEN = re.compile(r"\{([^}]*)\}|([()])|([{}])|\$\d+|([^\s{}()$]+)|\$")
 _COMMENT, _BRACKET, _BRACE, _WORD = range(1, 5)
 _WORD_BEGINS = re.compile(r"\S")
-_NUMBER = re.compile(r"\d+\.+|\d+$|\.+")
-_NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 
 _OF_MOVE = re.compile(
     r"\s*(?:\([^)]*\)\s*)?([+-]?)(?:[M#](\d+)|(\d{1,5}\.\d+))(?:/\d+)?(?=[\s,;]|$)"
@@ -96,7 +94,7 @@ def _texts(lines: Iterable[str], name: str) -> Iterator[_Text]:
             if line[:1] == "%":
                 line = ""
             if line[:1] == "[" and not line.startswith("[%"):
-                tag = _TAG.fullmatch(line)
+                tag = TAG.fullmatch(line)
                 if tag is None:
                     raise DatasetError(name, at, f"this is no PGN tag: {shown(line, _QUOTED)}")
                 if text is not None and (text.lines or tag[1] in text.tags):
@@ -173,7 +171,7 @@ class _Reader:
                 if word in RESULTS or word == "*":
                     result = word
                     break
-                if san := _san_of(word):
+                if san := san_of(word):
                     scores.append(here)
                     here = math.nan
                     self._play(position, san, match.start())
@@ -191,7 +189,7 @@ class _Reader:
         return found
 
     def _play(self, position: Game, san: str, at: int) -> None:
-        if san in _NULL_MOVES:
+        if san in NULL_MOVES:
             raise self._error(at, f"a null move, which no engine can make: {shown(san)}")
         try:
             move = read_san(position, san)
@@ -237,12 +235,3 @@ def _white_score(text: str, form: re.Pattern[str]) -> float:
 
 def _centipawns(pawns: str) -> float:
     return limited(round(100 * float(pawns), 3))
-
-
-def _san_of(word: str) -> str:
-    """Return a word without the move number before it and the marks after it."""
-    if word[0] in "0123456789.":
-        match = _NUMBER.match(word)
-        if match is not None:
-            word = word[match.end() :]
-    return "" if word in ("e.p.", "ep") else word.rstrip("!?")

@@ -1,5 +1,5 @@
-"""The engines of one worker: kept alive from game to game where their players
-allow it, and ended when no game needs them."""
+"""The engines of one worker: kept alive from job to job where their players allow it,
+and ended when no job needs them."""
 
 from __future__ import annotations
 

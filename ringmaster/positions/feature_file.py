@@ -1,15 +1,13 @@
 """The feature file: how often each feature of an evaluation occurs in each position of a
 position file, as a sparse matrix in one file that is mapped into memory.
 
-Layout as of a position file: MAGIC, eight bytes with the length of the header
-(little-endian), the header (JSON), then the columns, each at a multiple of 64 bytes.  Row i
+Layout as of `columns`.  Row i
 is position i of the position file.  Numbers take as few bytes as they can: a count mostly
 one, and the number of its feature one or two.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -19,11 +17,17 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.errors import StoreCorrupt, StoreUnwritable
+from ringmaster.positions.columns import (
+    aligned,
+    cut_off,
+    damaged,
+    read_header,
+    replacing,
+    start_of,
+    writing,
+)
 
 MAGIC = b"RMFEA\x00\x01\n"
-_ALIGNED = 64
-_MOST_HEADER = 1 << 24
 #: What counts may be kept as, the smallest that holds all of them.
 _KINDS = ("<i1", "<i2", "<f4")
 
@@ -53,13 +57,13 @@ class FeatureFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        header, begin = _read_header(path)
+        header, begin = read_header(path, MAGIC, _Header, "feature file")
         self.names = tuple(header.names)
         self.rows, self.key = header.rows, header.key
         if any(
             begin + at + length > path.stat().st_size for at, length, _ in header.columns.values()
         ):
-            raise StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
+            raise cut_off(path)
         data = np.memmap(path, dtype=np.uint8, mode="r")
 
         def column(name: str) -> Any:
@@ -73,30 +77,10 @@ class FeatureFile:
         found = (len(self.indptr), len(self.columns), len(self.values))
         count = int(self.indptr[-1]) if len(self.indptr) else -1
         if found != (self.rows + 1, count, count):
-            raise StoreCorrupt(f"{path} is damaged; delete it, and it is made again")
+            raise damaged(path)
 
     def __len__(self) -> int:
         return self.rows
-
-
-def _read_header(path: Path) -> tuple[_Header, int]:
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC) + 8)
-        length = int.from_bytes(start[len(MAGIC) :], "little")
-        if not start.startswith(MAGIC) or length > _MOST_HEADER:
-            raise StoreCorrupt(f"{path} is no feature file; move it away")
-        text = file.read(length)
-    try:
-        header = msgspec.json.decode(text, type=_Header)
-    except msgspec.MsgspecError as error:
-        raise StoreCorrupt(
-            f"{path} is damaged ({error}); delete it, and it is made again"
-        ) from error
-    return header, _aligned(len(start) + length)
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED
 
 
 class FeatureWriter:
@@ -128,10 +112,8 @@ class FeatureWriter:
         self._spool_path = path.with_name(f"{path.name}.rows~")
 
     def __enter__(self) -> FeatureWriter:
-        try:
+        with writing(self._path):
             self._spool = self._spool_path.open("w+b")
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -170,12 +152,10 @@ class FeatureWriter:
             self._phase[rows] = phase
         self._chunks.append((len(rows), len(columns), _KINDS[kind]))
         assert self._spool is not None, "not in a with block"
-        try:
+        with writing(self._path):
             self._spool.write(rows.astype("<i8").tobytes())
             self._spool.write(np.asarray(columns).astype(self._column).tobytes())
             self._spool.write(np.asarray(values).astype(_KINDS[kind]).tobytes())
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
 
     def missing(self) -> npt.NDArray[np.intp]:
         """Return the rows that have not come."""
@@ -196,35 +176,27 @@ class FeatureWriter:
         places, at = {}, 0
         for name, (size, dtype) in sizes.items():
             places[name] = (at, size, dtype)
-            at = _aligned(at + size)
-        header = msgspec.json.encode(_Header(self._names, len(self._lengths), self._key, places))
-        start = MAGIC + len(header).to_bytes(8, "little") + header
-        begin = _aligned(len(start))
-        whole = self._path.with_name(f"{self._path.name}.new~")
-        try:
-            with whole.open("w+b") as file:
-                file.write(start)
-                file.truncate(begin + at)
-                file.flush()
-                data = np.memmap(whole, dtype=np.uint8, mode="r+")
-                view = {
-                    name: data[begin + a : begin + a + size].view(dtype)
-                    for name, (a, size, dtype) in places.items()
-                }
-                view["indptr"][:] = indptr
-                if self._phased:
-                    view["phase"][:] = self._phase
-                for rows, columns, values in self._read():
-                    lengths = self._lengths[rows]
-                    # of each number: where its row begins, and its place in the row
-                    into = np.repeat(indptr[rows], lengths) + _places(lengths)
-                    view["columns"][into], view["values"][into] = columns, values
-                data.flush()
-                del view, data
-                os.fsync(file.fileno())
-            whole.replace(self._path)
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+            at = aligned(at + size)
+        start = start_of(MAGIC, _Header(self._names, len(self._lengths), self._key, places))
+        with replacing(self._path) as file:
+            file.write(start)
+            file.truncate(len(start) + at)
+            file.flush()
+            data = np.memmap(file, dtype=np.uint8, mode="r+")
+            view = {
+                name: data[len(start) + a : len(start) + a + size].view(dtype)
+                for name, (a, size, dtype) in places.items()
+            }
+            view["indptr"][:] = indptr
+            if self._phased:
+                view["phase"][:] = self._phase
+            for rows, columns, values in self._read():
+                lengths = self._lengths[rows]
+                # of each number: where its row begins, and its place in the row
+                into = np.repeat(indptr[rows], lengths) + _places(lengths)
+                view["columns"][into], view["values"][into] = columns, values
+            data.flush()
+            del view, data
 
     def _read(self) -> Iterator[tuple[npt.NDArray[np.int64], Numbers, Numbers]]:
         assert self._spool is not None

@@ -2,15 +2,12 @@
 memory, so that a second start costs nothing and workers read their shards by
 themselves.
 
-Layout: MAGIC, eight bytes with the length of the header (little-endian), the header
-(JSON: game, counts, key, notes, where each column is), then the columns, each at a
-multiple of 64 bytes.  The positions of training stand first, those of validation behind
-them.  Reading runs no code.
+Layout as of `columns`.  The positions of training stand first, those of validation behind
+them.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,11 +18,19 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.errors import StoreCorrupt, StoreUnwritable
+from ringmaster.errors import StoreUnwritable
 from ringmaster.model.players import GameName
+from ringmaster.positions.columns import (
+    aligned,
+    cut_off,
+    damaged,
+    read_header,
+    replacing,
+    start_of,
+    writing,
+)
 
 MAGIC = b"RMPOS\x00\x01\n"
-_ALIGNED = 64
 _COPIED = 1 << 20
 
 #: Columns with one number a position.
@@ -83,17 +88,15 @@ class PositionFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        header, begin = _read_header(path)
+        header, begin = read_header(path, MAGIC, _Header, "position file")
         self.game: GameName = header.game
         self.train, self.validation = header.train, header.validation
         self.key, self.notes = header.key, header.notes
         size = path.stat().st_size - begin
         if missing := {"offsets", "text", *COLUMNS} - header.columns.keys():
-            raise StoreCorrupt(
-                f"{path} is damaged (no {min(missing)}); delete it, and it is made again"
-            )
+            raise damaged(path, f" (no {min(missing)})")
         if any(min(at, length) < 0 or at + length > size for at, length in header.columns.values()):
-            raise StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
+            raise cut_off(path)
         self._data = np.memmap(path, dtype=np.uint8, mode="r", offset=0)
         self._begin, self._columns = begin, header.columns
         count = len(self)
@@ -114,7 +117,7 @@ class PositionFile:
         at, length = self._columns[name]
         kind = np.dtype(dtype)
         if length != count * kind.itemsize:
-            raise StoreCorrupt(f"{self.path} is damaged; delete it, and it is made again")
+            raise damaged(self.path)
         return self._data[self._begin + at : self._begin + at + length].view(kind)
 
     def text(self, index: int) -> bytes:
@@ -127,26 +130,6 @@ class PositionFile:
         starts = offsets[first:stop:step].tolist()
         ends = offsets[first + 1 : stop + 1 : step].tolist()
         return [bytes(text[a:b]) for a, b in zip(starts, ends, strict=True)]
-
-
-def _read_header(path: Path) -> tuple[_Header, int]:
-    with path.open("rb") as file:
-        start = file.read(len(MAGIC) + 8)
-        length = int.from_bytes(start[len(MAGIC) :], "little")
-        if not start.startswith(MAGIC) or length > _COPIED:
-            raise StoreCorrupt(f"{path} is no position file; move it away")
-        text = file.read(length)
-    try:
-        header = msgspec.json.decode(text, type=_Header)
-    except msgspec.MsgspecError as error:
-        raise StoreCorrupt(
-            f"{path} is damaged ({error}); delete it, and it is made again"
-        ) from error
-    return header, _aligned(len(start) + length)
-
-
-def _aligned(size: int) -> int:
-    return -(-size // _ALIGNED) * _ALIGNED
 
 
 class _Part:
@@ -178,10 +161,11 @@ class PositionWriter:
 
     def __enter__(self) -> PositionWriter:
         try:
-            self._parts = [_Part(self._path, "train"), _Part(self._path, "validation")]
-        except OSError as error:
+            with writing(self._path):
+                self._parts = [_Part(self._path, "train"), _Part(self._path, "validation")]
+        except StoreUnwritable:
             self.__exit__()
-            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -201,13 +185,11 @@ class PositionWriter:
         part = self._parts[int(held)]
         lengths = np.fromiter(map(len, texts), dtype=np.uint64, count=len(texts))
         offsets = np.cumsum(lengths, dtype=np.uint64) - lengths + np.uint64(part.size)
-        try:
+        with writing(self._path):
             part.files["offsets"].write(offsets.astype("<u8").tobytes())
             part.files["text"].write(b"".join(texts))
             for name, dtype in COLUMNS.items():
                 part.files[name].write(np.asarray(labels[name]).astype(dtype).tobytes())
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
         part.count += len(texts)
         part.size += int(lengths.sum())
 
@@ -220,23 +202,14 @@ class PositionWriter:
         columns, at = {}, 0
         for name, length in lengths.items():
             columns[name] = (at, length)
-            at = _aligned(at + length)
-        header = msgspec.json.encode(
-            _Header(self._game, train.count, held.count, self._key, notes, columns)
-        )
-        whole = self._path.with_name(f"{self._path.name}.new~")
-        try:
-            with whole.open("wb") as file:
-                file.write(MAGIC + len(header).to_bytes(8, "little") + header)
-                for name in lengths:
-                    file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
-                    for chunk in self._chunks(name, train.size, size):
-                        file.write(chunk)
-                file.flush()
-                os.fsync(file.fileno())
-            whole.replace(self._path)
-        except OSError as error:
-            raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
+            at = aligned(at + length)
+        header = _Header(self._game, train.count, held.count, self._key, notes, columns)
+        with replacing(self._path) as file:
+            file.write(start_of(MAGIC, header))
+            for name in lengths:
+                file.write(b"\0" * (aligned(file.tell()) - file.tell()))
+                for chunk in self._chunks(name, train.size, size):
+                    file.write(chunk)
 
     def _chunks(self, name: str, shift: int, end: int) -> Iterator[bytes]:
         for held, part in enumerate(self._parts):

@@ -22,6 +22,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import EvaluationResult
 from ringmaster.play.worker import Worker, make_worker
 from ringmaster.positions.position_file import COLUMNS, PositionWriter
+from tests.play.workers import one_worker
 
 SCORED = Path(__file__).parent.parent / "engines" / "scored.py"
 COUNT = 60
@@ -72,14 +73,8 @@ def job(positions: Path, *flags: str, **changes: Any) -> EvaluationJob:
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    read_fd, write_fd = os.pipe()
-    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
-    yield made
-    made.close()
-    os.close(read_fd)
-    os.close(write_fd)
-    left = psutil.Process().children(recursive=True)
-    assert [process for process in left if "scored.py" in " ".join(process.cmdline())] == []
+    with one_worker("scored.py") as made:
+        yield made
 
 
 def run(worker: Worker, made: EvaluationJob) -> EvaluationResult:

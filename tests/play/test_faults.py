@@ -3,12 +3,10 @@ says, how long it takes, and that nothing of them is left."""
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -18,21 +16,16 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.worker import Worker, make_worker
+from ringmaster.play.worker import Worker
+from tests.play.workers import one_worker
 
 ENGINES = Path(__file__).parent.parent / "engines"
 
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    read_fd, write_fd = os.pipe()
-    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
-    yield made
-    made.close()
-    os.close(read_fd)
-    os.close(write_fd)
-    left = psutil.Process().children(recursive=True)
-    assert [process for process in left if "tests/engines" in " ".join(process.cmdline())] == []
+    with one_worker("tests/engines") as made:
+        yield made
 
 
 def command(name: str, *flags: str) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from tests.real.engines import engine
 pytestmark = pytest.mark.real
 
 BOOK = Path(__file__).parent.parent.parent / "controlfiles" / "openings.epd"
-GAMES = 40
+GAMES = 16
 
 MATCH = """
 competition_type = "playoff"
@@ -40,7 +40,7 @@ def test_scores_of_glaurung_foretell_the_results_of_its_games(tmp_path: Path) ->
         MATCH.format(
             game="chess",
             engine=engine("glaurung"),
-            limit="depth=3",
+            limit="depth=2",
             options='"Threads": 1, "OwnBook": False, "Hash": 4',
             book=BOOK,
             games=GAMES,
@@ -67,7 +67,7 @@ def test_scores_of_fairy_stockfish_foretell_the_results_of_its_shogi_games(tmp_p
         MATCH.format(
             game="shogi",
             engine=engine("fairy-stockfish"),
-            limit="nodes=1500",
+            limit="nodes=400",
             options='"Hash": 4',
             book=BOOK.with_suffix(".sfen"),
             games=GAMES,

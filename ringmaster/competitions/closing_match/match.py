@@ -12,10 +12,8 @@ import msgspec
 from ringmaster.competitions.closing_match.settings import START, VerifySettings
 from ringmaster.competitions.pairs import Pairs
 from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.model.parameters import TunedParameter
-
-#: Parameter values as they are played, by code.
-Named = dict[str, int | float]
 
 
 class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):

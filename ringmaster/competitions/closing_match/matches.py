@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.closing_match.match import Conditions, Match, Named, read_matches
+from ringmaster.competitions.closing_match.match import Conditions, Match, read_matches
 from ringmaster.competitions.closing_match.report import (
     match_data,
     match_id,
@@ -30,6 +30,7 @@ from ringmaster.competitions.competition import MatchupInfo, Played, Verdict
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CheckJob, Opening, Ticket
 from ringmaster.model.parameters import TunedParameter

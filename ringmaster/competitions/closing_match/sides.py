@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from ringmaster.competitions.closing_match.match import Named
 from ringmaster.competitions.closing_match.settings import START, VerifySettings
 from ringmaster.competitions.players import PlayerDefinition, check_player, find_player
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import SettingError
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player

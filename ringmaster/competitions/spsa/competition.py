@@ -12,13 +12,13 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
+from ringmaster.competitions.closing_match import Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
-from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.delivery import Delivery
+from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.matchup_charts import MatchupCourses
-from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
+from ringmaster.competitions.player_tune import PlayerTune
 from ringmaster.competitions.players import PlayerDefinition, find_player
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.checks import (
@@ -35,23 +35,21 @@ from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.competitions.spsa.tickets import Tickets
-from ringmaster.competitions.tuned_parameters import check_codes
+from ringmaster.competitions.tuned_parameters import Named, check_codes
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import GameName, Player
+from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
-from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.model.settings import Setting
 
-#: Values of all parameters by code, in their own units.
-Named = dict[str, int | float]
 #: Column of W, D, L by points.
 _COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
-class SpsaCompetition(Competition):
+class SpsaCompetition(PlayerTune):
     """The `spsa` competition type.
 
     parameters  all of them
@@ -63,8 +61,6 @@ class SpsaCompetition(Competition):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._game: GameName = values["game"]
-        self.parameters: tuple[TunedParameter, ...] = values["parameters"]
         self.pairing = values["pairing"]
         errors: list[SettingError] = []
         with noting(errors):
@@ -79,27 +75,13 @@ class SpsaCompetition(Competition):
         errors += [*check_numbers(values), *check_method(values), *check_codes(self.parameters)]
         if errors:
             raise SettingErrors(errors)
-        self._delivery = Delivery(
-            self.parameters, values["player"], self._game, definition, values["make_candidate"]
-        )
+        self._use(definition, counted="iterations")
         #: What the control file says of how the tune learns.
         self._terms = Terms.of(values)
         tune = self._make(begin(self._terms))
         self._state = State(tune.past, tune.tuner.state())
         self._follow(tune)
         self._state.past.layouts = [self._layout()]
-        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-        # a wrong candidate must be known before the first game
-        self.candidate("", self.start_values)
-        #: Whether the closing match is all that is played now (the action `verify`).
-        self._verifying = False
-        self.closing = ClosingMatches(
-            values["verify"],
-            sides=Sides(values["player"], values["players"], self.candidate, self.settings),
-            parameters=self.parameters,
-            book=self.book,
-            seed=values["seed"],
-        )
 
     def _make(self, past: Past) -> Tune:
         return make_tune(past, self.values["estimate"])
@@ -129,19 +111,6 @@ class SpsaCompetition(Competition):
         return msgspec.structs.replace(self._grid.layout, fixed=fixed)
 
     # values and players
-
-    def candidate(self, suffix: str, values: Mapping[str, int | float]) -> Player:
-        """Return the player with the given values of all parameters.
-
-        suffix  what its code ends with
-        Raises SettingError when the values do not make a player.
-        """
-        return self._delivery.player(suffix, values)
-
-    @property
-    def start_values(self) -> Named:
-        """The values that the tune begins with, of all parameters."""
-        return {p.code: p.engine_value(p.start) for p in self.parameters}
 
     def named(self, values: Sequence[float]) -> Named:
         """Return values of tuned parameters (as they are played) with those of the rest."""
@@ -176,21 +145,7 @@ class SpsaCompetition(Competition):
         return state.told >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        """Return where the tune is, for the closing match: that is due when the tune
-        is done and the control file wants one, or when it was asked for."""
-        due = self._verifying or (self.closing.settings is not None and self.all_told)
-        return Standing(self._state.told, self.estimated(), self.openings_used, due)
-
-    def verify(self, games: int | None = None) -> None:
-        self._verifying = True
-        self.closing.ask(games)
-
-    @property
-    def ending(self) -> str:
-        if not self._verifying:
-            return super().ending
-        nothing = self.closing.nothing(self._standing())
-        return "nothing to verify" if nothing else "closing match complete"
+        return Standing(self._state.told, self.estimated(), self.openings_used, self._due)
 
     # before the games
 
@@ -228,31 +183,21 @@ class SpsaCompetition(Competition):
         }
         if not all(p.integer for p in self.tuned):
             samples["between"] = self.named(self._grid.between())
-        code = self.values["player"]
-        jobs = [
-            CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
-            for name, values in samples.items()
-        ]
+        jobs = self._candidate_checks(samples)
         if self.opponent is not None:
             jobs.append(CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
         return jobs + self.closing.check_jobs(None)
 
-    def place_of(self, code: str) -> SettingPath:
-        made = self.values["make_candidate"] is not None and code == self.values["player"]
-        return ("make_candidate",) if made else ("players", code)
-
     # giving out
 
-    def next_job(self) -> GameJob | None:
+    def next_job(self) -> Task | None:
         state = self._state
         if not self._verifying and state.iteration <= self.iterations:
             k, game = state.iteration, state.game
             iteration = state.open.get(str(k)) or self._begin(k)
             game_id = Games(self.pairing, iteration.size).game_id(k, game, self.iterations)
             return self._give_out(game_id, self._tickets.make(k, game, iteration))
-        standing = self._standing()
-        game_of_match = self.closing.next_game(standing) if standing.due else None
-        return None if game_of_match is None else self._give_out(*game_of_match)
+        return self._game_of_match()
 
     def _begin(self, k: int) -> Iteration:
         asked = self.tuner.ask(k)
@@ -263,31 +208,14 @@ class SpsaCompetition(Competition):
             layout=len(self._state.past.layouts) - 1,
         )
 
-    def _give_out(self, game_id: str, ticket: Ticket) -> GameJob:
-        """Make a job, then count it: a function of the control file may fail,
-        and then the game has not been given out."""
-        job = self.make_job(game_id, 0, ticket)
-        self._count(ticket)
-        return job
-
     def resume(self, ticket: Ticket) -> bool:
         if "v" in ticket:
             return self.closing.resume(ticket, self._standing())
-        self._count(ticket)
-        return not self._verifying and bool(ticket["k"] <= self.iterations)
+        return self._count(ticket) and not self._verifying
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         if "v" in ticket:
-            first, second = self.closing.sides(ticket)
-            return self._game_job(
-                game_id,
-                attempt,
-                (first.player, second.player),
-                self.settings,
-                ticket,
-                self.closing.opening(ticket),
-                (first.values, second.values),
-            )
+            return self._match_job(game_id, attempt, ticket)
         sides = self._tickets.sides(ticket)
         named = self._named(ticket, sides[0]), self._named(ticket, sides[1])
         return self._game_job(
@@ -330,15 +258,11 @@ class SpsaCompetition(Competition):
             opening=ticket.get("o", ""),
         )
 
-    def matchup_infos(self) -> list[MatchupInfo]:
-        return self.closing.infos(self._standing())
-
-    def _count(self, ticket: Ticket) -> None:
-        """Learn from a ticket which games have been given out; idempotent."""
+    def _count(self, ticket: Ticket) -> bool:
         state = self._state
         if "v" in ticket:
             self.closing.count(ticket, self._standing())
-            return
+            return True
         k, game = ticket["k"], ticket["g"]
         # a game is issued or taken only while its iteration is under way
         if str(k) not in state.open:
@@ -346,6 +270,7 @@ class SpsaCompetition(Competition):
         if (k, game) >= (state.iteration, state.game):
             following = (k, game + 1) if game + 1 < state.open[str(k)].size else (k + 1, 0)
             state.iteration, state.game = following
+        return bool(k <= self.iterations)
 
     # learning
 
@@ -393,10 +318,6 @@ class SpsaCompetition(Competition):
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
         return f"iteration {k}: W-L {result:+g}; {values}"
 
-    def finished(self) -> bool:
-        standing = self._standing()
-        return self.closing.complete(standing) if standing.due else self.all_told
-
     # state
 
     def state(self) -> dict[str, Any]:
@@ -433,7 +354,7 @@ class SpsaCompetition(Competition):
             self.tuner,
             self._state,
             self.opponent.code if self.opponent is not None else None,
-            lambda i, value: self._delivery.value(i, self.parameters[i].engine_value(value)),
+            self._shown,
             self.estimated(),
         )
 

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.closing_match import VERIFY
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.players import PLAYER
+from ringmaster.competitions.player_tune import MAKE_CANDIDATE
 from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
 from ringmaster.model.settings import (
     CallOf,
     Float,
-    Function,
     Identifier,
     Integer,
     ListOf,
@@ -199,16 +198,6 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
         'Of "weather_factory": factor of the perturbation; by default 1.',
         None,
     ),
-    Setting(
-        "make_candidate",
-        Maybe(
-            Function(
-                "a function that takes parameter values by name and returns a Player",
-                result=PLAYER,
-            )
-        ),
-        "Makes a player from parameter values; by default they are engine options.",
-        None,
-    ),
+    MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),
 )

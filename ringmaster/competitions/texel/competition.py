@@ -12,19 +12,17 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
+from ringmaster.competitions.closing_match import Standing
 from ringmaster.competitions.common import noting
 from ringmaster.competitions.competition import (
-    Competition,
-    MatchupInfo,
     Played,
     ScoreSource,
     Verdict,
 )
-from ringmaster.competitions.delivery import Delivery
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.matchup_charts import MatchupCourses
-from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
+from ringmaster.competitions.player_tune import PlayerTune
 from ringmaster.competitions.players import PlayerDefinition, find_player
 from ringmaster.competitions.texel.arrival import digest_of, take_note
 from ringmaster.competitions.texel.charts import tune_charts
@@ -46,14 +44,14 @@ from ringmaster.competitions.texel.edits import (
     measures_again,
 )
 from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
-from ringmaster.competitions.texel.features import Features, from_answers, problem_of
+from ringmaster.competitions.texel.features import Features, from_answers
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import Scoring
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import Named, State
+from ringmaster.competitions.texel.state import State
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -62,20 +60,19 @@ from ringmaster.competitions.texel.verdicts import (
     take_probe,
     take_void,
 )
-from ringmaster.competitions.tuned_parameters import check_codes
+from ringmaster.competitions.tuned_parameters import Named, check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import Progress, Report, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
-from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.model.settings import Setting
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.optimiser import Optimiser
 
 
-class TexelCompetition(Competition):
+class TexelCompetition(PlayerTune):
     """The `texel` competition type.
 
     parameters  all of them
@@ -87,8 +84,6 @@ class TexelCompetition(Competition):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self._game: GameName = values["game"]
-        self.parameters: tuple[TunedParameter, ...] = values["parameters"]
         self._scoring: Scoring = values["score"]
         errors: list[SettingError] = []
         with noting(errors):
@@ -114,9 +109,7 @@ class TexelCompetition(Competition):
         if self._unlimited and definition.values["protocol"] != "gtp":
             # scores need no limit of moves, and a Player(…) must have one
             definition = PlayerDefinition({**definition.values, "depth": 1})
-        self._delivery = Delivery(
-            self.parameters, values["player"], self._game, definition, values["make_candidate"]
-        )
+        self._use(definition, counted="passes")
         self._terms = Terms.of(values)
         self._engine = engine_of(None if made else definition, values["make_candidate"])
         self._means = Means(
@@ -144,18 +137,6 @@ class TexelCompetition(Competition):
         self._follow()
         # wrong arguments must be known before the positions are read
         self._make_optimiser(self._state, Shards(1, 0))
-        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
-        self.candidate("", self.start_values)
-        #: Whether the closing match is all that is played now (the action `verify`).
-        self._verifying = False
-        self.closing = ClosingMatches(
-            values["verify"],
-            sides=Sides(values["player"], values["players"], self.candidate, self.settings),
-            parameters=self.parameters,
-            book=self.book,
-            seed=values["seed"],
-            counted="passes",
-        )
 
     def _follow(self) -> None:
         """Go by the present state."""
@@ -191,19 +172,6 @@ class TexelCompetition(Competition):
 
     # values and players
 
-    def candidate(self, suffix: str, values: Mapping[str, int | float]) -> Player:
-        """Return the player with the given values of all parameters.
-
-        suffix  what its code ends with
-        Raises SettingError when the values do not make a player.
-        """
-        return self._delivery.player(suffix, values)
-
-    @property
-    def start_values(self) -> Named:
-        """The values that the tune begins with, of all parameters."""
-        return {p.code: p.engine_value(p.start) for p in self.parameters}
-
     def _played(self, values: Named) -> Named:
         """Return values of all parameters as engines are given them."""
         return {p.code: p.engine_value(values.get(p.code, p.start)) for p in self.parameters}
@@ -214,10 +182,12 @@ class TexelCompetition(Competition):
 
     # the closing match
 
+    @property
+    def all_told(self) -> bool:
+        return self.tuning.complete
+
     def _standing(self) -> Standing:
-        """Return where the tune is, for the closing match."""
-        due = self._verifying or (self.closing.settings is not None and self.tuning.complete)
-        return Standing(self._state.passes, self.estimated(), 0, due)
+        return Standing(self._state.passes, self.estimated(), 0, self._due)
 
     def verify(self, games: int | None = None) -> None:
         limits = {} if self.closing.settings is None else self.closing.settings.limits
@@ -226,15 +196,7 @@ class TexelCompetition(Competition):
                 f"nothing limits the moves of player {self.values['player']!r}: the closing match "
                 "needs nodes, depth, move_time or time_control in its Player(…) or in Verify(…)"
             )
-        self._verifying = True
-        self.closing.ask(games)
-
-    @property
-    def ending(self) -> str:
-        if not self._verifying:
-            return super().ending
-        nothing = self.closing.nothing(self._standing())
-        return "nothing to verify" if nothing else "closing match complete"
+        super().verify(games)
 
     # before the jobs
 
@@ -303,19 +265,11 @@ class TexelCompetition(Competition):
             "minimum": {**self.start_values, **low},
             "maximum": {**self.start_values, **high},
         }
-        code = self.values["player"]
-        jobs = [
-            CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
-            for name, values in samples.items()
-        ]
+        jobs = self._candidate_checks(samples)
         return jobs + self.closing.check_jobs(None)
 
     def _tuned(self) -> list[TunedParameter]:
         return [p for p in self.parameters if not p.frozen and p.code != self.values["anchor"]]
-
-    def place_of(self, code: str) -> SettingPath:
-        made = self.values["make_candidate"] is not None and code == self.values["player"]
-        return ("make_candidate",) if made else ("players", code)
 
     # giving out
 
@@ -332,16 +286,7 @@ class TexelCompetition(Competition):
             if asked is not None:
                 ticket = {"e": state.beginning, "p": asked.number, "i": asked.place}
                 return self._give_out(shard_id(ticket), ticket)
-        standing = self._standing()
-        game_of_match = self.closing.next_game(standing) if standing.due else None
-        return None if game_of_match is None else self._give_out(*game_of_match)
-
-    def _give_out(self, job_id: str, ticket: Ticket) -> Task:
-        """Make a job, then count it: a function of the control file may fail, and then the
-        job has not been given out."""
-        job = self.make_job(job_id, 0, ticket)
-        self._count(ticket)
-        return job
+        return self._game_of_match()
 
     def _count(self, ticket: Ticket) -> bool:
         """Learn from a ticket what has been given out; idempotent.  Returns whether it is
@@ -365,16 +310,7 @@ class TexelCompetition(Competition):
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
         if "v" in ticket:
-            first, second = self.closing.sides(ticket)
-            return self._game_job(
-                game_id,
-                attempt,
-                (first.player, second.player),
-                self.settings,
-                ticket,
-                self.closing.opening(ticket),
-                (first.values, second.values),
-            )
+            return self._match_job(game_id, attempt, ticket)
         if "n" in ticket:
             values = self._played(self._state.values)
             probe = probe_of(
@@ -425,16 +361,12 @@ class TexelCompetition(Competition):
         outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
         return Verdict(
             outcome.line,
-            halt=problem_of(self.tuning.optimiser) if outcome.settled else "",
+            halt=(outcome.settled and self.tuning.optimiser.problem) or "",
             notes=outcome.notes,
             save=outcome.settled,
             forget=outcome.forget,
             log=log,
         )
-
-    def finished(self) -> bool:
-        standing = self._standing()
-        return self.closing.complete(standing) if standing.due else self.tuning.complete
 
     # state
 
@@ -515,7 +447,7 @@ class TexelCompetition(Competition):
             self.tuning.optimiser,
             self.estimated(),
             self.start_values,
-            lambda i, value: self._delivery.value(i, self.parameters[i].engine_value(value)),
+            self._shown,
         )
 
     def progress(self) -> Progress:
@@ -547,9 +479,6 @@ class TexelCompetition(Competition):
         if "v" in ticket:
             return self.closing.describe(ticket)
         return Played((self.values["player"], self.values["player"]))
-
-    def matchup_infos(self) -> list[MatchupInfo]:
-        return self.closing.infos(self._standing())
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         matches = MatchupCourses(self.matchup_infos())

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.players import PlayerDefinition
-from ringmaster.competitions.texel.state import Chapter, Named, Quality, State, score_key
+from ringmaster.competitions.texel.state import Chapter, Quality, State, score_key
 from ringmaster.competitions.texel.terms import LEARNING, MEASURING, Known, Terms, plain
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.model.canonical import canonical
 from ringmaster.model.parameters import TunedParameter
 

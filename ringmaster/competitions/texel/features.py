@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ringmaster.competitions.texel.methods import OptimiserSettings
-from ringmaster.competitions.texel.state import Named
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import DatasetError, SettingError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.jobs import ScoreKind
@@ -118,8 +118,3 @@ def give(optimiser: Any, matrix: FeatureFile, fixed: Named) -> None:
         optimiser.set_features(matrix, {code: float(value) for code, value in fixed.items()})
     except ValueError as error:
         raise SettingError(_PLACE, str(error)) from None
-
-
-def problem_of(optimiser: Any) -> str:
-    """Return why a tune must not go on, "" where it may: its features do not fit the engine."""
-    return getattr(optimiser, "problem", None) or ""

@@ -265,7 +265,7 @@ def make_optimiser(
         raise SettingError(
             ("optimiser",), f"optimiser {settings.name!r} cannot be loaded: {error}"
         ) from error
-    known = inspect.signature(cls).parameters
+    known = _arguments(cls)
     offered: dict[str, Any] = {
         "seed": seed,
         "patience": patience,
@@ -287,6 +287,12 @@ def make_optimiser(
     except (ValueError, TypeError) as error:
         raise SettingError(("optimiser",), str(error)) from None
     return made
+
+
+def _arguments(cls: type) -> set[str]:
+    """Return the arguments of a class, with those that it hands on to its bases."""
+    own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
+    return {name for function in own for name in inspect.signature(function).parameters}
 
 
 def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any]:

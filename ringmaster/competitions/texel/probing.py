@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ringmaster.competitions.texel.state import Named
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.model.jobs import Apply, Probe
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player

@@ -10,8 +10,9 @@ from typing import Any
 
 from ringmaster.competitions.texel.methods import finite
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import Named, Quality, State
+from ringmaster.competitions.texel.state import Quality, State
 from ringmaster.competitions.texel.tuning import improvement_line
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.tuners.texel.optimiser import Optimiser, Step

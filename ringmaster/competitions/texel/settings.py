@@ -8,7 +8,7 @@ from typing import Any
 from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.closing_match import VERIFY
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.players import PLAYER
+from ringmaster.competitions.player_tune import MAKE_CANDIDATE
 from ringmaster.competitions.texel.choices import Choice, Word
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
 from ringmaster.competitions.texel.scoring import DEPTH_1, EVAL, ScoreSetting
@@ -324,16 +324,6 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "Passes over the positions of training at most.",
         None,
     ),
-    Setting(
-        "make_candidate",
-        Maybe(
-            Function(
-                "a function that takes parameter values by name and returns a Player",
-                result=PLAYER,
-            )
-        ),
-        "Makes a player from parameter values; by default they are engine options.",
-        None,
-    ),
+    MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),
 )

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.texel.terms import Terms
+from ringmaster.competitions.tuned_parameters import Named
 
-#: Values of all parameters by code, in their own units.
-Named = dict[str, int | float]
 #: The passes of a beginning have their scores under numbers of their own.
 STRIDE = 1_000_000
 #: Passes of the quiet filter: the static score, and what it is compared with.

@@ -32,12 +32,12 @@ from ringmaster.competitions.texel.state import (
     STATIC,
     Improvement,
     Labelling,
-    Named,
     Open,
     Quality,
     State,
     score_key,
 )
+from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind
@@ -403,9 +403,8 @@ class Tuning:
         if not state.open and not optimiser.finished():
             # some find out only now that they have come to their end
             self._ask()
-        problem = getattr(optimiser, "problem", None)
-        if problem:
-            notes.append(str(problem))
+        if optimiser.problem:
+            notes.append(optimiser.problem)
         if optimiser.finished() and not state.open:
             state.done = True
             notes += self._finish()

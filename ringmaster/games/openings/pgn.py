@@ -15,20 +15,18 @@ from ringmaster.errors import OpeningsError
 from ringmaster.games.game import Game
 from ringmaster.games.openings.positions import check_goes_on
 from ringmaster.games.openings.text import LONGEST_OF_PGN, QUOTED, numbered_lines
+from ringmaster.games.pgn_text import NULL_MOVES, TAG, san_of
 from ringmaster.games.san import read_san
 from ringmaster.games.start import Begin
 from ringmaster.games.text import one_line, shown
 from ringmaster.games.variants import check_variant_tag
 from ringmaster.model.jobs import Opening
 
-_TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s+"(.*)"\s*\]')
 _COMMENT = re.compile(r"\{[^}]*\}")
 _TOKEN = re.compile(r"[{}();]|\$\d+|[^\s{}();$]+|\$")
 #: What must be looked at even after the last move that is wanted.
 _SPECIAL = re.compile(r"[{}();*]|1-0|0-1|1/2")
-_MOVE_NUMBER = re.compile(r"\d+\.+|\d+$|\.+")
 _RESULTS = frozenset(("1-0", "0-1", "1/2-1/2", "*"))
-_NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 #: Moves remembered, so that a line that many games have is read once.
 _REMEMBERED = 300_000
 
@@ -161,7 +159,7 @@ def _games(path: str, plies: int | None) -> Iterator[_GameText]:
         else:
             if line[0] == "%":
                 continue
-            tag = _TAG.fullmatch(line) if line[0] == "[" else None
+            tag = TAG.fullmatch(line) if line[0] == "[" else None
             if tag is not None or (line[0] == "[" and not variations):
                 if variations:
                     break
@@ -216,8 +214,8 @@ def _games(path: str, plies: int | None) -> Iterator[_GameText]:
                     number += 1
                     game = _GameText(number, at)
                 in_moves = True
-                if len(game.moves) < wanted and (san := _san_of(token)):
-                    if san in _NULL_MOVES:
+                if len(game.moves) < wanted and (san := san_of(token)):
+                    if san in NULL_MOVES:
                         raise OpeningsError(
                             path,
                             at,
@@ -233,12 +231,3 @@ def _games(path: str, plies: int | None) -> Iterator[_GameText]:
 
 def _stray(path: str, at: int, number: int, token: str, line: str) -> OpeningsError:
     return OpeningsError(path, at, f"game {number}: {token} closes nothing: {shown(line, QUOTED)}")
-
-
-def _san_of(token: str) -> str:
-    """Return a word without the move number before it and the marks after it."""
-    if token[0] in "0123456789.":
-        match = _MOVE_NUMBER.match(token)
-        if match is not None:
-            token = token[match.end() :]
-    return "" if token in ("e.p.", "ep") else token.rstrip("!?")

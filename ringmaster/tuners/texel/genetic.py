@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -33,7 +33,15 @@ from ringmaster.tuners.texel.bits import (
     text_of,
 )
 from ringmaster.tuners.texel.optimiser import Array, Part, Pass, Step
-from ringmaster.tuners.texel.searching import Search, Table, Theta, finite, infinite, key_of
+from ringmaster.tuners.texel.searching import (
+    Search,
+    SearchArguments,
+    Table,
+    Theta,
+    finite,
+    infinite,
+    key_of,
+)
 
 #: Individuals, where nothing is said: so many, and for each parameter, and at most.
 POPULATION, PER_PARAMETER, MOST_POPULATION = 32, 2, 200
@@ -71,11 +79,6 @@ class Genetic(Search):
         self,
         parameters: Sequence[TunedParameter],
         *,
-        seed: int = 0,
-        strength: float = 0.0,
-        most_passes: float | None = None,
-        patience: int | None = 3,
-        shards: int = 1,
         population: int | None = None,
         generations: int = 100,
         precision: float | None = None,
@@ -86,15 +89,9 @@ class Genetic(Search):
         elite: float = 0.1,
         converged: float = 0.97,
         check: int = 10,
+        **common: Unpack[SearchArguments],
     ) -> None:
-        super().__init__(
-            parameters,
-            seed=seed,
-            strength=strength,
-            most_passes=most_passes,
-            patience=patience,
-            shards=shards,
-        )
+        super().__init__(parameters, **common)
         count = len(self.parameters)
         if population is None:
             population = min(POPULATION + PER_PARAMETER * count, MOST_POPULATION)
@@ -125,7 +122,7 @@ class Genetic(Search):
         self.coding = Coding(self.space, np.where(self.space.integer, whole, width * share))
         bits = max(self.coding.count, 1)
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
-        self.batches = Batches(shards, batch_size(batch, BATCH, shards), seed)
+        self.batches = Batches(self.shards, batch_size(batch, BATCH, self.shards), self.seed)
         self._generation = 0
         self._people = self._first()
         self._decoded: dict[str, Theta] | None = None

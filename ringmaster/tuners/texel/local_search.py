@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ringmaster.tuners.texel.optimiser import Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
     Search,
+    SearchArguments,
     Table,
     Theta,
     finite,
@@ -56,23 +57,14 @@ class LocalSearch(Search):
         self,
         parameters: Sequence[TunedParameter],
         *,
-        seed: int = 0,
-        strength: float = 0.0,
-        most_passes: float | None = None,
-        patience: int | None = 3,
         groups: Sequence[str] | None = None,
         order: Literal["given", "random"] = "given",
         grow: float = 2.0,
         precision: float = PRECISION_SHARE,
         tolerance: float = LEAST_TOLERANCE,
+        **common: Unpack[SearchArguments],
     ) -> None:
-        super().__init__(
-            parameters,
-            seed=seed,
-            strength=strength,
-            most_passes=most_passes,
-            patience=patience,
-        )
+        super().__init__(parameters, **common)
         if order not in ("given", "random"):
             raise ValueError(f'order must be "given" or "random", not {order!r}')
         if not 1 <= grow < math.inf:

@@ -164,6 +164,12 @@ class Optimiser(ABC):
         0", "no signal", …"""
 
     @property
+    def problem(self) -> str | None:
+        """Why the tune has to be halted, in a sentence for the user; None while nothing is
+        wrong."""
+        return None
+
+    @property
     def intervals(self) -> tuple[Array, Array] | None:
         """Ends of the 95 % intervals of `best`, (n,) each; None where the method has
         none."""

@@ -13,7 +13,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
@@ -45,6 +45,16 @@ STEP_SHARE = 1 / 32
 Limit = Literal["most_passes", "patience"]
 Theta = tuple[float, ...]
 Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
+
+
+class SearchArguments(TypedDict, total=False):
+    """The arguments that all of them have, as of `Search`."""
+
+    seed: int
+    strength: float
+    most_passes: float | None
+    patience: int | None
+    shards: int
 
 
 @dataclass

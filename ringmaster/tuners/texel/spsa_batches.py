@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 
@@ -39,6 +39,7 @@ from ringmaster.tuners.texel.optimiser import Array, Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
     Search,
+    SearchArguments,
     Table,
     Theta,
     finite,
@@ -83,31 +84,22 @@ class SpsaBatches(Search):
         self,
         parameters: Sequence[TunedParameter],
         *,
-        seed: int = 0,
-        strength: float = 0.0,
-        most_passes: float | None = None,
-        patience: int | None = 3,
-        shards: int = 1,
         batch: float | None = None,
         scale_by: Scales = "curvature",
         alpha: float = 0.602,
         gamma: float = 0.101,
         A_ratio: float = 0.1,
+        **common: Unpack[SearchArguments],
     ) -> None:
-        super().__init__(
-            parameters,
-            seed=seed,
-            strength=strength,
-            most_passes=MOST_PASSES if most_passes is None else most_passes,
-            patience=patience,
-            shards=shards,
-        )
+        if common.get("most_passes") is None:
+            common["most_passes"] = MOST_PASSES
+        super().__init__(parameters, **common)
         if scale_by not in ("curvature", "steps"):
             raise ValueError(f'scale_by must be "curvature" or "steps", not {scale_by!r}')
         for name, number in (("alpha", alpha), ("gamma", gamma), ("A_ratio", A_ratio)):
             if not 0 <= number <= 1:
                 raise ValueError(f"{name} must be from 0 to 1, not {number:g}")
-        self.batches = Batches(shards, batch_size(batch, BATCH, shards), seed)
+        self.batches = Batches(self.shards, batch_size(batch, BATCH, self.shards), self.seed)
         self.scale_by, self.alpha, self.gamma = scale_by, alpha, gamma
         share = self.batches.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))

@@ -1,0 +1,28 @@
+"""A worker in the process of the test."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import psutil
+
+from ringmaster.play.worker import Worker, make_worker
+
+
+@contextmanager
+def one_worker(engines: str) -> Iterator[Worker]:
+    """A worker that leaves no process behind.
+
+    engines  what stands in the command lines of its engines
+    """
+    read_fd, write_fd = os.pipe()
+    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
+    yield made
+    made.close()
+    os.close(read_fd)
+    os.close(write_fd)
+    left = psutil.Process().children(recursive=True)
+    assert [process for process in left if engines in " ".join(process.cmdline())] == []

@@ -54,7 +54,7 @@ from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import Scoring
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import Named, State
+from ringmaster.competitions.texel.state import Named, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -393,7 +393,8 @@ class TexelCompetition(Competition):
         )
 
     def _engine_with(self, values: Named) -> EngineJob:
-        return EngineJob(self.candidate("", values), str(self.positions_file))
+        key = "" if self._file is None else self._file.key
+        return EngineJob(self.candidate("", values), str(self.positions_file), key)
 
     # learning
 
@@ -420,6 +421,7 @@ class TexelCompetition(Competition):
         log = shard_line(ticket, result)
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # of before an edit: it will be dropped
+            state.stale.append(score_key(ticket["e"], ticket["p"]))
             return Verdict("", log=log)
         outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
         return Verdict(

@@ -174,6 +174,7 @@ class PositionWriter:
 
     def __init__(self, path: Path, game: GameName, key: str) -> None:
         self._path, self._game, self._key = path, game, key
+        self._whole = path.with_name(f"{path.name}.new~")
         self._parts: list[_Part] = []
 
     def __enter__(self) -> PositionWriter:
@@ -187,10 +188,11 @@ class PositionWriter:
     def __exit__(self, *_: object) -> None:
         for part in self._parts:
             for file in part.files.values():
-                file.close()
-            for path in part.paths:
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
+                with suppress(OSError):  # what it has not written yet may have no room
+                    file.close()
+        for path in (self._whole, *(path for part in self._parts for path in part.paths)):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def add(self, texts: list[bytes], labels: dict[str, npt.NDArray[Any]], held: bool) -> None:
         """Add positions.
@@ -224,9 +226,8 @@ class PositionWriter:
         header = msgspec.json.encode(
             _Header(self._game, train.count, held.count, self._key, notes, columns)
         )
-        whole = self._path.with_name(f"{self._path.name}.new~")
         try:
-            with whole.open("wb") as file:
+            with self._whole.open("wb") as file:
                 file.write(MAGIC + len(header).to_bytes(8, "little") + header)
                 for name in lengths:
                     file.write(b"\0" * (_aligned(file.tell()) - file.tell()))
@@ -234,7 +235,7 @@ class PositionWriter:
                         file.write(chunk)
                 file.flush()
                 os.fsync(file.fileno())
-            whole.replace(self._path)
+            self._whole.replace(self._path)
         except OSError as error:
             raise StoreUnwritable(f"cannot write {self._path}: {error.strerror}") from error
 

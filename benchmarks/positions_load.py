@@ -97,7 +97,8 @@ def write_shogi(format: str, count: int, path: Path) -> None:
 
 def load(format: str, path: Path) -> dict[str, float]:
     """Make a position file, then open it again; returns what that took."""
-    from ringmaster.datasets import PositionSettings, build
+    from ringmaster.datasets.build import build
+    from ringmaster.datasets.settings import PositionSettings
 
     packed = format in ("psv", "hcpe")
     settings = PositionSettings(

@@ -32,6 +32,7 @@ NEEDS = {
     "sprt_chess.ctl": ["stockfish"],
     "swiss_chess.ctl": CHESS,
     "texel_chess.ctl": [],
+    "texel_linear.ctl": [],
     "tune.ctl": [],
 }
 
@@ -71,3 +72,10 @@ def test_reference_pages_are_those_of_the_settings_tables() -> None:
     script = FOLDER.parent / "scripts" / "make_reference.py"
     done = subprocess.run([sys.executable, str(script), "--check"], env=environment())
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    "path", sorted((FOLDER.parent / "reports").rglob("*.ctl")), ids=lambda path: path.name
+)
+def test_control_file_of_a_report_loads(path: Path) -> None:
+    assert Event(path).loaded.warnings == []

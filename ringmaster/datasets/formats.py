@@ -142,7 +142,8 @@ def _record(start: bytes, first: bytes) -> str:
 
 def _doubtful(source: Source, what: str) -> DatasetError:
     return source.error(
-        None, f'{what}; say which it is by Positions(…, format="…"): {_choices(source.game)}'
+        None,
+        f'{what}; say which it is by Positions(…, format="…") or --format: {_choices(source.game)}',
     )
 
 

@@ -76,6 +76,12 @@ def recognise(answer: bytes) -> EvaluationForm:
     )
 
 
+def is_to_be_woken(answer: bytes) -> bool:
+    """Whether an answer is of a family that looks at its options when a search begins."""
+    text = b"\n" + answer
+    return any(form.wakes and form.pattern.search(text) is not None for form in FORMS)
+
+
 def _is_score(text: bytes) -> bool:
     if text == b"none":
         return True

@@ -390,7 +390,11 @@ class Prober:
 
     def _unmoved(self) -> str:
         scorer = self._scorer
-        text = "no parameter changes any score, neither at once nor in a new game or process"
+        text = (
+            "no parameter changes any score, neither at once nor in a new game or process: tune "
+            "what the engine's evaluation goes by (for options of the search, and where an engine "
+            "has none of its evaluation, there is spsa)"
+        )
         if isinstance(scorer.engine, UniversalEngine):
             network = scorer.engine.options.get("use nnue")
             if network is not None and "Use NNUE" not in self._job.player.options:

@@ -12,7 +12,12 @@ from ringmaster.engines.channel import Stream
 from ringmaster.engines.engine import Engine, cut, start_timeout
 from ringmaster.engines.info import last_score_lines
 from ringmaster.engines.process import Surroundings
-from ringmaster.engines.score_forms import CustomForm, EvaluationForm, recognise
+from ringmaster.engines.score_forms import (
+    CustomForm,
+    EvaluationForm,
+    is_to_be_woken,
+    recognise,
+)
 from ringmaster.engines.scoring import (
     AnswerStream,
     EvaluationStream,
@@ -161,12 +166,16 @@ class Scorer:
         form = self._form
         if form is None:
             form = self._form = self._recognised(requests[0], texts, seconds)
-        if form.wakes and not self._is_awake:
-            self.engine.channel.converse(Go(_WAKING), seconds)
-        self._is_awake = True
+        self._wake(form.wakes, seconds)
         stream = EvaluationStream(requests, in_flight, form.pattern)
         self._stream(stream, texts, seconds)
         return Answers(self._sided(stream.values, form.unit, form.pov, texts))
+
+    def _wake(self, wakes: bool, seconds: float) -> None:
+        """Make an engine that has to be woken look at its options."""
+        if wakes and not self._is_awake:
+            self.engine.channel.converse(Go(_WAKING), seconds)
+        self._is_awake = True
 
     def _recognised(self, request: bytes, texts: Sequence[bytes], seconds: float) -> EvaluationForm:
         stream = AnswerStream([request], 1, searches=False)
@@ -183,6 +192,11 @@ class Scorer:
     def _ask_texts(
         self, texts: Sequence[bytes], requests: list[bytes], in_flight: int, seconds: float
     ) -> Answers:
+        if texts and not self.searches and not self._is_awake:
+            # an engine of a known family is one whatever words it is asked in
+            first = AnswerStream(requests[:1], 1, searches=False)
+            self._stream(first, texts, seconds)
+            self._wake(is_to_be_woken(first.answers[0]), seconds)
         stream = AnswerStream(requests, in_flight, searches=self.searches)
         self._stream(stream, texts, seconds)
         said = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
-from typing import ClassVar, Literal
+from typing import Literal
 
 from ringmaster.model.report import Cell, Progress, Report, Table, Text
 from ringmaster.reporting.rate import Estimate, format_duration, format_rate
@@ -35,7 +35,7 @@ class View:
     completed_this_run  what has been counted since, in the units of `progress`
     running             games in progress, oldest first
     results             the latest result lines, the newest last
-    parallel            games at a time
+    parallel            games at a time, or what else is counted
     hint                how to stop, e.g. "Ctrl-X to stop after the current games"
     """
 
@@ -110,7 +110,7 @@ def compose(view: View, estimate: Estimate, now: float, columns: int, rows: int)
         ],
         "hint": [Line(_shorten_hint(sanitise(view.hint), columns), "dim")] if view.hint else [],
     }
-    page = _Page(sections, _forms(view.report, columns), columns)
+    page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
     page.fit(rows - len(top))
     lines = top + page.lines()
     if len(lines) > rows:
@@ -123,12 +123,12 @@ class _Page:
     """The sections from top to bottom: which of their lines are shown, and
     which sections have a blank line above."""
 
-    _TITLES: ClassVar = {"running": "games in progress", "results": "last results"}
-
     def __init__(
-        self, sections: dict[str, list[Line]], forms: Iterator[list[str]], columns: int
+        self, sections: dict[str, list[Line]], forms: Iterator[list[str]], columns: int, jobs: str
     ) -> None:
-        """forms  of the report, each shorter than the one before"""
+        """forms  of the report, each shorter than the one before
+        jobs   what it is that runs: games, shards"""
+        self._titles = {"running": f"{jobs} in progress", "results": "last results"}
         self._whole = sections
         self._forms = forms
         self._columns = columns
@@ -159,14 +159,14 @@ class _Page:
                 continue
             if name in self._blanks:
                 lines.append(Line(""))
-            if name in self._TITLES:
-                lines.append(Line(self._TITLES[name], "dim"))
+            if name in self._titles:
+                lines.append(Line(self._titles[name], "dim"))
             lines += _shorten(name, whole, self._count[name], self._columns)
         return lines
 
     def _height(self) -> int:
         return sum(
-            count + (name in self._blanks) + (name in self._TITLES)
+            count + (name in self._blanks) + (name in self._titles)
             for name, count in self._count.items()
             if count
         )
@@ -307,11 +307,16 @@ def _scores(table: Table) -> str:
 
 def _heading(view: View, now: float, columns: int) -> Line:
     left = sanitise(view.heading)
-    games = "1 game at a time" if view.parallel == 1 else f"{view.parallel} games at a time"
-    right = f"{games}, {format_duration(now - view.started)}"
+    jobs = _jobs(view)
+    jobs = jobs.removesuffix("s") if view.parallel == 1 else jobs
+    right = f"{view.parallel} {jobs} at a time, {format_duration(now - view.started)}"
     if width(left) + 2 + width(right) <= columns:
         return Line(pad(left, columns - width(right)) + right, "heading")
     return Line(cut(left, columns), "heading")
+
+
+def _jobs(view: View) -> str:
+    return sanitise(view.progress.label)
 
 
 def describe_progress(progress: Progress, estimate: Estimate) -> str:

@@ -44,6 +44,7 @@ class Engine:
     levels   arguments of Player(…) that limit its moves, the strongest first; over
              GTP, "arguments" are further words of the command
     weights  what can be tuned, by option; none where that makes no sense
+    score    how it can be asked for scores that the weights change, or ""
     note     a comment that stands before the players, or ""
     """
 
@@ -52,6 +53,7 @@ class Engine:
     options: dict[str, OptionValue] = field(default_factory=dict)
     levels: tuple[Level, ...] = ({},)
     weights: tuple[Weight, ...] = ()
+    score: str = ""
     note: str = ""
 
 
@@ -74,6 +76,7 @@ _KNOWN: dict[GameName, tuple[Engine, ...]] = {
             {"Hash": 16, "OwnBook": False},
             _CLOCKS,
             (Weight("Piece Activity", 100, 0, 400), Weight("King Safety", 100, 0, 400)),
+            "depth 1",
         ),
         Engine(
             "glaurung",
@@ -84,6 +87,7 @@ _KNOWN: dict[GameName, tuple[Engine, ...]] = {
                 Weight("Mobility (Middle Game)", 100, 0, 200),
                 Weight("Passed Pawns (Endgame)", 100, 0, 200),
             ),
+            "eval",
         ),
         Engine("ethereal", ("ethereal-chess",), {"Threads": 1, "Hash": 16}, _CLOCKS),
         Engine("fairy", ("fairy-stockfish",), {"Threads": 1, "Hash": 16}, _CLOCKS),
@@ -119,6 +123,7 @@ _FALLBACK: dict[GameName, Engine] = {
         {},
         ({"depth": 2}, {"depth": 1}),
         (Weight("KnightValue", 320, 50, 900), Weight("Mobility", 40, -200, 400)),
+        "eval",
         _DEMO,
     ),
     "go": Engine(
@@ -140,6 +145,7 @@ _FALLBACK: dict[GameName, Engine] = {
         {},
         ({"depth": 2}, {"depth": 1}),
         (Weight("GoldValue", 520, 10, 1400), Weight("KingDanger", 20, -60, 200)),
+        "eval",
         _DEMO,
     ),
 }
@@ -172,3 +178,11 @@ def tunable(game: GameName, find: Which = which) -> Engine:
         if engine.weights:
             return engine
     return _FALLBACK[game]
+
+
+def evaluating(game: GameName, engines: tuple[Engine, ...]) -> Engine:
+    """Return one of these whose weights change its scores, best its static evaluation;
+    else the one that stands in for it."""
+    scored = sorted((e for e in engines if e.score), key=lambda engine: engine.score != "eval")
+    # the noise of the one that stands in would be in its scores
+    return scored[0] if scored else replace(_FALLBACK[game], options={"Noise": 0})

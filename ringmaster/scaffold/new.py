@@ -170,17 +170,20 @@ def _heading(about: str, type_name: str, name: str) -> str:
     plan = [comment(f"  ringmaster {name} plan       says what to expect of the settings")]
     if type_name != "spsa":
         plan = []
+    texel = type_name == "texel"
+    run = "tunes, with two engines" if texel else "plays, two games at a time"
+    jobs = "what is in progress" if texel else "the games in progress"
     return "\n".join(
         [
             comment(about),
             "#",
             comment(f"  ringmaster {name} check      says whether the engines are ready"),
             *plan,
-            comment(f"  ringmaster {name} run -j 2   plays, two games at a time"),
+            comment(f"  ringmaster {name} run -j 2   {run}"),
             comment(f"  ringmaster {name} show       shows the results, also during a run"),
             "#",
             comment(
-                "Stop it whenever you like (Ctrl-X: after the games in progress, Ctrl-C: at "
+                f"Stop it whenever you like (Ctrl-X: after {jobs}, Ctrl-C: at "
                 "once), change this file, run it again: it goes on where it was."
             ),
         ]

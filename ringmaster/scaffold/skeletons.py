@@ -9,7 +9,7 @@ from typing import Any
 
 from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
-from ringmaster.scaffold.engines import Engine, Level, Weight
+from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating
 from ringmaster.scaffold.text import Call, Code, identifier, literal
 
 
@@ -240,6 +240,7 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
 def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     if game == "go":
         raise UsageError("engines of Go have no evaluation to tune; choose chess or shogi, or spsa")
+    tuned = evaluating(game, engines)
     skeleton = Skeleton()
     code = skeleton.add(tuned, tuned.levels[0])
     parameters = [
@@ -254,6 +255,7 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
         "player": code,
         "parameters": parameters,
         "positions": Call("Positions", ("positions.epd",), {}),
+        "score": tuned.score,
         "regularisation": Call("Ridge", (), {}),
         "verify": Call("Verify", (), {"games": 1000}),
     }
@@ -261,6 +263,10 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
     skeleton.comments["positions"] = (
         "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst; `ringmaster "
         "match.ctl positions` makes them of the games of another control file."
+    )
+    skeleton.comments["score"] = (
+        'How the engine is asked what it thinks of a position: "eval" where it prints its static '
+        'evaluation, else "depth 1"; see docs/engine_scores.rst.'
     )
     skeleton.comments["verify"] = "When the tune is done: the tuned against the start values."
     return skeleton

@@ -11,7 +11,8 @@ from typing import Any
 import chess
 import pytest
 
-from ringmaster.datasets import PositionSettings, build
+from ringmaster.datasets.build import build
+from ringmaster.datasets.settings import PositionSettings
 from ringmaster.errors import DatasetError
 from ringmaster.positions import PositionFile
 

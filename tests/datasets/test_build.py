@@ -403,7 +403,8 @@ def test_any_file_at_all_is_read_or_refused(tmp_path: Path, data: bytes, name: s
 MEMORY = """
     import resource, sys
     from pathlib import Path
-    from ringmaster.datasets import PositionSettings, build
+    from ringmaster.datasets.build import build
+    from ringmaster.datasets.settings import PositionSettings
     source = Path(sys.argv[1])
     settings = PositionSettings((str(source),), duplicates="merge")
     warm = PositionSettings((str(source.with_name("little.bar")),))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.datasets import PositionSettings, source
+from ringmaster.datasets import source
 from ringmaster.datasets.formats import format_of
 from ringmaster.datasets.intake import checked_batches
 from ringmaster.datasets.labels import Unfinished, result_of, score_of
+from ringmaster.datasets.settings import PositionSettings
 from tests.datasets.sets import Row, bars, line, made, make, refusal, rows
 
 FORMATS = ("epd", "fen", "bar", "comma", "plain")
@@ -257,3 +260,12 @@ def test_any_bytes_are_a_score_or_refused(text: bytes) -> None:
         assert -10_000 <= score_of(text) <= 10_000
     except ValueError:
         pass
+
+
+def test_settings_of_positions_bring_no_reader_with_them() -> None:
+    code = (
+        "import sys, ringmaster.competitions.texel.competition; "
+        "print([m for m in sys.modules if m.startswith('ringmaster.datasets.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['ringmaster.datasets.settings']"

@@ -172,6 +172,15 @@ def test_glaurung_takes_values_at_once(worker: Worker, chess_file: Path) -> None
     assert (found["in_flight"], found["moved"], found["repeatable"]) == (64, [True], True)
 
 
+def test_glaurung_looks_at_its_options_however_its_score_is_asked_for(
+    worker: Worker, chess_file: Path
+) -> None:
+    score = ScoreKind(command="eval", pattern=r"Full eval: (\S+)", unit=100 / 204)
+    changed = player("glaurung", **{"Mobility (Middle Game)": 200})
+    found = facts(worker, chess_file, player("glaurung"), score, changed)
+    assert (found["problem"], found["moved"]) == ("", [True])
+
+
 @pytest.mark.parametrize(
     ("name", "words", "options", "change", "apply"),
     [

@@ -337,3 +337,11 @@ def test_hostile_lines_are_harmless() -> None:
     for line in compose(view, Estimate(), 1.0, 80, 40):
         assert isinstance(line, Line)
         assert line.text.isprintable()
+
+
+def test_what_runs_is_called_what_is_counted() -> None:
+    view = dataclasses.replace(playoff("a b"), progress=Progress(3, None, "shards"), parallel=2)
+    lines = texts(view, 120, 39)
+    assert "2 shards at a time" in lines[0]
+    assert "shards in progress" in lines
+    assert "1 shard at a time" in texts(dataclasses.replace(view, parallel=1), 120, 39)[0]

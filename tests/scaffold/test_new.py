@@ -162,3 +162,21 @@ def test_demo_engines_are_run_by_the_python_of_the_ringmaster(tmp_path: Path) ->
 def test_unknown_words_are_answered_with_the_choices(game: str, type_name: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         new_control_file(game, type_name)
+
+
+@pytest.mark.parametrize(
+    ("game", "found", "words", "score"),
+    [
+        ("chess", ["stockfish", "toga2", "glaurung"], '"glaurung"', '"eval"'),
+        ("chess", ["stockfish", "toga2"], '"toga2"', '"depth 1"'),
+        ("chess", ["stockfish"], '"ringmaster.demo"', '"eval"'),
+        ("shogi", ["fairy-stockfish"], '"ringmaster.demo"', '"eval"'),
+    ],
+)
+def test_texel_is_begun_with_an_engine_whose_options_change_its_scores(
+    game: str, found: list[str], words: str, score: str
+) -> None:
+    text = new_control_file(game, "texel", find=finds_only(*found))
+    assert words in text
+    assert f"\nscore = {score}\n" in text
+    assert "games in progress" not in text

@@ -354,6 +354,11 @@ class ClosingMatches:
         left, pairs = max(0, size - standing.openings), self.settings.games // 2
         if left >= pairs:
             return []
+        if not standing.openings:
+            return [
+                f"the closing match may take {pairs} openings, and its book has {size}: they "
+                "come again; Verify(openings=…) gives it others"
+            ]
         return [
             f"the tune leaves {left or 'none'} of the {size} openings of its book for the closing "
             f"match, which may take {pairs}: it goes on with those of the tune; "

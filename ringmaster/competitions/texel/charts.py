@@ -3,6 +3,7 @@ what came of the positions, and what an optimiser has of its own."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ringmaster.competitions.texel.state import State
@@ -93,7 +94,7 @@ def _extra(steps: Sequence[Step]) -> list[ChartGroup]:
     charts = []
     for name in names:
         points = tuple((s.passes, s.extra[name]) for s in steps if name in s.extra)
-        if len(points) > 1:
+        if len({value for _, value in points}) > 1:
             charts.append(Chart(name, (Series(name, points),), "passes", name))
     return [ChartGroup("Of the optimiser", tuple(charts))] if charts else []
 
@@ -104,20 +105,32 @@ def _path(optimiser: Optimiser) -> list[ChartGroup]:
     for title, headers, rows in optimiser.report():
         if "ridge" not in title.lower() or len(rows) < 2:
             continue
+        strengths = [_float(row[0]) or 0.0 for row in rows]
+        places = _decades(strengths)
         pieces: list[Piece] = []
         for name in ("training", "validation"):
             at = next((i for i, header in enumerate(headers) if header[:5] == name[:5]), None)
             errors = [] if at is None else [_float(row[at]) for row in rows]
-            points = tuple((float(n), e) for n, e in enumerate(errors) if e is not None)
+            points = tuple((x, e) for x, e in zip(places, errors, strict=False) if e is not None)
             if points:
                 role: Role = "main" if name == "training" else "average"
                 pieces.append(Series(name, points, role))
         if pieces:
-            strengths = ", ".join(str(row[0]) for row in rows)
-            charts.append(
-                Chart(title, tuple(pieces), "place on the path", "mean loss", strengths[:100])
+            taken = next(
+                (s for s, row in zip(strengths, rows, strict=True) if "taken" in row), None
             )
+            note = "" if taken is None else f"{taken:g} taken"
+            if 0.0 in strengths:
+                note += f"{'; ' if note else ''}at the left: no ridge"
+            charts.append(Chart(title, tuple(pieces), "log10 of the strength", "mean loss", note))
     return [ChartGroup("Ridge", tuple(charts), "Errors at each strength.")] if charts else []
+
+
+def _decades(strengths: Sequence[float]) -> list[float]:
+    """Return where strengths stand on a logarithmic axis; 0 stands left of all others."""
+    known = [math.log10(s) for s in strengths if s > 0]
+    left = min(known, default=0.0) - 1
+    return [math.log10(s) if s > 0 else left for s in strengths]
 
 
 def _float(value: object) -> float | None:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster import datasets
 from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
 from ringmaster.competitions.common import noting
 from ringmaster.competitions.competition import (
@@ -69,7 +68,7 @@ from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.report import Progress, Report, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.positions import PositionFile
@@ -250,8 +249,10 @@ class TexelCompetition(Competition):
             return
         if self.positions_file is None:
             raise SettingError(("positions",), "there is no place to keep the positions in")
+        from ringmaster.datasets.build import build
+
         values = self.values
-        self._file = datasets.build(
+        self._file = build(
             self._game,
             values["variant"],
             values["positions"].dataset,
@@ -530,8 +531,7 @@ class TexelCompetition(Competition):
         return self.closing.completed, max(0, void - self._state.void)
 
     def report(self) -> Report:
-        blocks: list[Table | Text] = self._report().blocks()
-        blocks += self.closing.blocks(self._standing())
+        blocks = self._report().blocks(self.closing.blocks(self._standing()))
         if self._state.void:
             blocks.append(Text((f"void evaluations (not counted): {self._state.void}",)))
         return Report(tuple(blocks))

@@ -6,6 +6,7 @@ the best values so far; everything else goes on.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,10 @@ def engine_of(definition: PlayerDefinition | None, make: Any) -> dict[str, Any]:
         return {"make_candidate": plain(canonical(make))}
     found = {name: plain(canonical(definition.values[name])) for name in _OF_ENGINE}
     command = list(found["command"])
-    command[0] = command[0].rpartition("/")[2]
+    # one Python has many names (python, python3, python3.11), and which one sys.executable has
+    # depends on how ringmaster was called
+    own = command[0] == sys.executable
+    command[0] = "python" if own else command[0].rpartition("/")[2]
     return {**found, "command": command}
 
 

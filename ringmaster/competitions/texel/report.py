@@ -16,6 +16,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 from ringmaster.tuners.texel.scale import k_of
+from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Steps of the course that a report shows.
 MOST_STEPS = 24
@@ -54,17 +55,21 @@ class TuneReport:
 
     # blocks
 
-    def blocks(self) -> list[Table | Text]:
-        """Return the report's blocks."""
+    def blocks(self, match: Sequence[Table | Text] = ()) -> list[Table | Text]:
+        """Return the report's blocks: what has come of it, then how, then of what.
+
+        match  blocks of the closing match
+        """
         state = self.state
         blocks: list[Table | Text] = []
         if not state.told:
             blocks.append(Text(tuple(self.plan() or ("the positions have not been read yet",))))
         blocks.append(self._parameters())
-        if state.told:
-            blocks.append(self._course(MOST_STEPS))
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
+        blocks += match
+        if state.told:
+            blocks.append(self._course(MOST_STEPS))
         if self.optimiser is not None and state.told:
             blocks += self._own_tables(self.optimiser)
         blocks += self._entropies()
@@ -128,7 +133,8 @@ class TuneReport:
     def _title(self) -> str:
         state = self.state
         where = "tuned" if state.done else self.phase()
-        return f"{self.values['optimiser'].name}, {state.passes} passes; {where}"
+        passes = "1 pass" if state.passes == 1 else f"{state.passes} passes"
+        return f"{self.values['optimiser'].name}, {passes}; {where}"
 
     def _parameters(self) -> Table:
         ends = self._intervals()
@@ -191,7 +197,10 @@ class TuneReport:
     def _course(self, most: int) -> Table:
         steps = list(self._steps())
         shown = steps if len(steps) <= most else [steps[0], *steps[len(steps) - most + 1 :]]
-        extra = list(dict.fromkeys(name for step in shown for name in step.extra))
+        extra = list(
+            # what a label says already is not said twice
+            dict.fromkeys(n for step in shown for n in step.extra if f"{n} " not in step.label)
+        )
         rows: list[tuple[Cell, ...]] = [
             (
                 f"{step.passes:.4g}",
@@ -231,20 +240,23 @@ class TuneReport:
         found = self.state.entropies
         if not found:
             return []
-        names = list(next(iter(found.values())))
-        rows: list[tuple[Cell, ...]] = [
-            (name, *(_error(found[at].get(name)) for at in found))
-            for name in names
-            if any(found[at].get(name) is not None for at in found)
-        ]
+        rows: list[tuple[Cell, ...]] = []
+        # the later half of the names has the entropies of what the earlier half is against
+        half = len(ENTROPIES) // 2
+        names = zip(("target", "result", "teacher"), ENTROPIES, ENTROPIES[half:], strict=False)
+        for what, crossed, own in names:
+            floor = next(iter(found.values())).get(own)
+            if floor is not None:
+                cells = (_error(found[at].get(crossed)) for at in found)
+                rows.append((what, *cells, _error(floor)))
         part = "validation" if self.state.validation else "training"
         return [
             Table(
-                ("nats", *found),
+                ("against", *found, "least possible"),
                 tuple(rows),
-                f"entropies of the positions of {part}",
+                f"cross entropy of the positions of {part}, nats",
                 (),
-                (LEFT, *([RIGHT] * len(found))),
+                (LEFT, *([RIGHT] * (len(found) + 1))),
             )
         ]
 

@@ -56,7 +56,7 @@ def take_probe(state: State, ticket: Ticket, result: EvaluationResult) -> Verdic
     problem = problem_of(result.facts, codes)
     if problem:
         state.facts = None
-        return Verdict(f"probe: {problem}", halt=problem, save=True)
+        return Verdict("probe: nothing can be tuned like this", halt=problem, save=True)
     state.facts = dict(result.facts)
     state.probe_due = False
     line, *notes = found_lines(state.facts, codes)

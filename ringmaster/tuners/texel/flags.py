@@ -16,6 +16,8 @@ LARGEST_INFLATION = 20.0
 
 NO_SIGNAL = "no signal"
 COLLAPSED = "collapsed to 0"
+#: Of a parameter that moved: the positions allow its start, too, or its whole range.
+ALONE, UNTOLD = "alone within the noise", "moved without a signal"
 
 
 def value_flags(space: Space, theta: Sequence[float] | Array) -> dict[int, tuple[str, ...]]:
@@ -36,6 +38,25 @@ def value_flags(space: Space, theta: Sequence[float] | Array) -> dict[int, tuple
                 words.append(f"collapsed to {abs(value / start):.0%} of its start")
         if words:
             found[i] = tuple(words)
+    return found
+
+
+def noise_flags(
+    space: Space, theta: Sequence[float] | Array, ends: tuple[Array, Array]
+) -> dict[int, str]:
+    """Return what the 95 % intervals show, by place: whole ranges, and starts inside.
+
+    An interval is of one parameter whatever the others are, so several that are flagged may
+    still have moved for a reason together.
+    """
+    low, high = ends
+    found = {}
+    for i, value in enumerate(theta):
+        moved = value != space.start[i]
+        if low[i] <= space.minimum[i] and high[i] >= space.maximum[i]:
+            found[i] = UNTOLD if moved else NO_SIGNAL
+        elif moved and low[i] <= space.start[i] <= high[i]:
+            found[i] = ALONE
     return found
 
 

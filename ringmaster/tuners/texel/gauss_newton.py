@@ -9,7 +9,8 @@ for the solution of certain non-linear problems in least squares", 1944), and wh
 not help, the derivatives are found anew from smaller differences.  If they are, the next step
 is computed from the real scores with the derivatives at hand, which costs one pass, until it
 gives nothing more; and the derivatives are found anew, until a linearisation has brought less
-than a fiftieth of all that was gained.
+than a fiftieth of all that was gained, or the scores have changed just as it foresaw: then
+others would be the same.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.space import Space
 from ringmaster.tuners.texel.differences import Differences
-from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, value_flags
+from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, noise_flags, value_flags
 from ringmaster.tuners.texel.gauss_newton_state import Point, Record, Row, Side, State
 from ringmaster.tuners.texel.linearised import (
     Agreement,
@@ -46,6 +47,8 @@ _SHRINKINGS = 2
 #: A linearisation that brought less than this share of all that was gained is the last, and a
 #: refused step that promised less is no reason to look again.
 _WORTHWHILE = 0.02
+#: Nor is there one where less than this share of the changes of the scores was not foreseen.
+_STRAIGHT = 0.02
 
 
 class GaussNewton(Optimiser):
@@ -177,7 +180,7 @@ class GaussNewton(Optimiser):
         s = self._state
         places = [i for i in self._groups[s.group] if not s.dead[i]]
         s.origin, s.sides, s.widened = s.base, [], False
-        s.refused, s.phase = 0, "columns"
+        s.refused, s.straight, s.phase = 0, False, "columns"
         for i in places:
             s.sides += self._sides(i)
         cost = sum(side.number is None for side in s.sides) + 1
@@ -361,8 +364,10 @@ class GaussNewton(Optimiser):
         extra = {"ridge": s.strength, "foreseen": s.foreseen[0]}
         if s.refused:
             extra["damping"] = _DAMPING[s.refused]
-        if found is not None and found.correlation is not None:
-            extra["correlation"] = found.correlation
+        if found is not None:
+            s.straight = found.unexplained <= _STRAIGHT
+            if found.correlation is not None:
+                extra["correlation"] = found.correlation
         label = f"step {s.steps + 1}, ridge {s.strength:g}"
         self._record(point, label, taken, extra)
         if not taken:
@@ -412,7 +417,7 @@ class GaussNewton(Optimiser):
                 self._linearise(notes)
                 return
             self._compare(s.base, data)
-        elif self._gained(s.origin) > _WORTHWHILE * self._gained(s.first):
+        elif not s.straight and self._gained(s.origin) > _WORTHWHILE * self._gained(s.first):
             notes.append("these derivatives give nothing more: they are found anew")
             self._linearise(notes)
             return
@@ -536,17 +541,13 @@ class GaussNewton(Optimiser):
         s = self._state
         found = dict(value_flags(self._space, self.best))
         ends = self.intervals
-        for i, parameter in enumerate(self._parameters):
+        noise = {} if ends is None else noise_flags(self._space, self.best, ends)
+        for i in range(len(self._parameters)):
             words = list(found.get(i, ()))
             if s.dead[i]:
                 words.append(NO_SIGNAL)
-            elif s.deviation[i] is not None and ends is not None:
-                if ends[0][i] <= parameter.minimum and ends[1][i] >= parameter.maximum:
-                    words.append(NO_SIGNAL)
-                elif self.best[i] != parameter.start and (
-                    ends[0][i] <= parameter.start <= ends[1][i]
-                ):
-                    words.append("moved within the noise")
+            elif i in noise and str(i) not in s.like:
+                words.append(noise[i])
             if str(i) in s.like:
                 words.append(f"not told apart from {self._parameters[s.like[str(i)]].code}")
             if words:

@@ -73,6 +73,7 @@ class State(msgspec.Struct):
     dead       whether the scores do not depend on a parameter at all
     estimate   the values without a ridge; deviation: their standard errors, None:
                unknown or infinite
+    straight   whether the scores of the base are as the derivatives foresaw
     like       pairs of parameters that are not told apart
     path       by group
     """
@@ -96,6 +97,7 @@ class State(msgspec.Struct):
     idle: int = 0
     wanted: float = WANTED_MOVEMENT
     shrunk: int = 0
+    straight: bool = False
     strength: float = 0.0
     refused: int = 0
     refused_theta: tuple[float, ...] | None = None

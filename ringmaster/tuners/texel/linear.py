@@ -42,7 +42,7 @@ import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, value_flags
+from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, noise_flags, value_flags
 from ringmaster.tuners.texel.linear_check import Agreement, moved
 from ringmaster.tuners.texel.linear_fit import (
     LEARNING_RATE,
@@ -249,6 +249,10 @@ class Linear(Optimiser):
         found = {i: list(words) for i, words in value_flags(self.space, self._best).items()}
         for i, words in self._odd.items():
             found.setdefault(i, []).extend(words)
+        if (ends := self.intervals) is not None:
+            for i, word in noise_flags(self.space, self._best, ends).items():
+                if NO_SIGNAL not in found.get(i, ()):
+                    found.setdefault(i, []).append(word)
         return {i: tuple(words) for i, words in sorted(found.items())}
 
     @property
@@ -309,7 +313,7 @@ class Linear(Optimiser):
         if not self._scored:
             return Told(notes=tuple(self._fit(model, games, data)), step=True)
         part = Agreement.of(model.linear(self._start, 0, model.train), self._scores)
-        self._agreements.append(_row("start values", part))
+        self._agreements.append(_row("start values, offset not added", part))
         notes = [f"the features make {_share(part)} of the scores of the start values"]
         if self._check:
             theta = moved(model, self.space, self.seed)

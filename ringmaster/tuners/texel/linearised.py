@@ -33,6 +33,8 @@ _CURVED = 3
 _PROMISE = 1e-10
 #: How often a step that raises the loss is halved.
 _HALVINGS = 6
+#: Mean square of what rounding does to the difference of two scores in whole centipawns.
+_ROUNDED = 1 / 6
 
 
 class Column(NamedTuple):
@@ -91,12 +93,15 @@ class Agreement:
 
     correlation  of the predicted and the real changes of the scores since the base; None
                  where nothing changed
+    unexplained  share of the real changes' mean square that is not as predicted, but for
+                 what rounding to whole centipawns makes of it
     curvature    mean ∂²loss/∂θ² by the columns' parameters, (k, k)
     meat         covariance of the mean slopes, clustered by game, (k, k)
     estimate     of the parameters without a ridge, as steps from the pass's values
     """
 
     correlation: float | None
+    unexplained: float
     curvature: Array
     meat: Array
     estimate: Estimate
@@ -206,8 +211,10 @@ class LinearModel:
         spread = (sxx - sx * sx / total) * (syy - sy * sy / total)
         correlation = (sxy - sx * sy / total) / math.sqrt(spread) if spread > 0 else None
         curvature, meat = curvature / total, clusters.meat()
+        off = max(sxx + syy - 2 * sxy - _ROUNDED * total, 0.0)
         return Agreement(
             correlation,
+            off / syy if syy > 0 else 0.0,
             curvature,
             meat / total**2,
             estimate(curvature, slopes / total, meat, total),

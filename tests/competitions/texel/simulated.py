@@ -13,7 +13,6 @@ import msgspec
 import numpy as np
 import pytest
 
-import ringmaster.datasets
 from ringmaster.model.jobs import EvaluationJob, GameJob
 from ringmaster.model.results import EvaluationResult, GameResult
 from ringmaster.positions import PositionFile, PositionWriter
@@ -139,7 +138,7 @@ def folder_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def build(*arguments: Any) -> PositionFile:
         return PositionFile(arguments[-2])
 
-    monkeypatch.setattr(ringmaster.datasets, "build", build)
+    monkeypatch.setattr("ringmaster.datasets.build.build", build)
     write_positions(tmp_path / "event.positions")
     return tmp_path
 

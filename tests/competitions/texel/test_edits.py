@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,17 @@ def test_limits_that_ended_a_tune_can_be_raised(folder: Path) -> None:
     assert event.edit(most_passes=40)[0].endswith("most_passes changed")
     event.runs.run()
     assert event.runs.event.summary()["passes"] > passes
+
+
+def test_python_that_runs_ringmaster_is_one_engine_by_all_its_names(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "executable", "/here/bin/python3.11")
+    event = Edited(folder, players={"e": uci("/here/bin/python3.11")})
+    for _ in range(3):
+        event.runs.step()
+    monkeypatch.setattr(sys, "executable", "/there/bin/python")
+    assert event.edit(players={"e": uci("/there/bin/python")}) == []
 
 
 def test_another_engine_is_refused_once_there_are_scores(folder: Path) -> None:

@@ -68,3 +68,45 @@ def test_games_are_counted_apart_from_shards(folder: Path) -> None:
     counts = runs.store.counts()
     assert counts[0] > 10
     assert runs.event.games(*counts) == (2, 0)
+
+
+def test_report_says_first_what_came_of_the_tune(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
+    runs.run()
+    text = report(runs.event)
+    order = ["parameter ", "% of resampled games", "closing match", "errors (mean", "positions: "]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_cross_entropies_stand_beside_the_least_that_they_can_be(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder))
+    runs.run()
+    entropies = runs.event.summary()["entropies"]
+    text = report(runs.event)
+    row = next(line.split() for line in text.splitlines() if line.startswith("result "))
+    expected = [
+        entropies["start"]["cross entropy, result"],
+        entropies["best"]["cross entropy, result"],
+        entropies["start"]["entropy, result"],
+    ]
+    assert row[1:] == [f"{value:.8f}" for value in expected]
+
+
+def test_ridge_path_is_drawn_by_the_strengths(folder: Path) -> None:
+    runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
+    runs.run()
+    group = next(group for group in runs.event.charts([]) if group.title == "Ridge")
+    chart = group.charts[0]
+    places = [x for x, _ in chart.pieces[0].points]
+    assert chart.x_label == "log10 of the strength"
+    assert places[0] == places[1] - 1
+    assert "at the left: no ridge" in chart.note
+
+
+def test_book_that_is_too_small_for_the_closing_match_is_told(folder: Path) -> None:
+    (folder / "book.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n")
+    openings = call("Openings", str(folder / "book.epd"))
+    event = texel(folder, openings=openings, verify=call("Verify", games=8))
+    event.prepare()
+    assert any("its book has 1: they come again" in line for line in event.notices())

@@ -8,7 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.flags import COLLAPSED, alike, value_flags
+from ringmaster.tuners.texel.flags import (
+    ALONE,
+    COLLAPSED,
+    NO_SIGNAL,
+    UNTOLD,
+    alike,
+    noise_flags,
+    value_flags,
+)
 from ringmaster.tuners.texel.ridge import PATH, Penalty, strengths_of
 from tests.tuners.texel.worlds import parameters_of
 
@@ -30,6 +38,12 @@ def test_values_on_a_bound_or_near_0_are_flagged_unless_they_began_there(
     theta: tuple[float, ...], words: dict[int, tuple[str, ...]]
 ) -> None:
     assert value_flags(SPACE, theta) == words
+
+
+def test_no_signal_is_said_of_what_stayed_and_noise_of_what_moved() -> None:
+    low, high = np.array([-10.0, -10, -9, 150]), np.array([200.0, 200, 90, 190])
+    assert noise_flags(SPACE, (100, 30, 5, 180), (low, high)) == {0: NO_SIGNAL, 1: UNTOLD, 2: ALONE}
+    assert noise_flags(SPACE, (100, 40, 0, 200), (low, high)) == {0: NO_SIGNAL, 1: NO_SIGNAL}
 
 
 def test_columns_that_others_make_up_are_named_with_the_likest() -> None:

@@ -109,6 +109,14 @@ def test_engine_that_is_not_linear_is_linearised_again() -> None:
     assert errors[-1] < 1.01 * true
 
 
+def test_derivatives_of_a_linear_engine_are_not_found_twice() -> None:
+    """Its scores change as foreseen, but for rounding, so others would be the same."""
+    optimiser = GaussNewton(parameters_of((60, 90, 40, 40, 50)))
+    passes = run(optimiser, MemoryData(world_of(TRUE, games=1000)))
+    assert len(passes) <= 1 + len(TRUE) + 2
+    assert optimiser.course[-1].taken
+
+
 def test_scores_that_bend_make_steps_that_are_refused_and_damped_and_none_that_are_worse() -> None:
     world = world_of(TRUE)
     world.bend = 60.0

@@ -199,7 +199,7 @@ def test_path_of_strengths_is_reported_with_the_errors_of_each() -> None:
     taken = next(row for row in path[2] if row[4])
     assert taken[2] == min(row[2] for row in path[2])
     assert [row[0] for row in agreement[2]] == [
-        "start values",
+        "start values, offset not added",
         "change at random values",
         "change at the values found",
     ]

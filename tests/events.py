@@ -90,9 +90,9 @@ parameters = [
                         ("Queen", 500)]
 ]
 positions = Positions("positions.epd")
-optimiser = "local_search"
-regularisation = Ridge(0.001)
+regularisation = Ridge()
 most_passes = {games}
+skip_player_checks = True
 """
 
 MC_TUNER = (

@@ -163,7 +163,9 @@ def called(function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a function of the control file gives.  Raises CountsError."""
     try:
         return function(*arguments)
-    except Exception as error:  # whatever a user's function may raise
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: the file has no say in that
         raise CountsError(f"the function fails: {type(error).__name__}: {error}") from error
 
 

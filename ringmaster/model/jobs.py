@@ -177,6 +177,7 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
 
     number, shard  of the pass, and of the shard in it: where the scores are kept
     positions  path of a position file (`positions.position_file`)
+    key        which it has to be: another may have been put in its place
     first, stop, step  which of its positions, as of range()
     apply      when the engine takes new options: at once, after ucinewgame (usinewgame),
                or in a new process only
@@ -192,6 +193,7 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     first: int
     stop: int
     step: int = 1
+    key: str = ""
     number: int = 0
     shard: int = 0
     score: ScoreKind = ScoreKind()

@@ -34,8 +34,8 @@ class Evaluator:
     """Runs evaluation jobs, one after another; keeps the position file open between
     them.
 
-    Raises JobAbandoned out of `run`, and StoreCorrupt and OSError for a position file
-    that cannot be used.
+    A position file that cannot be used makes a job void.  Raises JobAbandoned out of
+    `run`.
     """
 
     def __init__(self, pool: EnginePool, make: MakeEngine) -> None:
@@ -47,7 +47,18 @@ class Evaluator:
     def run(self, job: EvaluationJob, surroundings: Surroundings) -> EvaluationResult:
         """Carry out a job."""
         begun = time.monotonic()
-        texts = self._texts(job)
+        try:
+            texts = self._texts(job)
+        except (StoreCorrupt, OSError) as error:
+            return EvaluationResult(
+                job.id,
+                job.attempt,
+                "void",
+                number=job.number,
+                shard=job.shard,
+                reason="setup",
+                detail=cut(str(error)),
+            )
         engine = self._pool.take_one(
             job.player, surroundings, same_options=job.apply == "restart" or job.probe is not None
         )
@@ -61,18 +72,26 @@ class Evaluator:
             self._pool.give_back((run.engine,), healthy)
 
     def _texts(self, job: EvaluationJob) -> list[bytes]:
-        # it may have been made anew under the same name
-        found = os.stat(job.positions)
-        mark = (job.positions, found.st_ino, found.st_mtime_ns, found.st_size)
-        if self._file is None or self._mark != mark:
-            self._file = None
-            self._file, self._mark = PositionFile(Path(job.positions)), mark
-        if job.stop > len(self._file):
+        file = self._file
+        if file is None or not job.key or (str(file.path), file.key) != (job.positions, job.key):
+            # it may have been made anew under the same name
+            found = os.stat(job.positions)
+            mark = (job.positions, found.st_ino, found.st_mtime_ns, found.st_size)
+            if file is None or self._mark != mark:
+                self._file = None
+                file = PositionFile(Path(job.positions))
+                self._file, self._mark = file, mark
+            if job.key and file.key != job.key:
+                raise StoreCorrupt(
+                    f"{job.positions} has been made anew in the meantime, of other files or with "
+                    "other settings; start the run again"
+                )
+        if job.stop > len(file):
             raise StoreCorrupt(
-                f"{job.positions} has {len(self._file)} positions, and number {job.stop - 1} is"
+                f"{job.positions} has {len(file)} positions, and number {job.stop - 1} is"
                 " wanted; delete it, and it is made again"
             )
-        return self._file.texts(job.first, job.stop, job.step)
+        return file.texts(job.first, job.stop, job.step)
 
 
 class _Run:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TypeVar
 
@@ -77,11 +77,17 @@ def writing(path: Path) -> Iterator[None]:
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for reading and writing that takes the place of `path`, whole and on
-    disk, when the block has ended without an error.  Raises StoreUnwritable."""
+    disk, when the block has ended without an error; otherwise nothing is left of it.  Raises
+    StoreUnwritable."""
     whole = path.with_name(f"{path.name}.new~")
-    with writing(path):
-        with whole.open("w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        whole.replace(path)
+    try:
+        with writing(path):
+            with whole.open("w+b") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            whole.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            whole.unlink(missing_ok=True)
+        raise

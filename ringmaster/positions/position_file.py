@@ -171,10 +171,11 @@ class PositionWriter:
     def __exit__(self, *_: object) -> None:
         for part in self._parts:
             for file in part.files.values():
-                file.close()
-            for path in part.paths:
-                with suppress(OSError):
-                    path.unlink(missing_ok=True)
+                with suppress(OSError):  # what it has not written yet may have no room
+                    file.close()
+        for path in (path for part in self._parts for path in part.paths):
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
 
     def add(self, texts: list[bytes], labels: dict[str, npt.NDArray[Any]], held: bool) -> None:
         """Add positions.

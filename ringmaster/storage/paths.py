@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from dataclasses import dataclass
+from glob import escape
 from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable, UsageError
@@ -76,6 +77,11 @@ class OutputPaths:
         return self._beside(".positions")
 
     @property
+    def features(self) -> Path:
+        """What an evaluation counts of each of them."""
+        return self._beside(".features")
+
+    @property
     def games(self) -> Path:
         """The folder of game records."""
         return self._beside(".games")
@@ -100,10 +106,13 @@ class OutputPaths:
         sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
         collected = map(self.collected, RECORD_SUFFIXES)
         texts = [self.hist, self.tree_log, self.report, self.page, self.cmd]
-        return [self.status, *sqlite, *collected, *texts, self.positions, self.log]
+        made = (self.positions, self.features)
+        # a kill while one was being made leaves its parts
+        parts = [p for m in made for p in sorted(m.parent.glob(f"{escape(m.name)}.*~"))]
+        return [self.status, *sqlite, *collected, *texts, *made, *parts, self.log]
 
     def _folders(self) -> list[Path]:
-        return [self.games, self.void, self.gtplogs]
+        return [self.games, self.void, self.gtplogs, self._beside(".features.pieces")]
 
     def owns(self, path: Path) -> bool:
         """Whether a file is the control file, an output, or in an output folder,

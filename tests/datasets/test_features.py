@@ -238,10 +238,15 @@ def fails(position: str) -> Any:
     raise KeyError("x")
 
 
+def exits(position: str) -> Any:
+    raise SystemExit(3)
+
+
 @pytest.mark.parametrize(
     ("function", "words"),
     [
         (fails, r"the function fails: KeyError: 'x' \(position rnbqkbnr/pppppppp/8/8/8"),
+        (exits, "the function fails: SystemExit: 3"),
         (lambda text: (1, 2), 'there are 2 numbers, but 3 are expected, the last .* "phase"'),
         (lambda text: 7, "a mapping from features to counts is expected, or 3 numbers, not 7"),
         (lambda text: {"pawn": 1}, 'there is no "phase"'),

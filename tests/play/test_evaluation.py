@@ -16,7 +16,7 @@ import numpy as np
 import psutil
 import pytest
 
-from ringmaster.errors import JobAbandoned, StoreCorrupt
+from ringmaster.errors import JobAbandoned
 from ringmaster.model.jobs import EvaluationJob, GameSettings, ScoreKind
 from ringmaster.model.players import Player
 from ringmaster.model.results import EvaluationResult
@@ -37,9 +37,9 @@ def expected(weight: int = 100) -> list[int]:
     return [(zlib.crc32(f.split()[0].encode()) % 1000 - 500) * weight // 100 for f in FENS]
 
 
-def write(path: Path, texts: list[str], game: Any = "chess") -> Path:
+def write(path: Path, texts: list[str], game: Any = "chess", key: str = "test") -> Path:
     labels = {name: np.zeros(len(texts)) for name in COLUMNS}
-    with PositionWriter(path, game, "test") as writer:
+    with PositionWriter(path, game, key) as writer:
         writer.add([text.encode() for text in texts], labels, False)
         writer.finish([])
     return path
@@ -281,8 +281,36 @@ def test_position_file_that_was_made_anew_is_read_anew(worker: Worker, tmp_path:
     assert scores(run(worker, job(path, stop=2))) == expected()[:2]
     write(path, FENS[10:])
     assert scores(run(worker, job(path, stop=2))) == expected()[10:12]
-    with pytest.raises(StoreCorrupt, match="50 positions"):
-        run(worker, job(path, stop=60))
+    result = run(worker, job(path, stop=60))
+    assert (result.outcome, result.reason) == ("void", "setup")
+    assert "50 positions" in result.detail
+
+
+def test_positions_that_are_put_in_the_place_of_others_do_not_count(
+    worker: Worker, tmp_path: Path
+) -> None:
+    path = write(tmp_path / "p", FENS)
+    assert scores(run(worker, job(path, stop=2, key="test"))) == expected()[:2]
+    # as `check` does beside a run, when the control file has been edited
+    write(path, FENS[10:], key="edited")
+    # whoever has the file goes on with it
+    assert scores(run(worker, job(path, stop=2, key="test"))) == expected()[:2]
+    assert scores(run(worker, job(path, stop=2, key="edited"))) == expected()[10:12]
+    result = run(worker, job(path, stop=2, key="test"))
+    assert (result.outcome, result.reason) == ("void", "setup")
+    assert "made anew in the meantime" in result.detail
+
+
+def test_positions_that_are_gone_or_cut_off_are_a_sentence(worker: Worker, tmp_path: Path) -> None:
+    path = write(tmp_path / "p", FENS)
+    path.write_bytes(path.read_bytes()[:-200])
+    result = run(worker, job(path))
+    assert (result.outcome, result.reason) == ("void", "setup")
+    assert result.detail.endswith("is cut off; delete it, and it is made again")
+    path.unlink()
+    result = run(worker, job(path))
+    assert (result.outcome, result.reason) == ("void", "setup")
+    assert "No such file" in result.detail
 
 
 def test_abandoned_job_leaves_at_once_and_no_engine_is_left(positions: Path) -> None:

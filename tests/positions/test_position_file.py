@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import tempfile
 from pathlib import Path
@@ -123,6 +124,37 @@ def test_writer_that_is_left_early_leaves_nothing(tmp_path: Path) -> None:
     with PositionWriter(path, "chess", "key") as writer:
         writer.add([b"x"], labels([(b"x", False, 0.5, 1, 2)]), False)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_full_disk_leaves_no_parts(tmp_path: Path) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+
+    def fill(writer: PositionWriter) -> None:
+        writer.add([b"x"], labels([(b"x", False, 0.5, 1, 2)]), False)
+        for part in writer._parts:
+            part.files = {name: _Full(file, full) for name, file in part.files.items()}
+        writer.finish([])
+
+    writer = PositionWriter(tmp_path / "set.positions", "chess", "key")
+    with pytest.raises(StoreUnwritable, match="No space left"), writer:
+        fill(writer)
+    assert list(tmp_path.iterdir()) == []
+
+
+class _Full:
+    """A file whose disk is full: what is in its buffer can be written neither by `flush` nor
+    by `close`."""
+
+    def __init__(self, file: Any, error: OSError) -> None:
+        self._file = file
+        self._error = error
+
+    def flush(self) -> None:
+        raise self._error
+
+    def close(self) -> None:
+        self._file.close()
+        raise self._error
 
 
 def test_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None:

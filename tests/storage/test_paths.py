@@ -89,3 +89,17 @@ def test_a_folder_in_the_place_of_a_file_is_not_deleted(tmp_path: Path) -> None:
 def test_an_output_is_not_taken_for_a_control_file(tmp_path: Path, suffix: str) -> None:
     with pytest.raises(UsageError, match=r"did you mean .*t\.ctl\?"):
         OutputPaths(tmp_path / f"t.{suffix}")
+
+
+def test_reset_leaves_nothing_of_positions_and_features(tmp_path: Path) -> None:
+    control = tmp_path / "tune[1].ctl"
+    paths = OutputPaths(control)
+    names = ["positions", "positions.new~", "positions.train-text~", "features", "features.rows~"]
+    for name in names:
+        (tmp_path / f"tune[1].{name}").write_text("x")
+    (tmp_path / "tune[1].features.pieces").mkdir()
+    (tmp_path / "tune[1].features.pieces" / "0001.npz").write_text("x")
+    other = tmp_path / "tune1.positions.new~"
+    other.write_text("another event's")
+    paths.remove_all()
+    assert list(tmp_path.iterdir()) == [other]

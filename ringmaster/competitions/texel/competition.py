@@ -51,7 +51,7 @@ from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import Scoring
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import State
+from ringmaster.competitions.texel.state import State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -330,7 +330,8 @@ class TexelCompetition(PlayerTune):
         )
 
     def _engine_with(self, values: Named) -> EngineJob:
-        return EngineJob(self.candidate("", values), str(self.positions_file))
+        key = "" if self._file is None else self._file.key
+        return EngineJob(self.candidate("", values), str(self.positions_file), key)
 
     # learning
 
@@ -357,6 +358,7 @@ class TexelCompetition(PlayerTune):
         log = shard_line(ticket, result)
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
             # of before an edit: it will be dropped
+            state.stale.append(score_key(ticket["e"], ticket["p"]))
             return Verdict("", log=log)
         outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
         return Verdict(

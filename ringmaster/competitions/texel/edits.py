@@ -106,6 +106,11 @@ def begin_anew(
         values=values,
         left={code: value for code, value in best.items() if code not in values},
         beginning=state.beginning + 1,
+        # what was found out was of other scores, parameters or positions, and a probe under
+        # way will not come back
+        probe_due=True,
+        probe_out=None,
+        facts=None,
         filters={},
         open={},
         asked=0,

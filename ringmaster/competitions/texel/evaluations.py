@@ -26,6 +26,7 @@ class EngineJob:
 
     player: Player
     positions: str
+    key: str
 
 
 class Evaluations:
@@ -93,6 +94,7 @@ class Evaluations:
             places.start,
             places.stop,
             places.step,
+            key=engine.key,
             score=score,
             ticket=ticket,
             attempt=attempt,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ringmaster.competitions.texel.scoring import MATE
 from ringmaster.competitions.texel.shards import Half, Shards
+from ringmaster.errors import SettingError
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind, Numbers, Sum, sigmoid
 from ringmaster.tuners.texel.optimiser import Block
@@ -80,18 +81,21 @@ class Positions:
         return [text.decode("ascii", "replace") for text in found]
 
     def mixture(self, shard: int, teacher_scale: float | None) -> Mixture:
-        """Return the targets of a shard.  Raises ValueError, for the user to read, where a
-        function of the control file fails."""
-        return self._target.mix(
-            self.column("result", shard),
-            self.column("teacher", shard),
-            self.column("ply", shard),
-            self.column("progress", shard),
-            teacher_scale or 1.0,
-        )
+        """Return the targets of a shard.  Raises SettingError where a function of the
+        control file fails."""
+        try:
+            return self._target.mix(
+                self.column("result", shard),
+                self.column("teacher", shard),
+                self.column("ply", shard),
+                self.column("progress", shard),
+                teacher_scale or 1.0,
+            )
+        except ValueError as error:
+            raise SettingError(("target",), str(error)) from None
 
     def labels(self, shard: int, teacher_scale: float | None) -> Labels:
-        """Return targets and weights of a shard; raises ValueError likewise."""
+        """Return targets and weights of a shard; raises SettingError likewise."""
         found = self._cache.get(shard)
         if found is None:
             mixture = self.mixture(shard, teacher_scale)

@@ -166,7 +166,9 @@ class Target:
             )
             try:
                 value = float(self.function(*known))
-            except Exception as error:  # whatever a user's function may raise
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # SystemExit too: the file has no say in that
                 raise ValueError(
                     f"the function of the target fails for score {known[0]}, ply {known[1]}, "
                     f"progress {known[2]}: {type(error).__name__}: {error}"

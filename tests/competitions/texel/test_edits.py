@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ringmaster.competitions.texel.state import score_key
 from ringmaster.errors import StateRefused
 from tests.competitions.settings_of import call, uci
 from tests.competitions.texel.simulated import (
     Runs,
+    engine,
     folder_fixture,  # noqa: F401 - a fixture
     parameter,
+    probed,
     texel,
     write_positions,
 )
@@ -164,8 +168,6 @@ def test_another_engine_is_refused_once_there_are_scores(folder: Path) -> None:
 
 
 def test_engine_that_failed_its_probe_may_be_changed(folder: Path) -> None:
-    from tests.competitions.texel.simulated import engine, probed
-
     event = Edited(folder)
     runs = event.runs
     runs.answer = lambda job: probed(job, problem="its scores have an unknown form")
@@ -178,9 +180,75 @@ def test_engine_that_failed_its_probe_may_be_changed(folder: Path) -> None:
 
 
 def test_engine_that_no_parameter_changes_ends_the_run(folder: Path) -> None:
-    from tests.competitions.texel.simulated import probed
-
     event = Edited(folder)
     event.runs.answer = lambda job: probed(job, moved=[False] * 3)
     event.runs.step()
     assert "do not change with any parameter (A, B, C)" in event.runs.halted
+
+
+def test_probe_that_an_edit_overtook_is_made_anew(folder: Path) -> None:
+    # the program was ended while the engine was being probed
+    event = Edited(folder)
+    assert [job.id for job in event.runs.running] == ["probe1"]
+    event.edit(loss="cross_entropy")
+    assert [job.id for job in event.runs.running] == ["probe2"]
+    event.runs.run()
+    assert event.runs.event.finished()
+
+
+@pytest.mark.parametrize(
+    "given", [{"score": "depth 1"}, {"apply": "restart"}, {"in_flight": 2, "loss": "cross_entropy"}]
+)
+def test_what_was_found_of_other_scores_is_found_out_again(
+    folder: Path, given: dict[str, Any]
+) -> None:
+    event = Edited(folder)
+    event.runs.run()
+    event.edit(**given)
+    (job,) = event.runs.running
+    assert job.probe is not None
+    assert job.probe.apply == ("restart" if "apply" in given else None)
+    event.runs.answer = lambda job: (
+        probed(job, apply="restart", in_flight=1) if job.probe is not None else engine(job)
+    )
+    event.runs.step()
+    (job,) = event.runs.running
+    assert (job.apply, job.in_flight) == ("restart", 1)
+    event.runs.run()
+    assert event.runs.event.finished()
+
+
+EDITS: list[dict[str, Any]] = [
+    {"target": call("Elmo")},
+    {"optimiser": "local_search"},
+    {"positions": call("Positions", "set.epd", quiet=300)},
+    {"parameters": [parameter("C"), parameter("A", max=150), parameter("B", frozen=True)]},
+    {"optimiser": call("Genetic", generations=3)},
+    {"most_passes": 9},
+    {},
+]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_edits_at_any_instant_leave_a_tune_that_ends(folder: Path, workers: int) -> None:
+    # after the probe, in the passes of the filter, in pass 0, in and between later ones
+    for edits in range(1, 40, 5):
+        event = Edited(folder, most_passes=12)
+        event.runs.workers = workers
+        rng = random.Random(edits)
+        for _ in range(4):
+            for _ in range(rng.randrange(edits)):
+                if event.runs.running:
+                    event.runs.step()
+            event.edit(**rng.choice(EDITS))
+            assert event.edit() == []
+        event.runs.run()
+        assert event.runs.event.finished()
+        assert not event.runs.halted
+        # the scores of all else are gone
+        state = event.runs.event.tuning.state
+        best = event.runs.event.tuning.optimiser.best_pass or 0
+        wanted = {score_key(state.beginning, number) for number in (0, best)}
+        filters = {score_key(state.beginning, int(number)) for number in state.filters}
+        kept = {number for number, _ in event.runs.store._scores}
+        assert wanted <= kept <= wanted | filters

@@ -86,9 +86,9 @@ def test_folder_that_is_not_there_is_a_clear_error(played: Path, capsys: Screen)
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_output_goes_with_export_and_plot_only(played: Path, capsys: Screen) -> None:
+def test_output_goes_with_what_writes_files_only(played: Path, capsys: Screen) -> None:
     assert run([str(played), "show", "-o", "a.png"]) == 2
-    assert "--output goes with export, export-parameters and plot" in capsys.readouterr().err
+    assert "--output goes with export, export-parameters, plot and positions" in capsys.readouterr().err
     assert run([str(played), "plot", "--format", "csv"]) == 2
     assert "--format goes with export" in capsys.readouterr().err
 

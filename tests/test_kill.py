@@ -62,9 +62,17 @@ def state(control: Path) -> tuple[int, dict[str, Any]]:
     return seq, decoded
 
 
+def _kill(process: subprocess.Popen[bytes], rng: random.Random) -> None:
+    """Send SIGKILL, every third time to the whole process group."""
+    if rng.random() < 1 / 3:
+        os.killpg(process.pid, signal.SIGKILL)
+    else:
+        os.kill(process.pid, signal.SIGKILL)
+    process.wait(20)
+
+
 def kill_at_random(control: Path, rng: random.Random, parallel: int, action: str = "run") -> bool:
-    """Start the event and kill it with SIGKILL within its first moments of
-    play; every third time its whole process group with it.  Returns whether it
+    """Start the event and kill it within its first moments of play; returns whether it
     was still running."""
     process = start(control, action, "-q", "-j", str(parallel))
     try:
@@ -72,11 +80,7 @@ def kill_at_random(control: Path, rng: random.Random, parallel: int, action: str
         process.wait(rng.uniform(0.2, 0.7))
         return False
     except subprocess.TimeoutExpired:
-        if rng.random() < 1 / 3:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait(20)
+        _kill(process, rng)
         return True
 
 
@@ -201,8 +205,8 @@ def recorded(control: Path) -> int:
 
 
 def kill_at_result(control: Path, rng: random.Random, parallel: int, wanted: int) -> bool:
-    """Start the event and kill it with SIGKILL some moments after it has so many results;
-    every third time its whole process group with it.  Returns whether it was still running."""
+    """Start the event and kill it some moments after it has so many results; returns whether
+    it was still running."""
     process = start(control, "run", "-q", "-j", str(parallel))
     try:
         while recorded(control) < wanted:
@@ -212,11 +216,7 @@ def kill_at_result(control: Path, rng: random.Random, parallel: int, wanted: int
         process.wait(rng.uniform(0, 0.02))
         return False
     except subprocess.TimeoutExpired:
-        if rng.random() < 1 / 3:
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait(20)
+        _kill(process, rng)
         return True
 
 

@@ -88,7 +88,10 @@ def test_folder_that_is_not_there_is_a_clear_error(played: Path, capsys: Screen)
 
 def test_output_goes_with_what_writes_files_only(played: Path, capsys: Screen) -> None:
     assert run([str(played), "show", "-o", "a.png"]) == 2
-    assert "--output goes with export, export-parameters, plot and positions" in capsys.readouterr().err
+    assert (
+        "--output goes with export, export-parameters, plot and positions"
+        in capsys.readouterr().err
+    )
     assert run([str(played), "plot", "--format", "csv"]) == 2
     assert "--format goes with export" in capsys.readouterr().err
 

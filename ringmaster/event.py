@@ -156,6 +156,7 @@ class Event:
             run=last.number,
             started=last.started,
             completed=completed,
+            unit=self.competition.unit.removesuffix("s"),
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
             notes=tuple(notes),

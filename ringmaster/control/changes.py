@@ -69,9 +69,9 @@ class SettingChange:
         item = f" ({self.code})" if self.code else ""
         return f"{self.where}{item}{'' if self.what.startswith('[') else ' '}{self.what}"
 
-    def applies(self, game: int) -> str:
-        """Return from when on it holds, `game` being the next: "from game 812"."""
-        return {"free": f"from game {game}", "report": "at once", "refused": ""}[self.change]
+    def applies(self, number: int, unit: str = "game") -> str:
+        """Return from when on it holds, `number` being the next one's: "from game 812"."""
+        return {"free": f"from {unit} {number}", "report": "at once", "refused": ""}[self.change]
 
     def error(self) -> SettingError:
         """Return why it is refused, with what to do."""
@@ -91,9 +91,10 @@ class Comparison:
     """A control file against the settings of its last run.
 
     run        number of that run, None when there has been none
-    completed  games that count so far
+    completed  games, or what else the competition gives out, that count so far
     played     whether there is any result, void ones included
     notes      what could not be compared
+    unit       what one of those that count is called
     """
 
     run: int | None = None
@@ -102,6 +103,7 @@ class Comparison:
     played: bool = False
     changes: tuple[SettingChange, ...] = ()
     notes: tuple[str, ...] = ()
+    unit: str = "game"
 
     @property
     def allowed(self) -> list[SettingChange]:
@@ -118,7 +120,7 @@ class Comparison:
         them and how many are left.  A text has several lines for a function."""
         found = self.allowed
         for change in found[:most]:
-            first = f"{change}, applies {change.applies(self.completed + 1)}"
+            first = f"{change}, applies {change.applies(self.completed + 1, self.unit)}"
             yield "\n".join([first, *(f"    {line}" for line in change.lines)])
         if most is not None and len(found) > most:
             yield f"{len(found) - most} more changes; `diff` lists them all"
@@ -133,7 +135,7 @@ class Comparison:
                 "before": None if change.before is ABSENT else change.before,
                 "now": None if change.now is ABSENT else change.now,
                 "allowed": change.allowed,
-                "applies": change.applies(self.completed + 1) or None,
+                "applies": change.applies(self.completed + 1, self.unit) or None,
                 "reason": change.reason or None,
             }
             for change in self.changes

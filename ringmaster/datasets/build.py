@@ -272,7 +272,7 @@ def _merge(
     kept = np.flatnonzero(keep)
     order = kept[np.argsort(keys[kept], kind="stable")]
     if not len(order):
-        return ~keep
+        return np.zeros(len(keep), dtype=np.bool_)
     ordered = keys[order]
     starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
     sizes = np.diff(np.append(starts, len(order)))

@@ -206,6 +206,7 @@ def test_filters_that_leave_nothing_say_what_they_dropped(tmp_path: Path) -> Non
     said = refusal(tmp_path, bars(rows(3)), score_cap=-1)
     assert "no position is left" in said
     assert "score beyond the cap" in said
+    assert "merged" not in said
 
 
 def mover(row: Row, *, score: bool = False, result: bool = False) -> Row:

@@ -152,15 +152,18 @@ def test_parameters_in_no_group_come_last_together() -> None:
         ({"strength": -1.0}, "strength must be 0 or more"),
         ({"patience": 0}, "patience must be 1 or more"),
         ({"most_passes": 0.5}, "most_passes must be 1 or more"),
-        ({"shards": 0}, "must be a shard"),
     ],
 )
 def test_senseless_argument_is_refused_with_a_sentence(
     make: Make, arguments: dict[str, Any], words: str
 ) -> None:
-    if make is local_search and "shards" in arguments:
-        pytest.skip("takes no batches")
     with pytest.raises(ValueError, match=words):
         make(parameters_of(START), **arguments)
     with pytest.raises(ValueError, match="no parameter"):
         make([])
+
+
+@pytest.mark.parametrize("make_batched", [genetic, SpsaBatches])
+def test_batches_of_no_shards_are_refused(make_batched: Make) -> None:
+    with pytest.raises(ValueError, match="must be a shard"):
+        make_batched(parameters_of(START), shards=0)

@@ -152,7 +152,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         loop = Path(folder, "pipe_loop")
-        source = Path(__file__).with_name("pipe_loop.c")
+        source = Path(__file__).parent / "c" / "pipe_loop.c"
         subprocess.run(["gcc", "-O2", "-o", loop, source], check=True)
         fens = positions(arguments.positions)
         path = Path(folder, "positions")

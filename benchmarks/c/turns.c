@@ -1,0 +1,127 @@
+/* A bare pipe loop: two engines take turns, and nothing else is done.  What a referee
+   could do at most.
+
+   turns uci|usi|gtp GAMES PLIES ENGINE [ARGUMENT...]
+
+   Over UCI and USI a move is one write (the position, growing by a move a ply, and `go
+   nodes 1`) and a read of the answer; over GTP a genmove, and a play to the other engine.
+   Prints the seconds from the first move of the second game to the last answer and the
+   loop's own CPU seconds in that time; the first game is there to warm up. */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static pid_t pids[2];
+static int to[2], from[2];
+static char answer[1 << 16];
+
+static void fail(const char *what) {
+    perror(what);
+    for (int i = 0; i < 2; i++)
+        if (pids[i] > 0) kill(pids[i], SIGKILL);
+    exit(1);
+}
+
+static double now(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static void start(int i, char **command) {
+    int in[2], out[2];
+    if (pipe(in) || pipe(out)) fail("pipe");
+    pids[i] = fork();
+    if (!pids[i]) {
+        /* as ringmaster's engines are: Linux shares time among sessions first */
+        setsid();
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        close(in[0]); close(in[1]); close(out[0]); close(out[1]);
+        if (i) { close(to[0]); close(from[0]); }
+        execvp(command[0], command);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    to[i] = in[1];
+    from[i] = out[0];
+}
+
+/* Write a request and read until a line that begins with `sign` is complete; for GTP,
+   until an empty line.  Returns where that line begins. */
+static char *ask(int i, const char *request, size_t length, const char *sign) {
+    size_t have = 1;
+    answer[0] = '\n';
+    if (write(to[i], request, length) != (ssize_t)length) fail("write");
+    for (;;) {
+        ssize_t n = read(from[i], answer + have, sizeof answer - 1 - have);
+        if (n <= 0) fail("read");
+        have += n;
+        answer[have] = 0;
+        if (answer[have - 1] != '\n') continue;
+        if (!sign) {
+            if (have > 2 && answer[have - 2] == '\n') return answer + 1;
+            continue;
+        }
+        char *at = memmem(answer, have, sign, strlen(sign));
+        if (at) return at + 1;
+    }
+}
+
+static void word(int i, const char *line, const char *sign) { ask(i, line, strlen(line), sign); }
+
+static void play_gtp(int plies) {
+    char line[64];
+    for (int i = 0; i < 2; i++) word(i, "clear_board\n", NULL);
+    for (int ply = 0; ply < plies; ply++) {
+        int mover = ply % 2;
+        char *at = ask(mover, mover ? "genmove w\n" : "genmove b\n", 10, NULL) + 2;
+        at[strcspn(at, " \n")] = 0;
+        int n = snprintf(line, sizeof line, "play %c %.20s\n", mover ? 'w' : 'b', at);
+        ask(1 - mover, line, n, NULL);
+    }
+}
+
+static void play(int plies, const char *new_game) {
+    static char line[1 << 16];
+    size_t used = strlen(strcpy(line, "position startpos"));
+    for (int i = 0; i < 2; i++) word(i, new_game, "\nreadyok");
+    for (int ply = 0; ply < plies; ply++) {
+        memcpy(line + used, "\ngo nodes 1\n", 12);
+        char *at = ask(ply % 2, line, used + 12, "\nbestmove ") + 9;
+        size_t length = strcspn(at, " \n");
+        if (used + length + 32 > sizeof line) fail("too long a game");
+        memcpy(line + used, ply ? " " : " moves ", ply ? 1 : 7);
+        used += ply ? 1 : 7;
+        memcpy(line + used, at, length);
+        used += length;
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 5) return 2;
+    int games = atoi(argv[2]), plies = atoi(argv[3]), gtp = !strcmp(argv[1], "gtp");
+    signal(SIGPIPE, SIG_IGN);
+    for (int i = 0; i < 2; i++) {
+        start(i, argv + 4);
+        if (!gtp) word(i, !strcmp(argv[1], "usi") ? "usi\n" : "uci\n", !strcmp(argv[1], "usi") ? "\nusiok" : "\nuciok");
+    }
+    double began = 0, cpu = 0;
+    for (int game = 0; game <= games; game++) {
+        if (game == 1) {
+            began = now(CLOCK_MONOTONIC);
+            cpu = now(CLOCK_PROCESS_CPUTIME_ID);
+        }
+        if (gtp) play_gtp(plies);
+        else play(plies, !strcmp(argv[1], "usi") ? "isready\nusinewgame\n" : "ucinewgame\nisready\n");
+    }
+    printf("%.9f ", now(CLOCK_MONOTONIC) - began);
+    printf("%.9f\n", now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+    for (int i = 0; i < 2; i++) kill(pids[i], SIGKILL);
+    return 0;
+}

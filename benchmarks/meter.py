@@ -1,0 +1,110 @@
+"""What a program and the processes it starts cost, its engines left out.
+
+Linux only: CPU times are read from /proc until a process is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+#: Seconds between two looks at the processes of a program.
+_PERIOD = 0.02
+
+
+class Cost(NamedTuple):
+    """Seconds by the clock, CPU seconds of the program's own processes, and the most
+    memory that they held at once (bytes, shared pages counted in parts; 0 if not asked
+    for)."""
+
+    seconds: float
+    cpu: float
+    memory: int = 0
+
+
+class ProgramFailed(Exception):
+    """A measured program has ended with another status than 0."""
+
+
+def run(
+    command: Sequence[str],
+    engines: Sequence[str],
+    *,
+    cwd: Path | None = None,
+    environ: dict[str, str] | None = None,
+    log: Path | None = None,
+) -> Cost:
+    """Run a program to its end and return its cost.
+
+    engines  words that a command line of an engine has and no other: what is started
+             with one of them is not the program's own
+    log      where its output goes; nowhere without
+
+    The main process's CPU time is exact; that of other processes lacks what they used
+    after the last look, at most 20 ms before their end.  Raises ProgramFailed.
+    """
+    with open(log or os.devnull, "wb") as out:
+        started = time.perf_counter()
+        process = subprocess.Popen(
+            command, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+        used: dict[int, float] = {}
+        own: dict[int, bool] = {}
+        while True:
+            # WNOWAIT leaves a zombie, whose times can still be read
+            over = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            if over is not None:
+                break
+            for pid in _descendants(process.pid):
+                if pid not in own or not own[pid]:
+                    # between fork and exec an engine looks like its parent
+                    own[pid] = not _is_engine(pid, engines)
+                if own[pid] and not _is_engine(pid, engines):
+                    used[pid] = _cpu(pid) or used.get(pid, 0.0)
+                else:
+                    own[pid] = False
+                    used.pop(pid, None)
+            time.sleep(_PERIOD)
+        seconds = time.perf_counter() - started
+        used[process.pid] = _cpu(process.pid) or 0.0
+        process.wait()
+    if process.returncode:
+        raise ProgramFailed(f"{command[0]} ended with status {process.returncode}")
+    return Cost(seconds, sum(used.values()))
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return a process and all that it has started, as far as they are alive."""
+    found = [pid]
+    for each in found:
+        try:
+            for task in os.listdir(f"/proc/{each}/task"):
+                with open(f"/proc/{each}/task/{task}/children") as file:
+                    found += map(int, file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def _is_engine(pid: int, engines: Sequence[str]) -> bool:
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            first = file.read().split(b"\0", 1)[0].decode(errors="replace")
+    except OSError:
+        return False
+    return any(word in first for word in engines)
+
+
+def _cpu(pid: int) -> float | None:
+    """Return the CPU seconds of a process itself, its children's left out."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) * _TICK

@@ -20,11 +20,17 @@ _PERIOD = 0.02
 class Cost(NamedTuple):
     """Seconds by the clock, CPU seconds of the program's own processes, and the most
     memory that they held at once (bytes, shared pages counted in parts; 0 if not asked
-    for)."""
+    for).
+
+    main     CPU seconds of the main process alone
+    all_cpu  CPU seconds of all that it has started and waited for, engines included
+    """
 
     seconds: float
     cpu: float
     memory: int = 0
+    main: float = 0.0
+    all_cpu: float = 0.0
 
 
 class ProgramFailed(Exception):
@@ -71,11 +77,14 @@ def run(
                     used.pop(pid, None)
             time.sleep(_PERIOD)
         seconds = time.perf_counter() - started
-        used[process.pid] = _cpu(process.pid) or 0.0
+        used[process.pid] = main = _cpu(process.pid) or 0.0
+        before = os.times()
         process.wait()
+        after = os.times()
     if process.returncode:
         raise ProgramFailed(f"{command[0]} ended with status {process.returncode}")
-    return Cost(seconds, sum(used.values()))
+    waited_for = sum(after[2:4]) - sum(before[2:4])
+    return Cost(seconds, sum(used.values()), main=main, all_cpu=waited_for)
 
 
 def _descendants(pid: int) -> list[int]:

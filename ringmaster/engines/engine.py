@@ -11,7 +11,7 @@ from typing import ClassVar, Literal
 from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.info import read_info, read_pv
 from ringmaster.engines.process import EngineProcess, Surroundings
-from ringmaster.engines.usage import Usage, forget_peak
+from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
@@ -257,7 +257,7 @@ class Engine(ABC):
 
     def forget_peak(self) -> None:
         """Let the peak of memory start anew."""
-        forget_peak(self.channel.process.pid)
+        self.channel.process.forget_peak()
 
     def is_alive(self) -> bool:
         """Whether the process can still be talked to: it is there, and has not

@@ -61,15 +61,14 @@ class Journal:
         #: What waits for the end of `together`: lines of the log and of the history.
         self._waiting: tuple[list[str], list[str]] = ([], [])
         self._waits = False
-        self._second: time.struct_time | None = None
         self._stamp = ""
 
     def log(self, message: str) -> None:
         """Append an event with the time of day."""
         assert self._log is not None, "closed"
-        second = self._clock()
-        if second != self._second:
-            self._second, self._stamp = second, time.strftime("%Y-%m-%d %H:%M:%S", second)
+        if not self._waiting[0]:
+            # the lines of a block are of one time
+            self._stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
         self._waiting[0].append(f"{self._stamp} {one_line(message)}\n")
         self._write()
 

@@ -39,6 +39,13 @@ from ringmaster.storage.store import (
 FULL_COMMIT_PERIOD = 1.0
 #: Results read at a time.
 _BATCH = 1000
+# not OR IGNORE, which would pass over other constraints, too
+_INSERT_RESULT = (
+    "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, seconds, "
+    "usage, finished, winner, forfeit, score, faulty, plies, evaluation) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (game_id, once) DO NOTHING"
+)
 
 
 class SqliteStore(Store):
@@ -404,29 +411,22 @@ class _SqliteTransaction(Transaction):
         if isinstance(result, EvaluationResult):
             return self._record_evaluation(ticket, result)
         result = kept(result)
-        return self._insert(
-            ticket,
-            result,
-            {
-                "winner": result.winner,
-                "forfeit": result.forfeit,
-                "score": result.score,
-                "faulty": result.faulty,
-                "plies": result.plies,
-            },
-            result.usage,
+        own = (
+            result.winner,
+            result.forfeit,
+            result.score,
+            result.faulty,
+            result.plies,
+            None,
         )
+        return self._insert(ticket, result, own, result.usage)
 
     def _record_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
         scores = result.scores
         result = kept_evaluation(result)
-        own = [result.number, result.shard, result.positions, result.facts]
-        seq = self._insert(
-            ticket,
-            result,
-            {"forfeit": 0, "score": "", "plies": 0, "evaluation": self._encode(own)},
-            (result.usage,),
-        )
+        facts = [result.number, result.shard, result.positions, result.facts]
+        own = (None, 0, "", None, 0, self._encode(facts))
+        seq = self._insert(ticket, result, own, (result.usage,))
         if seq is not None and scores is not None:
             self._execute(
                 "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
@@ -435,7 +435,7 @@ class _SqliteTransaction(Transaction):
         return seq
 
     def _insert(
-        self, ticket: Ticket, result: Result, own: dict[str, Any], usage: Sequence[EngineUsage]
+        self, ticket: Ticket, result: Result, own: tuple[Any, ...], usage: Sequence[EngineUsage]
     ) -> int | None:
         """Insert a row; `own` has the columns that not every kind of result fills."""
         void = result.outcome == "void"
@@ -444,24 +444,21 @@ class _SqliteTransaction(Transaction):
             if self._execute(counted, (result.id,)).fetchone():
                 # it counts already, and must not be replayed
                 return None
-        columns = {
-            "game_id": result.id,
-            "attempt": result.attempt,
-            "once": result.attempt if void else -1,
-            "ticket": self._encode(ticket),
-            "outcome": result.outcome,
-            "reason": result.reason,
-            "detail": result.detail,
-            "seconds": result.seconds,
-            "usage": self._encode([self._usage_row(used) for used in usage]),
-            "finished": int(self._store._now()),
-            **own,
-        }
-        # not OR IGNORE, which would pass over other constraints, too
         cursor = self._execute(
-            f"INSERT INTO results ({', '.join(columns)}) "
-            f"VALUES ({', '.join('?' * len(columns))}) ON CONFLICT (game_id, once) DO NOTHING",
-            tuple(columns.values()),
+            _INSERT_RESULT,
+            (
+                result.id,
+                result.attempt,
+                result.attempt if void else -1,
+                self._encode(ticket),
+                result.outcome,
+                result.reason,
+                result.detail,
+                result.seconds,
+                self._encode([self._usage_row(used) for used in usage]),
+                int(self._store._now()),
+                *own,
+            ),
         )
         if cursor.rowcount == 0:
             return None

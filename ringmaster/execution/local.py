@@ -216,26 +216,32 @@ class LocalExecutor(Executor):
             slot = self._idle.popleft()
             number, data = self._queue[0]
             try:
-                slot.process.connection.send_bytes(data)
+                slot.process.connection.send(data)
             except ConnectionError:
                 continue  # It died idle; its end of file will be heard.
             self._queue.popleft()
             slot.job = number
 
     def _listen(self, slot: _Slot) -> None:
-        """Take one message of a worker, or its end."""
+        """Take what a worker says, or its end."""
         try:
-            data = slot.process.connection.recv_bytes()
+            messages = slot.process.connection.receive()
         except (EOFError, OSError):
             self._bury(slot, "")
             return
+        for data in messages:
+            if not self._heed(slot, data):
+                return
+
+    def _heed(self, slot: _Slot, data: bytes) -> bool:
+        """Take one message; returns whether the worker goes on."""
         tag, body = data[:1], data[1:]
         if tag == worker.RESULT and slot.job is not None:
             try:
                 result = self._decode(body)
             except msgspec.MsgspecError as error:
                 self._bury(slot, f"sent what is no result: {error}")
-                return
+                return False
             number, slot.job = slot.job, None
             slot.deaths = 0
             job = self._jobs[number]
@@ -244,9 +250,10 @@ class LocalExecutor(Executor):
             self._events.append((number, Done(job, result)))
         elif tag != worker.READY:
             self._bury(slot, body.decode("utf-8", "replace"))
-            return
+            return False
         self._idle.append(slot)
         self._dispatch()
+        return True
 
     def _bury(self, slot: _Slot, fault: str) -> None:
         """Report a worker that has ended, or that has told of a fault, and

@@ -17,13 +17,13 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from multiprocessing.connection import Pipe
 from typing import IO, Any
 
 import psutil
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import nursery
+from ringmaster.execution.messages import Messages
 
 #: Seconds that workers get to end by themselves when the parent has died.
 ORPHAN_GRACE = 5.0
@@ -54,9 +54,10 @@ class WorkerProcess:
         self._ended = False
         self._process: psutil.Process | None = None
         with ExitStack() as ours, ExitStack() as theirs:
-            self.connection, far_end = Pipe()
-            ours.callback(self.connection.close)
+            near_end, far_end = socket.socketpair()
             theirs.callback(far_end.close)
+            self.connection = Messages(near_end.detach())
+            ours.callback(self.connection.close)
             self._status, status_w = os.pipe()
             ours.callback(os.close, self._status)
             theirs.callback(os.close, status_w)

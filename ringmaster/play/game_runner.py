@@ -204,7 +204,7 @@ class GameRunner:
             if said is not None:
                 return said
             if adjudicator is not None and ending is None:
-                verdict = adjudicator.judge(game, mover, outcome.score, outcome.mate)
+                verdict = adjudicator.judge(game, mover, *outcome.verdict())
                 if verdict is not None:
                     return self._referee.adjudicated(verdict)
             if not over and job.players[mover].ponder:

@@ -36,6 +36,7 @@ STDERR_LINE = 500
 STDERR_LOG_LINES = 1000
 
 _CHUNK = 1 << 16
+_NEWLINE = ord("\n")
 #: Bytes read at once of an engine that is not waited for, and in all.
 _CHUNK_ASIDE = 1 << 13
 MAX_ASIDE = 4 << 20
@@ -173,7 +174,8 @@ class Channel:
                             # stale, unless a protocol forbids to say anything unasked
                             self._rest = rest
                             return self._seen - start
-                        self._check_partial()
+                        if self._partial:
+                            self._check_partial()
                     elif fd == self._exit:
                         exited = True
                     else:
@@ -368,11 +370,14 @@ class Channel:
         self._seen = self._clock()
         if not chunk:
             raise self._crashed()
-        lines = self._whole_lines(chunk)
-        # only the first can have begun before this read
-        if len(lines) > MAX_LINE and lines.find(b"\n") > MAX_LINE:
-            raise self._too_long()
-        return lines
+        if self._partial or self.transcript is not None or chunk[-1] != _NEWLINE:
+            lines = self._whole_lines(chunk)
+            # only the first can have begun before this read
+            if len(lines) > MAX_LINE and lines.find(b"\n") > MAX_LINE:
+                raise self._too_long()
+            return lines
+        self._heard = chunk
+        return chunk
 
     def _check_partial(self) -> None:
         if len(self._partial) > MAX_LINE:
@@ -391,7 +396,6 @@ class Channel:
         self._partial = chunk[end:]
         if not end:
             return b""
-        # without a rest this is no copy
         self._heard = lines = chunk[:end]
         if self.transcript is not None:
             self.transcript.note(self.code, "<", lines[:-1])

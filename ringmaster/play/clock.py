@@ -141,7 +141,8 @@ class Clock:
         allowance = self._allowance
         if allowance is not None and elapsed > allowance:
             return False
-        if self._control is None:
+        control = self._control
+        if control is None:
             return True
         if self._period:
             self._set(*self._after_period_move(elapsed))
@@ -152,8 +153,8 @@ class Clock:
         if self._to_go:
             self._to_go -= 1
             if self._to_go == 0:
-                self._to_go = self._control.moves
-                left += round(self._control.base * _NS)
+                self._to_go = control.moves
+                left += round(control.base * _NS)
         self._set(left, 0)
         return True
 

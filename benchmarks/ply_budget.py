@@ -180,7 +180,9 @@ def _system_calls(work: Work, folder: Path, games: int) -> dict[str, int]:
     words = ["strace", "-c", "-o", str(out), *_again(work, folder, games)]
     subprocess.run(words, check=True, capture_output=True)
     rows = (line.split() for line in out.read_text().splitlines())
-    return {row[-1]: int(row[3]) for row in rows if len(row) > 4 and row[3].isdigit()}
+    found = {row[-1]: int(row[3]) for row in rows if len(row) > 4 and row[3].isdigit()}
+    found.pop("total", None)
+    return found
 
 
 def parts(bench: Bench, rounds: int) -> dict[str, float]:

@@ -7,9 +7,9 @@ It does what multiprocessing's forkserver does, in the ways a worker of
 ringmaster needs: it holds no terminal and no file of its parent, does not run
 the parent's main script again, does not look for modules in the current folder
 (where a user's engine may be called chess.py), belongs to one executor, and
-ends with it.  It leads its own session: Ctrl-C and Ctrl-Z in the terminal are
-for the parent to deal with, and workers go on watching the clocks of engines,
-which run in sessions of their own.
+ends with it.  It leads its own session, as every worker does: Ctrl-C and Ctrl-Z
+in the terminal are for the parent to deal with, and workers go on watching the
+clocks of engines, which run in sessions of their own.
 
 Its standard input is a socket.  First comes a line of JSON:
 
@@ -96,6 +96,9 @@ class _Server:
         """Become a worker in the new process; does not return."""
         code = 1
         try:
+            # Linux shares CPU time among sessions first: in one of them, all workers
+            # together would get as much as a single engine.
+            os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.control.close()

@@ -175,6 +175,13 @@ def test_workers_are_not_in_the_terminals_group_nor_session(make: Maker) -> None
     assert os.getsid(pid) != os.getsid(0)
 
 
+def test_every_worker_leads_a_session_of_its_own(make: Maker) -> None:
+    # what Linux gives to a session is not divided among all the games
+    executor = make(1)
+    pid = int(detail(executor, do="pid"))
+    assert os.getsid(pid) == pid
+
+
 def test_the_main_script_is_not_run_again_and_the_current_folder_shadows_nothing(
     tmp_path: Path,
 ) -> None:
@@ -525,9 +532,12 @@ def test_nothing_survives_when_all_processes_of_ringmaster_are_killed_at_once(
 ) -> None:
     parent = Parent(fifos, LONG, "block", "stick")
     nursery, reaper = parent.helpers
+    workers = [child.pid for child in psutil.Process(nursery).children()]
     with Watched([*parent.pids, nursery, reaper]) as watched:
-        os.killpg(nursery, signal.SIGSTOP)
+        for group in (nursery, *workers):
+            os.killpg(group, signal.SIGSTOP)
         os.killpg(parent.process.pid, signal.SIGKILL)
-        os.killpg(nursery, signal.SIGKILL)
+        for group in (nursery, *workers):
+            os.killpg(group, signal.SIGKILL)
         parent.process.wait()
         assert watched.alive(LONG) == []

@@ -20,6 +20,7 @@ import argparse
 import json
 import os
 import shlex
+import signal
 import sqlite3
 import statistics
 import subprocess
@@ -33,6 +34,8 @@ from pathlib import Path
 
 import instant
 
+#: More than are ever played.
+GAMES = 1000000
 CONTROL = """
 competition_type = "playoff"
 game = "chess"
@@ -51,6 +54,7 @@ class Figures:
                     the last game's first move was asked for
     share           plies a second, of those that would be played if nothing but the
                     engines took time
+    stopped         from SIGTERM until no process was left, engines included
     late_*          from an answer to the opponent's reading of `go`, milliseconds: the
                     median, the 99th percentile, and the median of the engine that has
                     the worst
@@ -62,6 +66,7 @@ class Figures:
 
     started: float
     asked: float
+    stopped: float
     share: float
     late_median: float
     late_99: float
@@ -148,6 +153,7 @@ class Window:
     ran: int
     waited: int
     load: float
+    stopped: float
 
 
 def observe(
@@ -174,16 +180,33 @@ def observe(
     after = [scheduled(pid) for pid in family.own]
     load = os.getloadavg()[0]
     ran, waited = (sum(y[i] - x[i] for x, y in zip(before, after, strict=True)) for i in (0, 1))
-    if process.wait():
-        raise RuntimeError(f"it ended with status {process.returncode}")
-    return started, Window(opened, closed, family, ran, waited, load), held
+    stopped = end(process, family)
+    return started, Window(opened, closed, family, ran, waited, load, stopped), held
+
+
+def end(process: subprocess.Popen[bytes], family: Family) -> float:
+    """Ask for the end of a run as Ctrl-C does; returns the seconds until all its
+    processes were gone."""
+    began = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    left = [*family.own, *(pid for pair in family.pairs for pid in pair)]
+    while left:
+        left = [pid for pid in left if Path(f"/proc/{pid}").exists()]
+        if time.monotonic() - began > 60:
+            raise RuntimeError(f"{len(left)} processes are left")
+        time.sleep(0.005)
+    return time.monotonic() - began
 
 
 def turns(pair: tuple[int, int], times: Path) -> list[tuple[int, int, int]]:
     """Return the moves of a pair of engines as (go read, answer written, engine)."""
     found = []
     for pid in pair:
-        lines = Path(f"{times}.{pid}").read_text().splitlines()
+        try:
+            lines = Path(f"{times}.{pid}").read_text().splitlines()
+        except OSError:
+            return []  # it had to be killed
         found += [(*map(int, line.split()), pid) for line in lines]
     return sorted(found)  # type: ignore[arg-type]
 
@@ -204,8 +227,8 @@ def evaluate(
 ) -> Figures:
     late: dict[int, list[float]] = {}
     moves, asked = 0, 0
-    for pair in window.family.pairs:
-        found = turns(pair, times)
+    played = [found for pair in window.family.pairs if (found := turns(pair, times))]
+    for found in played:
         asked = max(asked, found[0][0])
         moves += sum(window.began <= answer < window.ended for _, answer, _ in found)
         for number, (one, other) in enumerate(pairwise(found), 1):
@@ -218,7 +241,8 @@ def evaluate(
     return Figures(
         started=started,
         asked=(asked - began) / 1e9,
-        share=moves / seconds * pause / len(window.family.pairs),
+        stopped=window.stopped,
+        share=moves / seconds * pause / len(played),
         late_median=statistics.median(everything),
         late_99=percentile(everything, 0.99),
         late_worst=max(statistics.median(engine) for engine in late.values()),
@@ -247,11 +271,6 @@ class Bench:
         self._plies = plies
         self._runs = 0
 
-    def _games(self) -> int:
-        """Return how many games a pair plays: enough to begin, to be watched and to go
-        on until the window has been closed."""
-        return int((self._seconds + 2.0) / (self._pause * self._plies)) + 2
-
     def _new(self) -> tuple[Path, tuple[str, ...]]:
         self._runs += 1
         times = self._folder / str(self._runs) / "times"
@@ -262,14 +281,13 @@ class Bench:
     def ours(self, slots: int) -> Figures:
         times, command = self._new()
         control = times.parent / "many.ctl"
-        control.write_text(CONTROL.format(command=list(command), games=slots * self._games()))
+        control.write_text(CONTROL.format(command=list(command), games=GAMES))
         words = [sys.executable, "-m", "ringmaster", str(control), "run", "-q", "-j", str(slots)]
-        figures = self._follow(words, slots, ours_now, times, lambda: losses_of(control))
-        return figures
+        return self._follow(words, slots, ours_now, times, lambda: losses_of(control))
 
     def bare(self, slots: int) -> Figures:
         times, command = self._new()
-        words = [str(self._loop), str(slots), str(self._games()), str(self._plies), *command]
+        words = [str(self._loop), str(slots), str(GAMES), str(self._plies), *command]
         return self._follow(words, slots, bare_now, times, lambda: 0)
 
     def _follow(
@@ -288,9 +306,7 @@ class Bench:
             process.terminate()
             process.wait()
             raise
-        return evaluate(
-            began, started, window, held, times, self._plies, self._pause, losses()
-        )
+        return evaluate(began, started, window, held, times, self._plies, self._pause, losses())
 
 
 def losses_of(control: Path) -> int:
@@ -331,6 +347,7 @@ def draw(rows: Sequence[tuple[str, int, Figures]], file: str) -> None:
 HEADERS = {
     "started": "workers s",
     "asked": "playing s",
+    "stopped": "end s",
     "share": "of ideal",
     "late_median": "late ms",
     "late_worst": "worst",

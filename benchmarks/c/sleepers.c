@@ -30,7 +30,8 @@ struct pair {
 };
 
 static struct pair *pairs;
-static int count, games, plies, going;
+static int count, games, plies;
+static volatile sig_atomic_t going = 1;
 
 static void fail(const char *what) {
     perror(what);
@@ -91,6 +92,9 @@ static int take(struct pair *p, char *answer) {
     return 0;
 }
 
+/* A loop that is asked to end ends its engines by their input, as at the end of its games. */
+static void stop(int number) { (void)number, going = 0; }
+
 int main(int argc, char **argv) {
     if (argc < 5) return 2;
     count = atoi(argv[1]), games = atoi(argv[2]), plies = atoi(argv[3]);
@@ -99,6 +103,7 @@ int main(int argc, char **argv) {
     struct epoll_event events[64];
     struct timespec cpu;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, stop);
     for (int i = 0; i < 2 * count; i++) {
         struct engine *e = &pairs[i / 2].engines[i % 2];
         start(e, argv + 4);

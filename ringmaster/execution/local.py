@@ -24,6 +24,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import worker
+from ringmaster.execution.descriptors import make_room
 from ringmaster.execution.executor import Done, Event, Executor, Lost
 from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
 from ringmaster.model.jobs import Job
@@ -99,9 +100,10 @@ class LocalExecutor(Executor):
         self._poll = select.poll()
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
+        open_files = make_room(slots)
         self._reaper = None if watcher is None else Reaper(watcher, marker)
         self._nursery = Nursery(
-            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None
+            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None, open_files
         )
         try:
             for number in range(slots):

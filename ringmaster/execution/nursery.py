@@ -17,6 +17,7 @@ Its standard input is a socket.  First comes a line of JSON:
     work     "package.module:factory"
     setup    for the factory
     watcher  descriptor of the reaper's pipe, or null
+    files    how many files a worker may have open
     grace    seconds that workers get to end by themselves once the parent is gone
 
 then, for each worker, its slot number with three descriptors: the worker's end
@@ -107,9 +108,10 @@ class _Server:
             os.dup2(words, 1)
             os.dup2(words, 2)
             os.close(words)
-            from ringmaster.execution import worker
+            from ringmaster.execution import descriptors, worker
 
             config = self.config
+            descriptors.restore(config["files"])
             code = worker.serve(
                 slot, connection, config["watcher"], config["work"], config["setup"]
             )
@@ -188,6 +190,7 @@ def main() -> None:
     server = _Server(control, config)
     sys.path[:] = config["path"]
     importlib.import_module("ringmaster.execution.worker")
+    importlib.import_module("ringmaster.execution.descriptors")
     try:
         importlib.import_module(config["work"].partition(":")[0])
     except BaseException:

@@ -171,7 +171,8 @@ def observe(
         if process.poll() is not None:
             raise RuntimeError(f"it ended with status {process.returncode} before all games began")
         time.sleep(0.005)
-    time.sleep(0.5)
+    # the first moves are not like the others: modules, caches and pages are new
+    time.sleep(seconds)
     held = [memory(pid) for pid in family.own]
     before = [scheduled(pid) for pid in family.own]
     opened = time.monotonic_ns()

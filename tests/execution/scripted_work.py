@@ -182,6 +182,14 @@ def broken_factory(context: WorkerContext) -> InProcess:
     raise LookupError("no board to play on")
 
 
+def late_factory(context: WorkerContext) -> InProcess:
+    """Work of which all but the first worker's waits for a line on a fifo."""
+    if context.slot > 0:
+        with open(context.setup["fifo"]) as fifo:
+            fifo.readline()
+    return InProcess(context)
+
+
 def dying_factory(context: WorkerContext) -> InProcess:
     print("goodbye from the factory", file=sys.stderr, flush=True)
     os._exit(4)

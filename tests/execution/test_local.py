@@ -380,6 +380,24 @@ def test_a_job_that_is_no_json_data_is_refused_when_it_is_submitted(make: Maker)
     assert all_work(executor)
 
 
+def test_no_job_is_given_out_before_every_worker_is_there(tmp_path: Path) -> None:
+    # games that are being played would hold up the start of the others
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    executor = LocalExecutor(f"{HERE}:late_factory", 2, setup={"fifo": str(fifo)})
+    try:
+        executor.submit(job := game(1, do="context"))
+        # opening it waits for the second worker
+        with open(fifo, "w") as late:
+            assert executor.wait(0.2) == []
+            assert executor.running() == [job]
+            print(file=late)
+        event = one_event(executor)
+        assert isinstance(event, Done)
+    finally:
+        executor.close()
+
+
 # The end
 
 

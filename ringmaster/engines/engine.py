@@ -181,6 +181,7 @@ class Engine(ABC):
         self._interrupt_fd = interrupt_fd
         self._clock = clock
         self._channel: Channel | None = None
+        self._has_head_start = False
         self._timeout = START_TIMEOUT
 
     @property
@@ -195,10 +196,19 @@ class Engine(ABC):
         """Whether there is a process that has not been ended yet."""
         return self._channel is not None and self._channel.process.is_open
 
+    def give_head_start(self, transcript: Transcript | None = None) -> None:
+        """Start the process ahead of `launch`, so that it loads while others are waited
+        for.  What keeps it from starting is for `launch` to tell."""
+        try:
+            self._start(transcript)
+            self._has_head_start = True
+        except EngineNotStarted:
+            pass
+
     def launch(
         self, transcript: Transcript | None = None, *, timeout: float = START_TIMEOUT
     ) -> None:
-        """Start the process and shake hands.
+        """Start the process, unless it has a head start, and shake hands.
 
         timeout  seconds for any answer before the first game
 
@@ -207,17 +217,9 @@ class Engine(ABC):
         player = self.player
         self._timeout = timeout
         try:
-            process = EngineProcess(
-                player.command,
-                cwd=player.cwd,
-                environ=player.environ,
-                discard_stderr=player.discard_stderr,
-                surroundings=self._surroundings,
-            )
-            self._channel = Channel(
-                process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
-            )
-            self._channel.transcript = transcript
+            if not self._has_head_start:
+                self._start(transcript)
+            self._has_head_start = False
             self._shake_hands()
         except EngineError as error:
             error.code = player.code
@@ -228,6 +230,20 @@ class Engine(ABC):
         except BaseException:
             self.end(patience=0.1)
             raise
+
+    def _start(self, transcript: Transcript | None) -> None:
+        player = self.player
+        process = EngineProcess(
+            player.command,
+            cwd=player.cwd,
+            environ=player.environ,
+            discard_stderr=player.discard_stderr,
+            surroundings=self._surroundings,
+        )
+        self._channel = Channel(
+            process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
+        )
+        self._channel.transcript = transcript
 
     @abstractmethod
     def _shake_hands(self) -> None:

@@ -144,6 +144,9 @@ class GameRunner:
     def _launch(self, transcript: GameTranscript | None) -> None:
         """Make both engines ready."""
         kept = [engine.is_alive() for engine in self.engines]
+        for engine, is_kept in zip(self.engines, kept, strict=True):
+            if not is_kept:
+                engine.give_head_start(transcript)
         for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
             if is_kept:
                 engine.channel.transcript = transcript

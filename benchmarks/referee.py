@@ -24,7 +24,7 @@ import importlib
 import shutil
 
 import instant
-from peers import protocols, uci
+from peers import protocols, uci, worker_path
 from rounds import Row, show_rows
 
 #: By option: the module in `peers/`, and whether it plays the works for UCI engines.
@@ -36,7 +36,7 @@ PEERS = {
     "gomill": ("gomill", False),
 }
 #: Works that need no peer.
-OWN = ("bare", "protocols")
+OWN = ("worker", "bare", "protocols")
 
 
 def main() -> None:
@@ -65,6 +65,8 @@ def main() -> None:
         peer = importlib.import_module(f"peers.{module}")
         chosen = {"works": works} if plays_uci else {}
         rows += peer.rows(path, rounds=rounds, short=short, **chosen)
+    if "worker" in works:
+        rows += worker_path.rows(rounds=rounds, short=short)
     if "bare" in works:
         rows += uci.bare_rows(rounds=rounds, short=short, works=works)
     if "protocols" in works:

@@ -4,6 +4,7 @@ verdict that it must, none is lost or counted twice, and no other game feels it.
 from __future__ import annotations
 
 import re
+import sqlite3
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,7 @@ from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
-from tests.events import ENGINES, living_engines
+from tests.events import ENGINES, living_engines, ringmaster, shown
 
 #: Seconds of silence until an engine has hung, in the games in which one does.
 HANG = 0.7
@@ -170,3 +171,85 @@ def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
         assert len({(each.plies, each.score, each.detail) for each in honest}) == 1
         assert len({moves(each.record) for each in honest}) == 1
     assert living_engines(tmp_path / "event.ctl") == []
+
+
+#: What the control files of a whole event begin with.
+ENGINES_OF_EVENT = """
+competition_type = "playoff"
+game = "chess"
+def engine(*flags):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--plies", "40", "--pid-file", {log!r},
+                   *flags], nodes=1)
+number_of_games = 16
+"""
+#: Honest matchups, and others with an engine that misbehaves in every game, and loses it.
+LOST = """
+players = {{
+    "one": engine(), "two": engine(), "crash": engine("--crash-on", "go:3"),
+    "illegal": engine("--bestmove", "a1b4"), "long": engine("--long-line", "3000000"),
+}}
+failures = "loss"
+matchups = [Matchup("one", code, id=id) for code, id in [
+    ("two", "x"), ("crash", "crash"), ("two", "y"), ("illegal", "illegal"), ("long", "long")]]
+"""
+REASONS = {"crash": "crash", "illegal": "illegal move", "long": "protocol"}
+#: An engine dies once, in the second game of some worker.
+ONCE = """
+players = {{"one": engine(), "once": engine("--crash-on", "go:25", "--once", {log!r} + ".struck")}}
+matchups = [Matchup("one", "once", id="x")]
+"""
+Row = tuple[str, str, int, str, int, int, int]
+
+
+def play(folder: Path, source: str, parallel: int) -> tuple[list[Row], str]:
+    """Let the program play an event; returns its results and its history, after a look
+    at what has to be so with any engines."""
+    control = folder / "event.ctl"
+    log, engine = str(folder / "engines.txt"), str(ENGINES / "fault_uci.py")
+    source = (ENGINES_OF_EVENT + source).format(python=sys.executable, engine=engine, log=log)
+    control.write_text(source)
+    done = ringmaster(control, "run", "-q", "-j", str(parallel))
+    assert done.returncode == 0, done.stderr
+    connection = sqlite3.connect(control.with_suffix(".status"))
+    rows: list[Row] = connection.execute(
+        "SELECT game_id, outcome, winner, reason, faulty, forfeit, plies FROM results"
+    ).fetchall()
+    connection.close()
+    counted = [row[0] for row in rows if row[1] != "void"]
+    assert len(set(counted)) == len(counted)
+    games = shown(control)["games"]
+    assert games["completed"] == games["total"] == len(counted)
+    assert games["in_progress"] == 0
+    records = [path.stem for path in control.with_suffix(".games").iterdir()]
+    assert sorted(records) == sorted(counted)
+    assert living_engines(control) == []
+    return rows, control.with_suffix(".hist").read_text()
+
+
+@pytest.mark.parametrize("parallel", [2, 4])
+def test_engines_that_fail_in_every_game_lose_each_and_only_those(
+    tmp_path: Path, parallel: int
+) -> None:
+    rows, history = play(tmp_path, LOST, parallel)
+    assert len(rows) == 5 * 16
+    for id, outcome, winner, reason, faulty, forfeit, plies in rows:
+        matchup = id.rpartition("_")[0]
+        if matchup in REASONS:
+            assert (outcome, winner, reason, forfeit) == ("win", 1 - faulty, REASONS[matchup], 1)
+        else:
+            assert (outcome, reason, faulty, plies) == ("win", "mate", None, 40)
+    for matchup in REASONS:
+        assert history.count(f"one beat {matchup} ") == 16
+
+
+@pytest.mark.parametrize("parallel", [2, 4])
+def test_game_in_which_an_engine_dies_is_played_again_and_counted_once(
+    tmp_path: Path, parallel: int
+) -> None:
+    rows, _ = play(tmp_path, ONCE, parallel)
+    (void,) = (row for row in rows if row[1] == "void")
+    assert void[3] == "crash"
+    assert [row[1] for row in rows if row[0] == void[0]] == ["void", "win"]
+    assert {(row[1], row[3], row[6]) for row in rows if row is not void} == {("win", "mate", 40)}
+    assert len(rows) == 17
+    assert len(list((tmp_path / "event.void").iterdir())) == 1

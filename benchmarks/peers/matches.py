@@ -65,24 +65,42 @@ class Manager(NamedTuple):
 
 
 def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
-    """Return plies and games a second, and the microseconds of its own CPU time that a
-    ply takes a program, between a match of `short` games and the whole match; nan where
-    the machine was too busy to tell them apart.
-
-    Raises BadMatch, meter.ProgramFailed.
-    """
+    """Return what a match of `short` games and the whole match took: wall and own CPU
+    seconds, and the plies that the longer one had more.  Raises BadMatch,
+    meter.ProgramFailed."""
     less, few = play(manager, match._replace(games=short))
     more, many = play(manager, match)
-    plies = sum(game.plies for game in many) - sum(game.plies for game in few)
-    seconds = more.seconds - less.seconds
+    return {
+        "short seconds": less.seconds,
+        "seconds": more.seconds,
+        "short cpu": less.cpu,
+        "cpu": more.cpu,
+        "games": match.games - short,
+        "plies": sum(game.plies for game in many) - sum(game.plies for game in few),
+    }
+
+
+class Speed(NamedTuple):
+    """Plies and games a second, microseconds of own CPU a ply, and plies a game; nan
+    where the machine was too busy to tell a longer match from a shorter one."""
+
+    plies: float
+    games: float
+    cpu: float
+    length: float
+
+
+def speed(costs: Mapping[str, float]) -> Speed:
+    """Return what follows from (medians of) what `cost` returns."""
+    seconds = costs["seconds"] - costs["short seconds"]
     if seconds <= 0:
         seconds = math.nan
-    return {
-        "plies": plies / seconds,
-        "games": (len(many) - len(few)) / seconds,
-        "cpu": (more.cpu - less.cpu) / plies * 1e6,
-        "length": plies / (len(many) - len(few)),
-    }
+    return Speed(
+        costs["plies"] / seconds,
+        costs["games"] / seconds,
+        (costs["cpu"] - costs["short cpu"]) / costs["plies"] * 1e6,
+        costs["plies"] / costs["games"],
+    )
 
 
 def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:
@@ -91,7 +109,9 @@ def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         command = manager.command(match, folder)
-        found = meter.run(command, [match.engine[0]], cwd=folder, log=folder / "output")
+        # a program may start it in its own folder
+        engine = f"/{Path(match.engine[0]).name}"
+        found = meter.run(command, [engine], cwd=folder, log=folder / "output")
         games = manager.games(folder)
         if len(games) != match.games:
             raise BadMatch(f"{manager.name}: {len(games)} games of {match.games}")

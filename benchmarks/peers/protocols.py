@@ -10,14 +10,15 @@ import instant
 from rounds import Row, alternate
 
 from peers import ourselves
-from peers.matches import Game, Match, cost
+from peers.matches import Game, Match, cost, speed
 
 TARGET = ">= 0.75"
 #: What is played over each protocol, how it ends, and the games of the longer and the
-#: shorter match.  The game of shogi has no end of its own.
+#: shorter match.  The game of shogi has
+#: no end of its own: a limit of moves makes it a draw.
 SCRIPTS = {
     "chess": ("instant UCI engines, chess", "0-1", (80, 20)),
-    "shogi": ("instant USI engines, shogi", "", (80, 20)),
+    "shogi": ("instant USI engines, shogi", "1/2-1/2", (80, 20)),
     "go9": ("instant GTP engines, 9x9", None, (80, 20)),
     "go19": ("instant GTP engines, 19x19", None, (40, 10)),
 }
@@ -45,8 +46,8 @@ def rows(*, rounds: int, short: bool) -> list[Row]:
             )
             measures[key] = partial(cost, ourselves.manager(), match, fewer)
         figures = alternate(measures, rounds)
-    base = figures.pop("chess")["plies"]
+    base = speed(figures.pop("chess")).plies
     return [
-        Row(SCRIPTS[key][0], "plies/s", "our UCI", base, each["plies"], TARGET)
+        Row(SCRIPTS[key][0], "plies/s", "our UCI", base, speed(each).plies, TARGET)
         for key, each in figures.items()
     ]

@@ -14,7 +14,7 @@ import instant
 from rounds import Row, alternate
 
 from peers import ourselves
-from peers.matches import Game, Manager, Match, cost
+from peers.matches import Game, Manager, Match, cost, speed
 
 BOOK = Path(__file__).parent.parent.parent / "controlfiles" / "openings.epd"
 #: Lines of the book that are played, twice each.
@@ -45,10 +45,10 @@ class Work(NamedTuple):
 
 #: By the names that the command line has for them.
 WORKS = {
-    "instant-1": Work(1, (), (140, 20), (12, 4), ">= 2.0"),
-    "instant-2": Work(2, (), (140, 20), (12, 4), ">= 1.8"),
-    "info-1": Work(1, ("--info", "20"), (140, 20), (12, 4), ">= 2.0"),
-    "info-2": Work(2, ("--info", "20"), (140, 20), (12, 4), ">= 1.8"),
+    "instant-1": Work(1, (), (220, 20), (12, 4), ">= 2.0"),
+    "instant-2": Work(2, (), (220, 20), (12, 4), ">= 1.8"),
+    "info-1": Work(1, ("--info", "20"), (220, 20), (12, 4), ">= 2.0"),
+    "info-2": Work(2, ("--info", "20"), (220, 20), (12, 4), ">= 1.8"),
     "stockfish": Work(2, None, (110, 10), (6, 2), ">= 1.0"),
 }
 CPU_TARGET = "<= 0.5"
@@ -99,17 +99,18 @@ def uci_rows(
 
 
 def _rows(work: Work, peer: str, figures: dict[str, dict[str, float]]) -> list[Row]:
-    theirs = figures.pop(peer)
+    theirs = speed(figures.pop(peer))
     # the targets are ratios to fastchess
     target, cpu = (work.target, CPU_TARGET) if peer == "fastchess" else ("", "")
-    rate, unit = ("games", "games/s") if work.flags is None else ("plies", "plies/s")
     found = []
-    for name, mine in figures.items():
-        what = str(work) + name.removeprefix("ringmaster")
-        found.append(Row(what, unit, peer, theirs[rate], mine[rate], target))
-        found.append(Row(what, "own CPU µs a ply", peer, theirs["cpu"], mine["cpu"], cpu))
+    for name, costs in figures.items():
+        what, mine = str(work) + name.removeprefix("ringmaster"), speed(costs)
         if work.flags is None:
-            found.append(Row(what, "plies a game", peer, theirs["length"], mine["length"]))
+            found.append(Row(what, "games/s", peer, theirs.games, mine.games, target))
+            found.append(Row(what, "plies a game", peer, theirs.length, mine.length))
+        else:
+            found.append(Row(what, "plies/s", peer, theirs.plies, mine.plies, target))
+        found.append(Row(what, "own CPU µs a ply", peer, theirs.cpu, mine.cpu, cpu))
     return found
 
 
@@ -131,10 +132,9 @@ def bare_rows(*, rounds: int, short: bool, works: Collection[str] = WORKS) -> li
                 measures[each.name] = partial(cost, each, match, fewer)
             figures = alternate(measures, rounds)
         theirs = figures.pop(BARE)["plies"]
-        for key, mine in figures.items():
+        for key, costs in figures.items():
             what = str(work) + key.removeprefix("ringmaster")
-            row = Row(what, "plies/s", BARE, theirs, mine["plies"])
-            found.append(row)
+            found.append(Row(what, "plies/s", BARE, theirs, speed(costs).plies))
     return found
 
 

@@ -65,42 +65,26 @@ class Manager(NamedTuple):
 
 
 def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
-    """Return what a match of `short` games and the whole match took: wall and own CPU
-    seconds, and the plies that the longer one had more.  Raises BadMatch,
-    meter.ProgramFailed."""
+    """Return what a program does with the games that a whole match has more than one of
+    `short` games: "plies" and "games" a second, "cpu", the microseconds of its own CPU time
+    that a ply takes, and the "length" of a game in plies.  Rates are nan where the machine
+    was too busy to tell the longer match from the shorter one.
+
+    Raises BadMatch, meter.ProgramFailed.
+    """
     less, few = play(manager, match._replace(games=short))
     more, many = play(manager, match)
-    return {
-        "short seconds": less.seconds,
-        "seconds": more.seconds,
-        "short cpu": less.cpu,
-        "cpu": more.cpu,
-        "games": match.games - short,
-        "plies": sum(game.plies for game in many) - sum(game.plies for game in few),
-    }
-
-
-class Speed(NamedTuple):
-    """Plies and games a second, microseconds of own CPU a ply, and plies a game; nan
-    where the machine was too busy to tell a longer match from a shorter one."""
-
-    plies: float
-    games: float
-    cpu: float
-    length: float
-
-
-def speed(costs: Mapping[str, float]) -> Speed:
-    """Return what follows from (medians of) what `cost` returns."""
-    seconds = costs["seconds"] - costs["short seconds"]
+    games = len(many) - len(few)
+    plies = sum(game.plies for game in many) - sum(game.plies for game in few)
+    seconds = more.seconds - less.seconds
     if seconds <= 0:
         seconds = math.nan
-    return Speed(
-        costs["plies"] / seconds,
-        costs["games"] / seconds,
-        (costs["cpu"] - costs["short cpu"]) / costs["plies"] * 1e6,
-        costs["plies"] / costs["games"],
-    )
+    return {
+        "plies": plies / seconds,
+        "games": games / seconds,
+        "cpu": (more.cpu - less.cpu) / plies * 1e6,
+        "length": plies / games,
+    }
 
 
 def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:

@@ -10,7 +10,7 @@ import instant
 from rounds import Row, alternate
 
 from peers import ourselves
-from peers.matches import Game, Match, cost, speed
+from peers.matches import Game, Match, cost
 
 TARGET = ">= 0.75"
 #: What is played over each protocol, how it ends, and the games of the longer and the
@@ -46,8 +46,8 @@ def rows(*, rounds: int, short: bool) -> list[Row]:
             )
             measures[key] = partial(cost, ourselves.manager(), match, fewer)
         figures = alternate(measures, rounds)
-    base = speed(figures.pop("chess")).plies
+    base = figures.pop("chess")["plies"]
     return [
-        Row(SCRIPTS[key][0], "plies/s", "our UCI", base, speed(each).plies, TARGET)
+        Row(SCRIPTS[key][0], "plies/s", "our UCI", base, each["plies"], TARGET)
         for key, each in figures.items()
     ]

@@ -14,7 +14,7 @@ import instant
 from rounds import Row, alternate
 
 from peers import ourselves
-from peers.matches import Game, Manager, Match, cost, speed
+from peers.matches import Game, Manager, Match, cost
 
 BOOK = Path(__file__).parent.parent.parent / "controlfiles" / "openings.epd"
 #: Lines of the book that are played, twice each.
@@ -99,18 +99,18 @@ def uci_rows(
 
 
 def _rows(work: Work, peer: str, figures: dict[str, dict[str, float]]) -> list[Row]:
-    theirs = speed(figures.pop(peer))
+    theirs = figures.pop(peer)
     # the targets are ratios to fastchess
     target, cpu = (work.target, CPU_TARGET) if peer == "fastchess" else ("", "")
+    key = "games" if work.flags is None else "plies"
     found = []
-    for name, costs in figures.items():
-        what, mine = str(work) + name.removeprefix("ringmaster"), speed(costs)
+    for name, ours in figures.items():
+        what = str(work) + name.removeprefix("ringmaster")
+        found.append(Row(what, f"{key}/s", peer, theirs[key], ours[key], target))
+        found.append(Row(what, "own CPU µs a ply", peer, theirs["cpu"], ours["cpu"], cpu))
         if work.flags is None:
-            found.append(Row(what, "games/s", peer, theirs.games, mine.games, target))
-            found.append(Row(what, "plies a game", peer, theirs.length, mine.length))
-        else:
-            found.append(Row(what, "plies/s", peer, theirs.plies, mine.plies, target))
-        found.append(Row(what, "own CPU µs a ply", peer, theirs.cpu, mine.cpu, cpu))
+            # engines that play the same games show that the same was asked of them
+            found.append(Row(what, "plies a game", peer, theirs["length"], ours["length"]))
     return found
 
 
@@ -132,9 +132,9 @@ def bare_rows(*, rounds: int, short: bool, works: Collection[str] = WORKS) -> li
                 measures[each.name] = partial(cost, each, match, fewer)
             figures = alternate(measures, rounds)
         theirs = figures.pop(BARE)["plies"]
-        for key, costs in figures.items():
+        for key, ours in figures.items():
             what = str(work) + key.removeprefix("ringmaster")
-            found.append(Row(what, "plies/s", BARE, theirs, speed(costs).plies))
+            found.append(Row(what, "plies/s", BARE, theirs, ours["plies"]))
     return found
 
 

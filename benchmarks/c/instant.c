@@ -3,9 +3,9 @@
    instant uci|usi|gtp SCRIPT [--info N] [--busy MS | --sleep MS] [--times FILE]
 
    SCRIPT has the moves of one game, both sides', with white space between.  Over UCI and
-   USI the move is that of the ply that the position line has reached (from the start of the
-   game: a FEN says how many plies were before it), over GTP that of
-   the moves made and played since clear_board.  It serves both sides of a game.
+   USI the move is that of the ply that the position line has reached, counted from the start
+   of the game (a FEN says how far it is from there), over GTP that of the moves made and
+   played since clear_board.  It serves both sides of a game.
 
    --info N      prints N info lines before each bestmove
    --busy MS     computes for MS milliseconds before it answers; --sleep MS sleeps

@@ -1,11 +1,11 @@
 """The processes that `scale.py` measures, or has make what it measures:
 
-    python scale_parts.py write FOLDER TYPE GAMES RECORDS   write a control file
-    python scale_parts.py fill FOLDER GAMES                 record so many games
-    python scale_parts.py resume FOLDER    go on; prints the moment (CLOCK_MONOTONIC) at
-                                           which the first game is given out
-    python scale_parts.py slices FEW MANY  record more games, in turns; prints the CPU
-                                           seconds a game of both, as JSON
+python scale_parts.py write FOLDER TYPE GAMES RECORDS   write a control file
+python scale_parts.py fill FOLDER GAMES                 record so many games
+python scale_parts.py resume FOLDER    go on; prints the moment (CLOCK_MONOTONIC) at
+                                       which the first game is given out
+python scale_parts.py slices FEW MANY  record more games, in turns; prints the CPU
+                                       seconds a game of both, as JSON
 """
 
 from __future__ import annotations

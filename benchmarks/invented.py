@@ -17,7 +17,7 @@ from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.executor import Event as Ended
 from ringmaster.model.jobs import GameJob, Job, Task
-from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Result
+from ringmaster.model.results import EngineUsage, GameResult, Result
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Run
@@ -274,6 +274,3 @@ def _collect(event: Event, store: SqliteStore, games: int) -> None:
         file.truncate(size)
     with store.transaction() as transaction:
         transaction.set_note("collected", {suffix: size})
-
-
-__all__ = ["TYPES", "EvaluationResult", "Invented", "fill", "invent", "write_control_file"]

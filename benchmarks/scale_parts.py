@@ -49,7 +49,7 @@ def main() -> None:
     elif action == "fill":
         fill(path / "tune.ctl", int(rest[0]), seed=int(rest[0]))
     elif action == "resume":
-        _go_on(path, 1, Invented(lambda: print(time.monotonic())))
+        _go_on(path, 1, Invented(lambda: print(time.monotonic(), time.process_time())))
     else:
         other = Path(rest[0])
         pairs = [(_slice(path, n), _slice(other, n)) for n in range(SLICES)]

@@ -14,9 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ringmaster.errors import StoreError
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Result
 from ringmaster.storage.connect import (
+    View,
     connect,
     connect_readonly,
     decoding,
@@ -57,12 +59,13 @@ class SqliteStore(Store):
     def __init__(
         self,
         path: Path,
-        connection: sqlite3.Connection,
+        view: View,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._path = path
-        self._connection = connection
+        self._view = view
+        self._connection = view.connection
         self._clock = clock
         self._now = now
         self._last_full: float | None = None
@@ -74,7 +77,7 @@ class SqliteStore(Store):
                 self._names[id] = name
                 self._name_ids[name] = id
         except BaseException:
-            connection.close()
+            view.connection.close()
             raise
 
     @classmethod
@@ -93,7 +96,7 @@ class SqliteStore(Store):
         Raises StoreError; a file that is refused is not touched.
         """
         path = Path(path)
-        return cls(path, connect(path), clock, now)
+        return cls(path, View(path, connect(path)), clock, now)
 
     @classmethod
     def open_readonly(cls, path: Path) -> SqliteStore:
@@ -207,6 +210,9 @@ class SqliteStore(Store):
         # In batches: no statement is left open while the caller goes on, and a
         # long history does not have to fit in memory.
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
+        if last - after > _BATCH:
+            self._view.detach()
+            self._connection = self._view.connection
         while after < last:
             rows = self._rows(
                 "SELECT seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, "
@@ -321,12 +327,19 @@ class SqliteStore(Store):
             return completed, void
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:
-        with translated(self._path, "read"):
-            return self._connection.execute(query, arguments).fetchall()
+        try:
+            with translated(self._path, "read"):
+                rows = self._connection.execute(query, arguments).fetchall()
+        except StoreError:
+            # what changes while it is read looks damaged
+            self._view.check()
+            raise
+        self._view.check()
+        return rows
 
     def _one(self, query: str, arguments: tuple[Any, ...] = ()) -> Any:
-        with translated(self._path, "read"):
-            return self._connection.execute(query, arguments).fetchone()
+        rows = self._rows(query, arguments)
+        return rows[0] if rows else None
 
     def close(self) -> None:
         """See `Store.close`."""

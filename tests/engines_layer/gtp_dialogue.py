@@ -36,15 +36,19 @@ class DialogueChannel:
         self.has_failed = False
         #: What stands in the pipe before the next command.
         self.stray = b""
+        #: Commands that were written and whose answers were not asked for yet.
+        self._written: list[str] = []
 
     def unasked(self) -> bytes:
         stray, self.stray = self.stray, b""
         return stray
 
-    def converse(self, exchange: Exchange, seconds: float) -> int:
-        line = exchange.request.decode().rstrip("\n")
-        self.said.append(line)
-        words = line.split()
+    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
+        if ahead is None:
+            assert not self._written, "answers are left behind"
+            self._written = exchange.request.decode().splitlines()
+            self.said += self._written
+        words = self._written.pop(0).split()
         answer = self.answers.get(words[0], "? unknown command")
         if words[0] == "list_commands" and "list_commands" not in self.answers:
             answer = "\n".join([*self.answers, "list_commands"])

@@ -47,6 +47,7 @@ def test_clock_is_set_after_the_board_and_told_before_each_move() -> None:
     assert channel.said[-2:] == ["komi 6.5", "time_settings 600 300 25"]
     channel.said.clear()
     engine.tell_time(Limits(60, time_left=((599.9, 0), (31.25, 3))))
+    engine.catch_up()
     assert channel.said == ["time_left b 599 0", "time_left w 31 3"]
 
 
@@ -55,6 +56,7 @@ def test_side_without_a_clock_is_not_told_of() -> None:
     engine.start_game(go(), Opening(), 1)
     channel.said.clear()
     engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
+    engine.catch_up()
     assert channel.said == ["time_left w 12 0"]
 
 
@@ -62,6 +64,7 @@ def test_fractions_are_told_to_engines_that_were_told_of_them() -> None:
     engine, channel = talker(player(time_control="10+0.5"), kata__time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     engine.tell_time(Limits(60, time_left=((9.125, 0), (10.0, 0))))
+    engine.catch_up()
     assert channel.said[-3:] == [
         "kata-time_settings fischer 10 0.5",
         "time_left b 9.125 0",
@@ -85,6 +88,7 @@ def test_engine_without_time_left_plays_on(time_left: str | None) -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", **more)
     engine.start_game(go(), Opening(), 0)
     engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.catch_up()
     assert ("time_left b 600 0" in channel.said) == (time_left is not None)
 
 
@@ -92,14 +96,16 @@ def test_engine_that_hangs_over_time_left_is_no_loss_on_time() -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     channel.answers["time_left"] = EngineTimeout("no answer")
+    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
     with pytest.raises(EngineTimeout):
-        engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+        engine.begin(0, Limits(60))
 
 
 def test_engine_without_a_clock_hears_nothing_of_time() -> None:
     engine, channel = talker(None, time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
+    engine.catch_up()
     assert not any("time" in line for line in channel.said)
 
 
@@ -119,6 +125,7 @@ def test_aliases_hold_for_clock_and_cleanup_too() -> None:
     )
     engine.start_game(go(cleanup=True), Opening(), 0)
     engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.catch_up()
     assert engine.think(0, Limits(60, cleanup=True)).move == "pass"
     assert channel.said[-3:] == ["my-clock 600 0 0", "my-left b 600 0", "tidy b"]
 

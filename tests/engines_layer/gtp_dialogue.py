@@ -32,12 +32,14 @@ class DialogueChannel:
     def __init__(self, answers: dict[str, Answer]) -> None:
         self.answers = answers
         self.said: list[str] = []
+        #: The same by what was written at once.
+        self.writes: list[str] = []
         self.process: Any = None
         self.has_failed = False
         #: What stands in the pipe before the next command.
         self.stray = b""
         #: Commands that were written and whose answers were not asked for yet.
-        self._written: list[str] = []
+        self.unanswered: list[str] = []
 
     def unasked(self) -> bytes:
         stray, self.stray = self.stray, b""
@@ -45,10 +47,11 @@ class DialogueChannel:
 
     def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
         if ahead is None:
-            assert not self._written, "answers are left behind"
-            self._written = exchange.request.decode().splitlines()
-            self.said += self._written
-        words = self._written.pop(0).split()
+            assert not self.unanswered, "answers are left behind"
+            self.writes.append(exchange.request.decode())
+            self.unanswered = self.writes[-1].splitlines()
+            self.said += self.unanswered
+        words = self.unanswered.pop(0).split()
         answer = self.answers.get(words[0], "? unknown command")
         if words[0] == "list_commands" and "list_commands" not in self.answers:
             answer = "\n".join([*self.answers, "list_commands"])

@@ -37,16 +37,19 @@ class Command(Exchange):
 
     line      the command itself; `request` is what is written, which may be more
     optional  whether it does not matter if the engine refuses
+    label     what a refusal is told of, "" if that is plain
     """
 
-    def __init__(self, *words: str, optional: bool = False) -> None:
+    ok = False
+    text = ""
+    _size = 0
+    _started = False
+    _lines: list[str]
+
+    def __init__(self, *words: str, optional: bool = False, label: str = "") -> None:
         self.line = self.request = (" ".join(words) + "\n").encode("utf-8", "replace")
         self.optional = optional
-        self.ok = False
-        self.text = ""
-        self._lines: list[str] = []
-        self._size = 0
-        self._started = False
+        self.label = label
 
     def take(self, lines: bytes) -> bytes | None:
         if not self._started:
@@ -66,6 +69,7 @@ class Command(Exchange):
                 shown = line[:80].decode("utf-8", "replace")
                 raise EngineProtocolError(f"its answer to {self.name()} is no GTP: {shown!r}")
             self._started = True
+            self._lines = []
             self.ok = line[:1] == b"="
             # no id was sent, so digits right after the sign and before a space are
             # an id that nobody asked for; "=2" alone is an answer without its space
@@ -132,12 +136,15 @@ class GtpEngine(Engine):
             raise self._refusal(exchange)
         return exchange.text, elapsed
 
-    def _make(self, words: tuple[str, ...], *, optional: bool = False) -> Command:
+    def _make(self, words: tuple[str, ...], *, optional: bool = False, label: str = "") -> Command:
         name = self.player.gtp_aliases.get(words[0], words[0])
-        return Command(name, *words[1:], optional=optional)
+        return Command(name, *words[1:], optional=optional, label=label)
 
     def _refusal(self, command: Command) -> EngineRefused:
-        return EngineRefused(cut(command.text) or "unspecified failure", self.player.code)
+        text = cut(command.text) or "unspecified failure"
+        if command.label:
+            text = f"it refused {command.label!r}: {text}"
+        return EngineRefused(text, self.player.code)
 
     def _require_silence(self, command: Command) -> None:
         """Whatever stands in the pipe now would be taken for the answer to the
@@ -235,13 +242,15 @@ class GtpEngine(Engine):
         self._held, self._begun = (), None
         # startup commands may load networks
         self._timeout = start_timeout(settings, self.player)
+        for words in self.player.startup_gtp_commands:
+            self.require(*words)
         for words in (
-            *self.player.startup_gtp_commands,
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", _komi(settings.komi)),
         ):
-            self.require(*words)
+            self._held += (self._make(words, label=" ".join(words)),)
+        self.catch_up()
         self._set_clock()
         self._timeout = settings.hang_timeout
 

@@ -251,7 +251,7 @@ def test_no_text_breaks_a_record(
 
 @pytest.mark.parametrize("size", [2, 9, 19, 25])
 def test_every_vertex_is_written_the_same_in_upper_and_lower_case(size: int) -> None:
-    rules = dataclasses.replace(RECORD.settings, board_size=size)
+    rules = GameSettings("go", board_size=size, komi=7.5)
     points = [(column, row) for column in range(size) for row in range(size)]
     names = [*map(format_vertex, points), format_vertex(None)]
     upper, lower = (

@@ -22,9 +22,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import instant
+from rounds import Row, alternate, show_rows
+
 from peers import ourselves
 from peers.matches import Game, Manager, Match, cost
-from rounds import Row, alternate, show_rows
 
 #: By board: games of the longer and the shorter match of Gomill, and the same of ours,
 #: which has to play more to be measured at all.

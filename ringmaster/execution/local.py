@@ -24,6 +24,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import worker
+from ringmaster.execution.descriptors import make_room
 from ringmaster.execution.executor import Done, Event, Executor, Lost
 from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
 from ringmaster.model.jobs import Job
@@ -95,13 +96,17 @@ class LocalExecutor(Executor):
         self._losses: dict[tuple[str, str], int] = {}
         self._failure: ExecutorError | None = None
         self._slots: list[_Slot] = []
+        #: Workers that have not been heard of yet.  Jobs wait for all of them: games
+        #: that are being played would hold up the start of the others.
+        self._awaited = set(range(slots))
         self._by_fd: dict[int, _Slot] = {}
         self._poll = select.poll()
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
+        open_files = make_room(slots)
         self._reaper = None if watcher is None else Reaper(watcher, marker)
         self._nursery = Nursery(
-            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None
+            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None, open_files
         )
         try:
             for number in range(slots):
@@ -212,7 +217,7 @@ class LocalExecutor(Executor):
 
     def _dispatch(self) -> None:
         """Give waiting jobs to idle workers."""
-        while self._queue and self._idle:
+        while self._queue and self._idle and not self._awaited:
             slot = self._idle.popleft()
             number, data = self._queue[0]
             try:
@@ -246,11 +251,13 @@ class LocalExecutor(Executor):
             self._bury(slot, body.decode("utf-8", "replace"))
             return
         self._idle.append(slot)
+        self._awaited.discard(slot.number)
         self._dispatch()
 
     def _bury(self, slot: _Slot, fault: str) -> None:
         """Report a worker that has ended, or that has told of a fault, and
         replace it."""
+        self._awaited.discard(slot.number)
         process = slot.process
         fd = process.connection.fileno()
         self._poll.unregister(fd)

@@ -146,14 +146,20 @@ def wait_for(workers: Iterable[WorkerProcess], seconds: float) -> list[WorkerPro
 
 
 class Nursery:
-    """The process that workers are forked from, started again when it dies."""
+    """The process that workers are forked from, started again when it dies.
 
-    def __init__(self, work: str, setup: Mapping[str, Any], watcher_fd: int | None) -> None:
+    open_files  how many its workers may have, and the engines that they start
+    """
+
+    def __init__(
+        self, work: str, setup: Mapping[str, Any], watcher_fd: int | None, open_files: int
+    ) -> None:
         self._config: dict[str, Any] = {
             "path": [os.path.abspath(p) for p in sys.path],
             "work": work,
             "setup": dict(setup),
             "watcher": watcher_fd,
+            "files": open_files,
             "grace": ORPHAN_GRACE,
         }
         self._process: subprocess.Popen[bytes] | None = None

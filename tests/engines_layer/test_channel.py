@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -122,6 +123,29 @@ def test_engine_that_prints_for_ever_is_cut_off_at_the_same_deadline() -> None:
 class _Forgetful(Exchange):
     def feed(self, line: bytes) -> bool:
         return False
+
+
+def test_what_an_engine_does_before_the_write_returns_is_charged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, write = [0], os.write
+    process = EngineProcess(["/bin/sh", "-c", "read x; echo yes; cat"])
+
+    def write_and_lose_the_processor(fd: int, data: bytes) -> int:
+        written = write(fd, data)
+        output = select.poll()
+        output.register(process.stdout_fd, select.POLLIN)
+        assert output.poll(10_000)
+        now[0] += 5_000_000
+        return written
+
+    try:
+        channel = Channel(process, "p", clock=lambda: now[0])
+        monkeypatch.setattr("ringmaster.engines.channel.os.write", write_and_lose_the_processor)
+        assert channel.converse(Until(b"yes", b"go\n"), 10) == 5_000_000
+    finally:
+        monkeypatch.undo()
+        process.end(patience=0.05)
 
 
 def test_deadline_holds_on_the_given_clock_alone() -> None:

@@ -67,11 +67,17 @@ class Exchange(ABC):
 
         It does what feeding the lines one by one does, and may do it faster.
         """
-        each = iter(lines[:-1].split(b"\n"))
-        for line in each:
-            if self.feed(line):
-                return b"\n".join(each)
+        at = 0
+        while at < len(lines):
+            end = lines.index(b"\n", at)
+            if self.feed(lines[at:end]):
+                return lines[end + 1 :]
+            at = end + 1
         return None
+
+    def describe(self) -> str:
+        """Return the request as a message quotes it."""
+        return quoted(self.request)
 
 
 class Stream(ABC):
@@ -151,18 +157,32 @@ class Channel:
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
-    def converse(self, exchange: Exchange, seconds: float) -> int:
+    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
         """Carry out an exchange; returns the nanoseconds the engine took.
 
         The time runs from the moment before the last byte of the request is
         written (an engine may be done before the write returns) to the first sight
         of the line that completes the answer.  Raises EngineTimeout after
         `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
+
+        ahead  what this returned for the exchange before, whose request this one's
+               was written with; None for a request that is still to be written.
+               The time runs from the sight of the answer before, or, if any of
+               this answer came with it, from the writing of both
         """
         start = self._clock()
         stdout = self._stdout
         try:
-            if exchange.request:
+            if ahead is not None:
+                came, self._rest = self._rest, b""
+                start = self._seen
+                if came or self._partial:
+                    start -= ahead
+                    behind = exchange.take(came)
+                    if behind is not None:
+                        self._rest = behind
+                        return self._seen - start
+            elif exchange.request:
                 start = self.send(exchange.request, seconds)
             patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             while True:
@@ -184,15 +204,13 @@ class Channel:
                     return self._read_last_answer(exchange) - start
                 deadline = start + int(seconds * 1e9)
                 if self._clock() >= deadline:
-                    raise EngineTimeout(
-                        f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
-                    )
+                    raise EngineTimeout(f"no answer to {exchange.describe()} in {seconds:g} s")
                 patience = self._patience(deadline)
         except EngineCrashed as error:
             self.has_failed = True
             after = (self._clock() - start) / 1e9
-            name = _request_name(exchange.request)
-            raise EngineCrashed(f"{error}, {after:.3f} s after {name}", self.code) from None
+            asked = exchange.describe()
+            raise EngineCrashed(f"{error}, {after:.3f} s after {asked}", self.code) from None
         except EngineError as error:
             self.has_failed = True
             # an exchange does not know whose it is
@@ -556,7 +574,7 @@ class Channel:
         return EngineCrashed("it closed its standard input or output", self.code)
 
 
-def _request_name(request: bytes) -> str:
+def quoted(request: bytes) -> str:
     """Return the last line of a request as a message quotes it."""
     text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
     return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"

@@ -50,7 +50,7 @@ POSITIONS = (
     "4k3/N3N3/8/8/N3N3/8/8/4K3 b - - 12 33",
     "R6R/8/3k4/8/8/8/1K6/R6R w - - 0 1",
     "8/P1P4P/8/3k4/8/3K4/p2p3p/8 w - - 0 1",
-    "4k3/pppppppp/8/1P1P1P1P/p1p1p1p1/8/PPPPPPPP/4K3 w - - 0 1",
+    "4k3/1p1p1p1p/8/P1P1P1P1/p1p1p1p1/8/1P1P1P1P/4K3 w - - 0 1",
 )
 
 
@@ -90,7 +90,7 @@ def test_a_position_that_no_game_can_begin_from_is_left_to_python_chess() -> Non
     with pytest.raises(ValueError, match="in check"):
         new_chess_game(fen)
     assert san_moves("standard", fen, ["e7e3", "e8d8"]) == ["Re3+", "Kd8"]
-    with pytest.raises(ValueError, match="FEN"):
+    with pytest.raises(ValueError, match="fen"):
         san_moves("standard", "not a position", ["e2e4"])
 
 

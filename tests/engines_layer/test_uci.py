@@ -147,7 +147,23 @@ def test_words_of_the_pv_are_not_taken_for_values() -> None:
 
 
 info_words = st.sampled_from(
-    "depth seldepth nodes score cp mate pv string multipv 5 -3 +7 12x 1111111111111111 e2e4".split()
+    [
+        "depth",
+        "seldepth",
+        "nodes",
+        "score",
+        "cp",
+        "mate",
+        "pv",
+        "string",
+        "multipv",
+        "5",
+        "-3",
+        "+7",
+        "12x",
+        "1111111111111111",
+        "e2e4",
+    ]
 )
 
 

@@ -85,7 +85,11 @@ class _Game:
         if loser is not None:
             self.game.result = float(loser)
 
-    def draw(self) -> None:
+    def end_as(self, ending: int | None, side: int) -> None:
+        """Take a result as the tables of endings have it, `side` to move."""
+        if ending is not None:
+            self.end(side if ending == 0 else 1 - side)
+            return
         self.ended = True
         self.game.result = 0.5
 
@@ -210,11 +214,7 @@ def _csa_ending(found: _Game, item: str) -> None:
         word, side = f"%{item[2:]}", 0 if item[1] == "+" else 1
         found.end(side)
     elif word in _CSA_ENDINGS:
-        lost = _CSA_ENDINGS[word]
-        if lost is None:
-            found.draw()
-        else:
-            found.end(side if lost == 0 else 1 - side)
+        found.end_as(_CSA_ENDINGS[word], side)
     else:
         found.end(None)
     found.game.is_forfeit = word in _CSA_FAULTS
@@ -346,11 +346,7 @@ def _kif_item(found: _Game, text: str, last: str, at: int) -> str:
     if match is None:
         word = text.split()[0].split("(")[0]
         if word in _KIF_ENDINGS:
-            lost = _KIF_ENDINGS[word]
-            if lost is None:
-                found.draw()
-            else:
-                found.end(found.side if lost == 0 else 1 - found.side)
+            found.end_as(_KIF_ENDINGS[word], found.side)
             found.game.is_forfeit = word in _KIF_FAULTS
         elif word in _KIF_NO_RESULT:
             found.end(None)

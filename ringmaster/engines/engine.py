@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript
-from ringmaster.engines.info import read_info, read_pv, read_score
+from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted
@@ -144,6 +144,8 @@ class Thought:
     @property
     def depth(self) -> int | None:
         """Depth searched, in plies."""
+        if self._numbers is None and self.info:
+            return read_depth(self.info)
         return self.number("depth")
 
     @property

@@ -471,7 +471,8 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         played = self._game.moves[len(job.opening.moves) :]
-        moves += map(_move_record, played, self._turns)
+        wanted = frozenset(job.settings.record_info)
+        moves += [_move_record(*each, wanted) for each in zip(played, self._turns, strict=False)]
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -503,7 +504,8 @@ def _name(engine: Engine) -> str:
     return engine.name if wants_own else player.code
 
 
-def _move_record(move: str, turn: _Turn) -> MoveRecord:
+def _move_record(move: str, turn: _Turn, wanted: frozenset[str]) -> MoveRecord:
+    """Return a move with what the record is to say of it, and no more."""
     thought = turn.thought
     left, overtime = (None, None) if turn.clock is None else turn.clock
     return MoveRecord(
@@ -513,16 +515,16 @@ def _move_record(move: str, turn: _Turn) -> MoveRecord:
         score=thought.score,
         mate=thought.mate,
         depth=thought.depth,
-        nodes=thought.nodes,
-        seldepth=thought.number("seldepth"),
-        nps=thought.number("nps"),
-        hashfull=thought.number("hashfull"),
-        tbhits=thought.number("tbhits"),
-        pv=thought.pv,
         comment=turn.comment,
         left=None if left is None else left / 1e9,
         overtime=overtime,
+        pv=thought.pv if "pv" in wanted else (),
+        **{name: thought.number(name) for name in _NUMBERS if name in wanted},
     )
+
+
+#: Numbers of an info line that only some records have.
+_NUMBERS = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
 def _describe_illegal(error: IllegalMove) -> str:

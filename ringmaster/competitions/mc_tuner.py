@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -41,8 +40,7 @@ from ringmaster.tuners.ucb import Node, Path, Ucb
 MOST_CANDIDATES = 100_000
 
 
-@dataclass(frozen=True)
-class McParameter:
+class McParameter(msgspec.Struct, frozen=True):
     """A Parameter(…) of an mc_tuner control file."""
 
     code: str

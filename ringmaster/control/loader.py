@@ -25,7 +25,6 @@ from ringmaster.control.names import node_span, unused_names
 from ringmaster.control.parameters import NAME as READ_PARAMETERS
 from ringmaster.control.parameters import ParameterReader
 from ringmaster.control.paths import path_text
-from ringmaster.control.python2_syntax import syntax_remedy
 from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
@@ -267,6 +266,9 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
+    # not at the top: its patterns take a while to compile, and are for a wrong file
+    from ringmaster.control.python2_syntax import syntax_remedy
+
     better, remedy = syntax_remedy(source, error)
     return _refused(source, better or span, f"{type(error).__name__}: {error.msg}", remedy)
 

@@ -183,7 +183,7 @@ _EVAL_LIMIT = Setting(
 )
 
 
-class Results(Target):
+class Results(Target, frozen=True):
     """The target Texel(): the results alone."""
 
     def __repr__(self) -> str:

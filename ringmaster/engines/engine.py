@@ -23,6 +23,8 @@ START_TIMEOUT = 30.0
 USI_START_TIMEOUT = 120.0
 #: Seconds an engine may take to quit before it is killed.
 QUIT_PATIENCE = 1.0
+#: The same for one that has not kept to its protocol.
+_RESTART_PATIENCE = 0.1
 
 
 #: Characters kept of an engine's name, and of longer texts of its own.
@@ -77,7 +79,8 @@ class Thought:
     """What came of a request to move.
 
     move        as the engine wrote it
-    elapsed_ns  from the last byte of the request to the first sight of the answer
+    elapsed_ns  from the moment before the last byte of the request was written to the
+                first sight of the answer
     ponder      the opponent's answer that the engine expects, "" if it names none
     info        the info line that its score is from (UCI, USI), b"" without one;
                 what it says is read when it is asked for
@@ -185,6 +188,11 @@ class Engine(ABC):
         self._channel: Channel | None = None
         self._has_head_start = False
         self._timeout = START_TIMEOUT
+        #: Whether it loses a command that is written before it has answered the last
+        #: one; found out by `launch`, unless it is known already.
+        self.takes_one_command = False
+        #: What `launch` has found out that a user ought to know.
+        self.remarks: list[str] = []
 
     @property
     def channel(self) -> Channel:
@@ -218,6 +226,7 @@ class Engine(ABC):
         """
         player = self.player
         self._timeout = timeout
+        self.remarks = []
         try:
             if not self._has_head_start:
                 self._start(transcript)
@@ -226,11 +235,11 @@ class Engine(ABC):
         except EngineError as error:
             error.code = player.code
             words = self.last_words()
-            self.end(patience=0.1)
+            self.end(patience=_RESTART_PATIENCE)
             message = str(error) if not words else f"{error}\nits last words:\n{words}"
             raise EngineNotStarted(message, player.code) from error
         except BaseException:
-            self.end(patience=0.1)
+            self.end(patience=_RESTART_PATIENCE)
             raise
 
     def _start(self, transcript: Transcript | None) -> None:
@@ -246,6 +255,12 @@ class Engine(ABC):
             process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
         )
         self._channel.transcript = transcript
+
+    def _start_anew(self) -> None:
+        """End the process and start another one in its place."""
+        transcript = self.channel.transcript
+        self.end(patience=_RESTART_PATIENCE)
+        self._start(transcript)
 
     @abstractmethod
     def _shake_hands(self) -> None:

@@ -107,6 +107,8 @@ class GameRunner:
         self._slowest = [0, 0]
         self._game: Game | None = None
         self._explained: tuple[bool, ...] = (False, False)
+        #: What was found out of engines that were started for this game.
+        self._remarks: list[str] = []
 
     def play(self) -> GameResult:
         """Play the game.  Raises JobAbandoned."""
@@ -132,6 +134,7 @@ class GameRunner:
             if transcript is not None:
                 self._detach(transcript)
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
+        notes += self._remarks
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
@@ -153,6 +156,7 @@ class GameRunner:
                 engine.forget_peak()
             else:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
+                self._remarks += engine.remarks
                 meter.begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)

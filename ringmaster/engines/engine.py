@@ -260,6 +260,7 @@ class Engine(ABC):
         """End the process and start another one in its place."""
         transcript = self.channel.transcript
         self.end(patience=_RESTART_PATIENCE)
+        self._channel = None
         self._start(transcript)
 
     @abstractmethod

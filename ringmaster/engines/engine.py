@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import msgspec
+
 from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
 from ringmaster.engines.process import EngineProcess, Surroundings
@@ -75,7 +77,7 @@ class Limits:
     cleanup: bool = False
 
 
-class Thought:
+class Thought(msgspec.Struct, gc=False):
     """What came of a request to move.
 
     move        as the engine wrote it
@@ -87,34 +89,14 @@ class Thought:
     is_turned   whether the line's score is the opponent's
     """
 
-    __slots__ = (
-        "_numbers",
-        "_verdict",
-        "elapsed_ns",
-        "info",
-        "is_turned",
-        "kind",
-        "move",
-        "ponder",
-    )
-
-    def __init__(
-        self,
-        kind: ThoughtKind,
-        move: str,
-        elapsed_ns: int,
-        ponder: str = "",
-        info: bytes = b"",
-        is_turned: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.move = move
-        self.elapsed_ns = elapsed_ns
-        self.ponder = ponder
-        self.info = info
-        self.is_turned = is_turned
-        self._numbers: dict[str, int] | None = None
-        self._verdict: tuple[int | None, int | None] | None = None
+    kind: ThoughtKind
+    move: str
+    elapsed_ns: int
+    ponder: str = ""
+    info: bytes = b""
+    is_turned: bool = False
+    _numbers: dict[str, int] | None = None
+    _verdict: tuple[int | None, int | None] | None = None
 
     def number(self, name: str) -> int | None:
         """Return what the info line says of "depth", "seldepth", "nodes", "nps",

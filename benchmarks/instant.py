@@ -16,6 +16,9 @@ from typing import Literal, NamedTuple
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "tests" / "engines"))
 
+#: The shortest game.
+FOOLS_MATE = "f2f3 e7e5 g2g4 d8h4"
+
 Speech = Literal["uci", "usi", "gtp"]
 
 
@@ -48,13 +51,16 @@ def build(name: str, folder: Path) -> Path:
 
 
 def script(game: str, folder: Path) -> Script:
-    """Write the script of a game into `folder`: "chess" (200 plies, ends in mate), "shogi"
-    (200 plies of a game without an end), "go9" and "go19" (two passes at the end).
+    """Write the script of a game into `folder`: "chess" (200 plies), "chess40" and "chess4",
+    which end in mate, "shogi" (200 plies of a game without an end), "go9" and "go19" (two
+    passes at the end).
     """
-    if game == "chess":
+    if game.startswith("chess"):
         from scripted_games import GAMES
 
-        moves, found = GAMES[200].split(), Script("uci", folder / game, 200)
+        plies = int(game.removeprefix("chess") or 200)
+        moves = FOOLS_MATE.split() if plies == 4 else GAMES[plies].split()
+        found = Script("uci", folder / game, plies)
     elif game == "shogi":
         from scripted_shogi_game import GAME
 

@@ -20,11 +20,17 @@ _PERIOD = 0.02
 class Cost(NamedTuple):
     """Seconds by the clock, CPU seconds of the program's own processes, and the most
     memory that they held at once (bytes, shared pages counted in parts; 0 if not asked
-    for)."""
+    for).
+
+    main     CPU seconds of the main process alone
+    all_cpu  CPU seconds of all that it has started and waited for, engines included
+    """
 
     seconds: float
     cpu: float
     memory: int = 0
+    main: float = 0.0
+    all_cpu: float = 0.0
 
 
 class ProgramFailed(Exception):
@@ -54,28 +60,31 @@ def run(
             command, cwd=cwd, env=environ, stdin=subprocess.DEVNULL, stdout=out, stderr=out
         )
         used: dict[int, float] = {}
-        own: dict[int, bool] = {}
+        not_own: set[int] = set()
         while True:
             # WNOWAIT leaves a zombie, whose times can still be read
             over = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if over is not None:
                 break
             for pid in _descendants(process.pid):
-                if pid not in own or not own[pid]:
-                    # between fork and exec an engine looks like its parent
-                    own[pid] = not _is_engine(pid, engines)
-                if own[pid] and not _is_engine(pid, engines):
-                    used[pid] = _cpu(pid) or used.get(pid, 0.0)
-                else:
-                    own[pid] = False
+                first = _first_word(pid)
+                if any(word in first for word in engines):
+                    # between fork and exec it looked like its parent
                     used.pop(pid, None)
+                    not_own.add(pid)
+                elif first and pid not in not_own:
+                    # who has ended has no command line any more
+                    used[pid] = _cpu(pid) or used.get(pid, 0.0)
             time.sleep(_PERIOD)
         seconds = time.perf_counter() - started
-        used[process.pid] = _cpu(process.pid) or 0.0
+        used[process.pid] = main = _cpu(process.pid) or 0.0
+        before = os.times()
         process.wait()
+        after = os.times()
     if process.returncode:
         raise ProgramFailed(f"{command[0]} ended with status {process.returncode}")
-    return Cost(seconds, sum(used.values()))
+    waited_for = sum(after[2:4]) - sum(before[2:4])
+    return Cost(seconds, sum(used.values()), main=main, all_cpu=waited_for)
 
 
 def _descendants(pid: int) -> list[int]:
@@ -91,13 +100,13 @@ def _descendants(pid: int) -> list[int]:
     return found
 
 
-def _is_engine(pid: int, engines: Sequence[str]) -> bool:
+def _first_word(pid: int) -> str:
+    """Return the program in a process's command line, "" where there is none."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
-            first = file.read().split(b"\0", 1)[0].decode(errors="replace")
+            return file.read().split(b"\0", 1)[0].decode(errors="replace")
     except OSError:
-        return False
-    return any(word in first for word in engines)
+        return ""
 
 
 def _cpu(pid: int) -> float | None:

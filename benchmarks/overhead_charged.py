@@ -5,12 +5,12 @@ used, and how many games are lost on time that should not be.
     python benchmarks/overhead_charged.py instant [--games 2000]
     python benchmarks/overhead_charged.py real [--games 200] ENGINE ENGINE
 
-overhead  an engine that measures its own wall time, from reading `go` to writing
-          `bestmove`, and says it in its info line; each move takes about 2 ms of
-          computing.  The difference to what was charged is what starting and
-          ending a move costs: two pipes, two context switches, our own code.
-          With one and with two games at a time.  The engine is in C where there
-          is a compiler, else in Python.
+overhead  an engine (`c/instant.c`; needs a C compiler) that measures its own wall time,
+          from reading `go` to writing `bestmove`, and says it in its info line; each
+          move takes about 2 ms of computing.  The difference to what was charged is
+          what starting and ending a move costs: two pipes, two context switches, our
+          own code.  With one and with two games at a time, beside a loop that only
+          writes, reads and looks at the clock.
 instant   engines that answer at once, at 0.1+0.001: every time loss is ours
 real      two UCI engines, at 1+0.01, two games at a time
 """
@@ -21,7 +21,6 @@ import argparse
 import itertools
 import json
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -31,6 +30,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+
+import instant
 
 from ringmaster.engines import watcher
 from ringmaster.engines.engine import Engine, Limits, Thought
@@ -45,64 +46,6 @@ from ringmaster.play.engine_pool import make_engine
 
 ENGINES = Path(__file__).parent.parent / "tests" / "engines"
 MOVES = 400
-
-SOURCE = r"""
-#include <stdio.h>
-#include <string.h>
-#include <time.h>
-static long long now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-int main(void) {
-    static char line[1 << 20];
-    long long took = 0;
-    setvbuf(stdout, NULL, _IOFBF, 1 << 16);
-    while (fgets(line, sizeof line, stdin)) {
-        long long start = now();
-        if (!strncmp(line, "go", 2)) {
-            while (now() - start < 2000000) {}
-            took = now() - start;
-            printf("info depth 1 score cp 0 nodes %lld\nbestmove e2e4\n", took);
-        } else if (!strncmp(line, "ucinewgame", 10)) {
-        } else if (!strncmp(line, "uci", 3)) printf("id name Timer\nuciok\n");
-        else if (!strncmp(line, "isready", 7)) printf("readyok\n");
-        else if (!strncmp(line, "quit", 4)) return 0;
-        fflush(stdout);
-    }
-    return 0;
-}
-"""
-
-SCRIPT = """
-import os, sys, time
-now = time.monotonic_ns
-rest = b""
-while chunk := os.read(0, 1 << 16):
-    start = now()
-    *lines, rest = (rest + chunk).split(b"\\n")
-    for line in lines:
-        if line.startswith(b"go"):
-            while now() - start < 2_000_000: pass
-            os.write(1, b"info depth 1 score cp 0 nodes %d\\nbestmove e2e4\\n" % (now() - start))
-        elif line == b"uci": os.write(1, b"id name Timer\\nuciok\\n")
-        elif line == b"isready": os.write(1, b"readyok\\n")
-        elif line == b"quit": sys.exit()
-"""
-
-
-def timer(folder: Path) -> tuple[str, ...]:
-    """Return the command of an engine that reports its own time as nodes."""
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is not None:
-        source, program = folder / "timer.c", folder / "timer"
-        source.write_text(SOURCE)
-        subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True)
-        return (str(program),)
-    script = folder / "timer.py"
-    script.write_text(SCRIPT)
-    return (sys.executable, "-I", "-S", str(script))
 
 
 def moves(command: tuple[str, ...], games: int) -> Iterator[Thought]:
@@ -146,10 +89,10 @@ def bare(command: tuple[str, ...], games: int) -> list[int]:
             stdin, stdout = engines[ply % 2].stdin, engines[ply % 2].stdout
             assert stdin is not None
             assert stdout is not None
-            os.write(stdin.fileno(), b"go\n")
             start = time.monotonic_ns()
+            os.write(stdin.fileno(), b"go\n")
             answer = b""
-            while not answer.endswith(b"bestmove e2e4\n"):
+            while b"\nbestmove" not in answer or not answer.endswith(b"\n"):
                 answer += os.read(stdout.fileno(), 1 << 16)
             elapsed = time.monotonic_ns() - start
             found.append(elapsed - int(answer.split()[7]))
@@ -165,7 +108,9 @@ def measure_overhead(games: int, as_json: bool) -> None:
     those of the barest loop there is, on the same machine at the same time."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
-        command = timer(Path(name))
+        folder = Path(name)
+        engine, script = instant.build("instant", folder), instant.script("chess", folder)
+        command = instant.command(engine, script, "--busy", "2")
         for slots, loop in itertools.product((1, 2), (bare, overheads)):
             found: list[int] = []
             # one process for each game at a time, as the program has them
@@ -190,6 +135,7 @@ def measure_overhead(games: int, as_json: bool) -> None:
                     "games at a time": slots,
                     "loop": "bare" if loop is bare else "ringmaster",
                     "moves": len(micro),
+                    "least µs": round(micro[0], 1),
                     "median µs": round(statistics.median(micro), 1),
                     "99 % µs": round(micro[int(0.99 * len(micro))], 1),
                     "most µs": round(micro[-1], 1),

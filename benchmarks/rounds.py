@@ -7,6 +7,7 @@ the medians.
 from __future__ import annotations
 
 import json
+import math
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
@@ -35,16 +36,21 @@ def alternate(
     measures: Mapping[str, Callable[[], Mapping[str, float]]], rounds: int
 ) -> dict[str, dict[str, float]]:
     """Let every measurement take its turn, `rounds` times over, each round in the
-    other direction; returns the median of each figure."""
+    other direction; returns the median of each figure, nan left out."""
     found: dict[str, list[Mapping[str, float]]] = {key: [] for key in measures}
     for number in range(rounds):
         order = list(measures)
         for key in order if number % 2 == 0 else reversed(order):
             found[key].append(measures[key]())
     return {
-        key: {name: statistics.median(each[name] for each in all_of) for name in all_of[0]}
+        key: {name: _median([each[name] for each in all_of]) for name in all_of[0]}
         for key, all_of in found.items()
     }
+
+
+def _median(figures: Sequence[float]) -> float:
+    known = [each for each in figures if not math.isnan(each)]
+    return statistics.median(known) if known else math.nan
 
 
 def show_rows(rows: Sequence[Row], notes: Sequence[str] = (), *, as_json: bool = False) -> None:

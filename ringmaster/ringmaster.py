@@ -1,7 +1,8 @@
 """The only loop: issue, submit, record, show.
 
 Everything that a result changes is stored in one transaction: the result, the
-competition's new state, and the issue of the jobs that follow from it.  Game
+competition's new state, and the issue of the jobs that follow from it; results that
+have come at once share theirs.  Game
 records, history, log and display come after the commit and can be made again
 from the store, so a crash at any instant loses and doubles nothing.
 """
@@ -9,9 +10,11 @@ from the store, so a crash at any instant loses and doubles nothing.
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -53,6 +56,14 @@ class RunOptions:
     max_games: int | None = None
     log_gtp: bool = False
     log_faults: bool = False
+
+
+class _Taken(NamedTuple):
+    """A result as it was recorded, what follows from it, and its game record."""
+
+    result: Result
+    verdict: Verdict
+    pending: Pending | None
 
 
 class Ringmaster:
@@ -313,6 +324,12 @@ class Ringmaster:
             raise self._event.loaded.error([error]) from None
         self._ahead = False
 
+    @property
+    def _records_of_run(self) -> GameRecords:
+        """The game records, once the games have begun."""
+        assert self._records is not None
+        return self._records
+
     def _next_jobs(self, transaction: Transaction) -> list[Task]:
         """Return a job for each idle worker, as far as there are any."""
         jobs: list[Task] = []
@@ -341,8 +358,7 @@ class Ringmaster:
         if job is not None:
             self._started += 1
             if isinstance(job, GameJob):
-                assert self._records is not None
-                self._records.place(transaction, job.id)
+                self._records_of_run.place(transaction, job.id)
         return job
 
     def _make_next(self, transaction: Transaction) -> Task | None:
@@ -378,11 +394,12 @@ class Ringmaster:
             self._display.update(self._view)
             due = self._display.next_update()
             patience = COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)
+            done: deque[tuple[Task, Result]] = deque()
             for event in self._executor.wait(patience, self._wake()):
                 if isinstance(event, Done):
                     assert not isinstance(event.job, CheckJob)
                     assert not isinstance(event.result, CheckResult)
-                    self._take(event.job, event.result)
+                    done.append((event.job, event.result))
                 else:
                     summary, *details = event.reason.splitlines() or [""]
                     is_game = isinstance(event.job, GameJob)
@@ -391,6 +408,8 @@ class Ringmaster:
                     for line in details:
                         self._journal.log(line)
                     self._executor.submit(event.job)
+            while done:
+                self._take(done)
             self._signals.drain()
         self._display.update(self._view)
 
@@ -409,25 +428,41 @@ class Ringmaster:
                 f"{self._stopping}: waiting for {self._competition.unit} in progress"
             )
 
-    def _take(self, job: Task, result: Result) -> None:
-        """Record a result and issue what follows from it: one transaction."""
-        pending = self._pending(job, result)
-        verdict = None
+    def _take(self, done: deque[tuple[Task, Result]]) -> None:
+        """Record results that have come at once and issue what follows from them: one
+        transaction.  Those that it leaves in `done` are for the next."""
+        taken: list[_Taken] = []
+        history: list[str] = []
         with self._transaction() as transaction:
-            result = self._competition.settled(job, result)
-            # None when it was recorded before: a worker was believed dead, and
-            # was not
-            if transaction.record(job.ticket, result) is not None:
-                verdict = self._competition.take(job.ticket, result)
-                self._note(transaction, job, result, verdict, pending)
+            # of the lines of the tree log the store remembers one
+            while done and not (taken and taken[-1].verdict.snapshot):
+                found = self._record(transaction, *done.popleft())
+                if found is not None:
+                    taken.append(found)
+                    history += _history(found.verdict)
+            if taken:
+                transaction.set_note("history", history)
+                self._records_of_run.forget(transaction)
             jobs = self._next_jobs(transaction)
-            self._save_state(transaction, force=verdict is not None and verdict.save)
-        self._submit(jobs)
-        if verdict is not None:
-            self._journal.history(_history(verdict))
-            if verdict.snapshot:
-                self._journal.snapshot(verdict.snapshot)
-            self._tell(result, verdict, pending)
+            self._save_state(transaction, taken)
+        with self._journal.together():
+            self._submit(jobs)
+            self._journal.history(history)
+            for each in taken:
+                if each.verdict.snapshot:
+                    self._journal.snapshot(each.verdict.snapshot)
+                self._tell(each)
+
+    def _record(self, transaction: Transaction, job: Task, result: Result) -> _Taken | None:
+        """Record a result and let the competition learn of it; None when it was recorded
+        before: a worker was believed dead, and was not."""
+        pending = self._pending(job, result)
+        result = self._competition.settled(job, result)
+        if transaction.record(job.ticket, result) is None:
+            return None
+        verdict = self._competition.take(job.ticket, result)
+        self._note(transaction, job, result, verdict, pending)
+        return _Taken(result, verdict, pending)
 
     def _note(
         self,
@@ -443,27 +478,25 @@ class Ringmaster:
             transaction.issue(Issue(again.id, again.attempt, again.ticket))
             self._replays.append(again)
         self._halt = self._halt or verdict.halt
-        transaction.set_note("history", _history(verdict))
         if verdict.snapshot:
             transaction.set_note("tree", verdict.snapshot)
         for number in verdict.forget:
             transaction.drop_scores(number)
         if isinstance(result, EvaluationResult):
             return
-        assert self._records is not None
         if result.outcome != "void":
-            self._records.note(transaction, job.id, job.attempt, pending)
+            self._records_of_run.note(transaction, job.id, job.attempt, pending)
         elif pending is not None:
             transaction.add_pending(pending)
-        self._records.forget(transaction)
 
-    def _save_state(self, transaction: Transaction, *, force: bool) -> None:
-        """Store the state, a large one only now and then (or by force): what has
-        come since is taken again from the results, and the cost of a game stays
-        constant."""
-        self._unsaved += 1
+    def _save_state(self, transaction: Transaction, taken: Sequence[_Taken]) -> None:
+        """Store the state, a large one only now and then (or when a verdict wants it):
+        what has come since is taken again from the results, and the cost of a game
+        stays constant."""
+        self._unsaved += len(taken)
+        wanted = any(each.verdict.save for each in taken)
         small = self._state_size <= SMALL_STATE
-        if force or small or self._unsaved * BYTES_A_RESULT >= self._state_size:
+        if wanted or small or self._unsaved * BYTES_A_RESULT >= self._state_size:
             self._state_size = transaction.save_state(self._competition.state())
             self._unsaved = 0
 
@@ -476,11 +509,11 @@ class Ringmaster:
         name = f"{job.id}{suffix}.{result.record_suffix}"
         return Pending(job.id, job.attempt, folder.name, name, result.record)
 
-    def _tell(self, result: Result, verdict: Verdict, pending: Pending | None) -> None:
+    def _tell(self, taken: _Taken) -> None:
         """What comes after the commit: record, log, display."""
+        result, verdict, pending = taken
         if pending is not None:
-            assert self._records is not None
-            self._records.write(pending)
+            self._records_of_run.write(pending)
         if result.outcome == "void":
             self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
             if self._halt:

@@ -206,7 +206,7 @@ def living_engines(control: Path, seconds: float = 20) -> list[psutil.Process]:
         try:
             process = psutil.Process(pid)
             command = " ".join(process.cmdline())
-            if ENGINE.name in command or MATERIAL.name in command:
+            if str(ENGINES) in command:
                 found.append(process)
         except psutil.Error:
             continue

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
 from ringmaster.errors import CompetitionHalted, ControlFileError, StoreUnwritable
 from ringmaster.event import Event
+from ringmaster.execution.executor import Event as ExecutorEvent
 from ringmaster.execution.inline import InlineExecutor
-from ringmaster.model.jobs import GameJob, Job
-from ringmaster.model.results import CheckResult, GameResult, JobResult
+from ringmaster.model.jobs import GameJob, Job, Ticket
+from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
 from ringmaster.reporting.live import QuietDisplay
 from ringmaster.ringmaster import Ringmaster, RunOptions
-from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.storage.journal import Journal
+from ringmaster.storage.sqlite_store import SqliteStore, _SqliteTransaction
+from ringmaster.storage.store import Transaction
 
 SOURCE = """
 competition_type = "spsa"
@@ -57,11 +62,24 @@ def control(tmp_path: Path) -> Path:
     return path
 
 
-def run(control: Path, *, max_games: int | None = None, players: Players | None = None) -> int:
+class AtOnce(InlineExecutor):
+    """Its jobs all come back together."""
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[ExecutorEvent]:
+        return [event for _ in self.running() for event in super(AtOnce, self).wait(timeout, wake)]
+
+
+def run(
+    control: Path,
+    *,
+    max_games: int | None = None,
+    players: Players | None = None,
+    at_once: int = 1,
+) -> int:
     return Ringmaster(
         Event(control),
-        RunOptions(max_games=max_games),
-        executor=lambda: InlineExecutor(players or Players()),
+        RunOptions(max_games=max_games, parallel=at_once),
+        executor=lambda: AtOnce(players or Players(), at_once),
         display=QuietDisplay(sys.stderr),
     ).run()
 
@@ -84,9 +102,102 @@ def test_run_ends_when_all_is_played(control: Path) -> None:
     assert len(ids) == len(set(ids)) == counted == 12
 
 
+def test_results_that_come_at_once_share_a_transaction(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    in_one: list[int] = []
+    begin, record = SqliteStore.transaction, _SqliteTransaction.record
+
+    def counted(self: _SqliteTransaction, ticket: Ticket, result: Result) -> int | None:
+        in_one[-1] += 1
+        return record(self, ticket, result)
+
+    def begun(self: SqliteStore) -> AbstractContextManager[Transaction]:
+        in_one.append(0)
+        return begin(self)
+
+    monkeypatch.setattr(SqliteStore, "transaction", begun)
+    monkeypatch.setattr(_SqliteTransaction, "record", counted)
+    assert run(control, at_once=5) == 0
+    assert [number for number in in_one if number] == [5, 5, 2]
+    assert history(control) == recorded(control)[0]
+
+
+def history(control: Path) -> list[str]:
+    """Return the games that the history has a line of."""
+    lines = control.with_suffix(".hist").read_text().splitlines()
+    return [line.split()[1].rstrip(":") for line in lines if line.startswith("game ")]
+
+
+@pytest.mark.parametrize("write", range(3))
+@pytest.mark.parametrize("left", [0, 10, 45, 90])
+def test_history_is_completed_when_results_that_came_at_once_were_not_told(
+    control: Path, monkeypatch: pytest.MonkeyPatch, write: int, left: int
+) -> None:
+    class Killed(BaseException): ...
+
+    writes = 0
+    append = Journal.history
+
+    def cut_short(self: Journal, lines: Sequence[str]) -> None:
+        nonlocal writes
+        if writes == write:
+            # what a kill leaves of a write
+            text = "".join(f"{line}\n" for line in lines)[:left]
+            with control.with_suffix(".hist").open("a") as file:
+                file.write(text)
+            raise Killed
+        writes += 1
+        append(self, lines)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "history", cut_short)
+        patch.setattr(Ringmaster, "_finish", lambda *_: None)
+        with pytest.raises(Killed):
+            run(control, at_once=5)
+    assert run(control, at_once=5) == 0
+    ids, counted = recorded(control)
+    assert history(control) == ids
+    assert len(ids) == len(set(ids)) == counted == 12
+
+
+TREE = """
+competition_type = "mc_tuner"
+players = {"opponent": Player("opponent")}
+opponent = "opponent"
+def make_candidate(x):
+    return Player(["candidate", str(x)])
+parameters = [Parameter("x", scale=LINEAR(-1, 1), split=4)]
+board_size = 9
+komi = 7.5
+candidate_colour = "b"
+exploration_coefficient = 0.45
+initial_visits = 10
+initial_wins = 5
+max_depth = 1
+number_of_games = 20
+log_tree_to_history_period = 2
+skip_player_checks = True
+"""
+
+
+def test_no_line_of_the_tree_log_is_missing_when_results_come_at_once(tmp_path: Path) -> None:
+    logs = []
+    for at_once in (1, 5):
+        folder = tmp_path / str(at_once)
+        folder.mkdir()
+        control = folder / "tune.ctl"
+        control.write_text(TREE)
+        assert run(control, at_once=at_once) == 0
+        log = Event(control).paths.tree_log
+        logs.append(len(log.read_text().splitlines()))
+    assert logs[0] == logs[1] > 5
+
+
+@pytest.mark.parametrize("at_once", [1, 5])
 @pytest.mark.parametrize("commit", range(1, 16))
 def test_failing_commit_loses_and_doubles_nothing(
-    control: Path, monkeypatch: pytest.MonkeyPatch, commit: int
+    control: Path, monkeypatch: pytest.MonkeyPatch, commit: int, at_once: int
 ) -> None:
     commits = 0
     drop = SqliteStore.transaction
@@ -105,10 +216,10 @@ def test_failing_commit_loses_and_doubles_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(SqliteStore, "transaction", failing)
         try:
-            run(control)
+            run(control, at_once=at_once)
         except StoreUnwritable:
             pass
-    assert run(control) == 0
+    assert run(control, at_once=at_once) == 0
     ids, counted = recorded(control)
     assert len(ids) == len(set(ids)) == counted == 12
 

@@ -3,8 +3,9 @@
    instant uci|usi|gtp SCRIPT [--info N] [--busy MS | --sleep MS] [--times FILE]
 
    SCRIPT has the moves of one game, both sides', with white space between.  Over UCI and
-   USI the move is that of the ply that the position line has reached, over GTP that of
-   the moves made and played since clear_board.  It serves both sides of a game.
+   USI the move is that of the ply that the position line has reached, counted from the start
+   of the game (a FEN says how far it is from there), over GTP that of the moves made and
+   played since clear_board.  It serves both sides of a game.
 
    --info N      prints N info lines before each bestmove
    --busy MS     computes for MS milliseconds before it answers; --sleep MS sleeps
@@ -63,11 +64,24 @@ static int starts(const char *line, const char *word) {
     return !strncmp(line, word, length) && (line[length] == 0 || line[length] == ' ');
 }
 
-/* Plies of a position line: the words behind "moves". */
+/* Plies that a FEN is from the start, by its side to move and its move number; of an SFEN
+   the number alone, which counts plies. */
+static int count_before(const char *line) {
+    char side = 'w', castling_or_hand[64], passant[8];
+    int halfmoves, number = 1;
+    if (!strncmp(line, "position fen ", 13)) {
+        sscanf(line + 13, "%*s %c %63s %7s %d %d", &side, castling_or_hand, passant, &halfmoves, &number);
+        return 2 * (number - 1) + (side == 'b');
+    }
+    if (!strncmp(line, "position sfen ", 14)) sscanf(line + 14, "%*s %c %63s %d", &side, castling_or_hand, &number);
+    return number - 1;
+}
+
+/* Plies of a position line: those before its start, and the words behind "moves". */
 static int count_moves(const char *line) {
     const char *at = strstr(line, " moves ");
-    int count = 0;
-    if (!at) return 0;
+    int count = count_before(line);
+    if (!at) return count;
     for (at += 6; (at = strchr(at, ' ')); at++) count++;
     return count;
 }

@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.event import Event
@@ -50,10 +49,10 @@ def tell_changes(comparison: Comparison) -> None:
         print(f"changed since the last run: {text}", file=sys.stderr)
 
 
-def summarise(event: Event, store: Store | None) -> dict[str, Any]:
-    """Give an event its results so far; returns its summary."""
+def restored(event: Event, store: Store | None) -> int:
+    """Give an event its results so far; returns how many games are in progress."""
     if store is None:
-        return event.summary(None, 0)
+        return 0
     outstanding = event.restore(store)
     # games that were given out are in progress only while a run is alive
-    return event.summary(store, len(outstanding) if is_locked(event.paths.log) else 0)
+    return len(outstanding) if is_locked(event.paths.log) else 0

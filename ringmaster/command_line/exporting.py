@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ringmaster.command_line.events import accepted, summarise
+from ringmaster.command_line.events import accepted, restored
 from ringmaster.command_line.output import DONE, complain, say
 from ringmaster.errors import UsageError
 
@@ -29,7 +29,7 @@ def plot(arguments: argparse.Namespace) -> int:
 
     with accepted(arguments) as (event, store):
         target = check_plot(event, Path(arguments.output) if arguments.output else None)
-        summarise(event, store)
+        restored(event, store)
         lines = write_plots(event, store, target)
     for line in lines:
         complain(line)

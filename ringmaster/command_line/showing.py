@@ -6,7 +6,7 @@ import argparse
 import sys
 import time
 
-from ringmaster.command_line.events import accepted, compared, summarise, tell_changes
+from ringmaster.command_line.events import accepted, compared, restored, tell_changes
 from ringmaster.command_line.output import DONE, REPORTED, say, say_data
 
 
@@ -21,7 +21,9 @@ def show(arguments: argparse.Namespace) -> int:
                 known = {"competition": event.code, "changes": changes}
                 say_data({**known, "errors": str(failure).splitlines()})
             raise failure
-        summary = summarise(event, store)
+        in_progress = restored(event, store)
+        # of a tree it may have a million nodes
+        summary = event.summary(store, in_progress) if arguments.json else {}
     for warning in event.warnings():
         print(warning, file=sys.stderr)
     if arguments.json:
@@ -33,7 +35,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def report(arguments: argparse.Namespace) -> int:
     with accepted(arguments) as (event, store):
-        summarise(event, store)
+        restored(event, store)
     event.write_report()
     return DONE
 

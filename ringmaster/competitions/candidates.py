@@ -134,7 +134,6 @@ class CandidateTuner(Competition):
         super().__init__(code, values)
         self._game: GameName = values["game"]
         self.parameters = values["parameters"]
-        self._made: dict[str, Player] = {}
         errors: list[SettingError] = []
         with noting(errors):
             self.settings = make_game_settings(self._game, values)

@@ -19,6 +19,7 @@ from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
@@ -153,6 +154,8 @@ class CeTuner(CandidateTuner):
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
+        #: The players of the present generation.
+        self._made: dict[str, Player] = {}
         self._state = State(
             codes=[p.code for p in self.parameters],
             samples=values["samples_per_generation"],

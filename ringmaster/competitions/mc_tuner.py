@@ -3,6 +3,7 @@ parameters; games go to the ones that win (UCB, or UCT when `max_depth` > 1)."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.scales import SCALE
 from ringmaster.errors import SettingError, StateRefused, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.scales import Explicit
@@ -39,6 +41,8 @@ from ringmaster.tuners.ucb import Node, Path, Ucb
 
 #: Candidates of one generation; more would not fit in a tree log or in memory.
 MOST_CANDIDATES = 100_000
+#: Nodes of which it is kept how they are shown and which player they make.
+_KEPT = 5000
 
 
 @dataclass(frozen=True)
@@ -187,8 +191,10 @@ class McTuner(CandidateTuner):
             for p, row in zip(self.parameters, self._state.samples, strict=True)
             if len({msgspec.json.encode(v) for v in row}) < len(row)
         ]
-        self._values: dict[Path, tuple[Values, str]] = {}
-        self._places: dict[Path, str] = {}
+        # a tree may have millions of nodes, of which few are played
+        self._shown = functools.lru_cache(_KEPT)(self._shown_anew)
+        self._steps = functools.lru_cache(_KEPT)(self._steps_anew)
+        self._player = functools.lru_cache(_KEPT)(self._player_anew)
         self._flying: dict[int, Path] = {}
         #: Results since the competition was loaded.
         self._heard = 0
@@ -212,25 +218,22 @@ class McTuner(CandidateTuner):
                 )
         return values
 
-    def _shown(self, path: Path) -> tuple[Values, str]:
+    def _shown_anew(self, path: Path) -> tuple[Values, str]:
         """Return a node's engine parameters, also as reports show them."""
-        found = self._values.get(path)
-        if found is None:
-            if len(path) == 1:
-                places = self.tree.coordinates(path[0])
-                values: Values = tuple(row[p] for row, p in zip(self._samples, places, strict=True))
-            else:
-                values = self.engine_values(self.tree.centre(path))
-            found = self._values[path] = values, self.formatted(values)
-        return found
+        if len(path) == 1:
+            places = self.tree.coordinates(path[0])
+            values: Values = tuple(row[p] for row, p in zip(self._samples, places, strict=True))
+        else:
+            values = self.engine_values(self.tree.centre(path))
+        return values, self.formatted(values)
 
-    def _steps(self, path: Path) -> str:
+    def _steps_anew(self, path: Path) -> str:
         """Return where a node is, from the root down: "(0,1) (3,2)"."""
-        found = self._places.get(path)
-        if found is None:
-            places = [",".join(map(str, self.tree.coordinates(child))) for child in path]
-            found = self._places[path] = " ".join(f"({place})" for place in places)
-        return found
+        places = [",".join(map(str, self.tree.coordinates(child))) for child in path]
+        return " ".join(f"({place})" for place in places)
+
+    def _player_anew(self, path: Path) -> Player:
+        return self.candidate(self._code(path), self._shown(path)[0])
 
     def _code(self, path: Path) -> str:
         return "candidate" + self._steps(path).replace(" ", "")
@@ -295,14 +298,8 @@ class McTuner(CandidateTuner):
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         path = tuple(ticket["p"])
-        values, _ = self._shown(path)
-        code = self._code(path)
-        player = self._made.get(code)
-        if player is None:
-            player = self._made[code] = self.candidate(code, values)
-        return self.candidate_job(
-            game_id, attempt, ticket, ticket["s"], ticket["n"], (player, values)
-        )
+        candidate = self._player(path), self._shown(path)[0]
+        return self.candidate_job(game_id, attempt, ticket, ticket["s"], ticket["n"], candidate)
 
     def describe(self, ticket: Ticket) -> Played:
         path = tuple(ticket["p"])

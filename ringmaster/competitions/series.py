@@ -3,7 +3,7 @@ still wanted of it, and where its sequential test stands."""
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from ringmaster.competitions.sequential import SprtReport, Trial, fault_warning
@@ -28,7 +28,7 @@ class Series:
     limit: int | None
     alternating: bool
     test: Sprt | None
-    open: Set[int]
+    open: Collection[int]
     closed: bool = False
 
     def wants(self, number: int) -> bool:

@@ -148,6 +148,7 @@ class Swiss(Tournament):
         pairs = {f"{number}{place[a]}v{place[b]}": (a, b) for a, b in paired.pairs}
         self._rounds.append(Round(games, pairs, paired.bye))
         self._add_round(number)
+        self._turns = None
 
     def _add_round(self, number: int) -> None:
         """Add the matchups of a round, counted from 1."""

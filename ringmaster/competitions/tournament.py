@@ -22,6 +22,7 @@ from ringmaster.competitions.sequential import SprtReport, sequential_warnings
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.turns import Turns
 from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
@@ -117,6 +118,9 @@ class Tournament(Competition):
         self._players: dict[str, Player] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
+        #: Whose turn it is; None until a game is given out, and when there are new
+        #: matchups or another state.
+        self._turns: Turns[Matchup] | None = None
 
     # what a type builds its matchups with
 
@@ -239,15 +243,11 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def next_job(self) -> GameJob | None:
-        for matchup in self.matchups.values():
-            # here and not when a state is restored: the results that come after it
-            # were judged by an earlier test, or have not been judged at all
-            self.tallies[matchup.id].trial = self._series(matchup).trial()
-        open_matchups = [m for m in self.matchups.values() if self._wants_more(m)]
-        if not open_matchups:
+        if self._turns is None:
+            self._turns = self._begin_turns()
+        matchup = self._turns.first()
+        if matchup is None:
             return None
-        # the one with the fewest games first (Gomill); ties in the order written
-        matchup = min(open_matchups, key=lambda m: self.tallies[m.id].next)
         tally = self.tallies[matchup.id]
         number = tally.next
         tally.next += 1
@@ -264,6 +264,13 @@ class Tournament(Competition):
         self._draw_opening(matchup, ticket)
         self._open[matchup.id].add(number)
         return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def _begin_turns(self) -> Turns[Matchup]:
+        for matchup in self.matchups.values():
+            # here and not when a state is restored: the results that come after it
+            # were judged by an earlier test, or have not been judged at all
+            self.tallies[matchup.id].trial = self._series(matchup).trial()
+        return Turns(self.matchups.values(), lambda m: self.tallies[m.id].next, self._wants_more)
 
     def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
         """Let a game's ticket say which opening it has, unless that is the one of
@@ -297,7 +304,7 @@ class Tournament(Competition):
             matchup.number_of_games,
             matchup.alternating,
             matchup.sprt,
-            self._open[matchup.id],
+            self._open.get(matchup.id, ()),
             matchup.closed,
         )
 
@@ -374,12 +381,13 @@ class Tournament(Competition):
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
         self._numbers.know(ticket)
-        first = not self._proven(id)
+        void = result.outcome == "void"
+        # a void game proves nothing, and takes nothing back
+        first = void and not self._proven(id)
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
-        void = result.outcome == "void"
         if not void:
-            self._open[id].discard(ticket["i"])
+            self._close(id, ticket["i"])
             for code, used in zip(codes, result.usage, strict=True):
                 if used.description or used.name:
                     self._engines[code] = used.description or used.name
@@ -396,13 +404,25 @@ class Tournament(Competition):
             result_line(result, codes), replay=void, halt=halt, notes=notes, save=bool(notes)
         )
 
+    def _close(self, id: str, number: int) -> None:
+        """A game has come back."""
+        numbers = self._open.get(id)
+        if numbers is not None:
+            numbers.discard(number)
+            if not numbers:
+                del self._open[id]
+
     def _proven(self, id: str) -> bool:
         """Whether a matchup's setup is known to work: it has had a result, in any
         run."""
         return self.tallies[id].completed > 0
 
     def finished(self) -> bool:
-        return all(map(self._complete, self.matchups.values()))
+        if self._turns is None:
+            return all(map(self._complete, self.matchups.values()))
+        return self._turns.first() is None and all(
+            self._complete(self.matchups[id]) for id in self._open
+        )
 
     def state(self) -> dict[str, Any]:
         state = {
@@ -425,6 +445,7 @@ class Tournament(Competition):
         self._engines = dict(state.get("engines", {}))
         self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
+        self._turns = None
         for id, raw in state["matchups"].items():
             tally = msgspec.convert(raw, Tally)
             matchup = self.matchups.get(id)

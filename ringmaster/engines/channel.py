@@ -36,6 +36,7 @@ STDERR_LINE = 500
 STDERR_LOG_LINES = 1000
 
 _CHUNK = 1 << 16
+_NEWLINE = ord("\n")
 #: Bytes read at once of an engine that is not waited for, and in all.
 _CHUNK_ASIDE = 1 << 13
 MAX_ASIDE = 4 << 20
@@ -66,11 +67,17 @@ class Exchange(ABC):
 
         It does what feeding the lines one by one does, and may do it faster.
         """
-        each = iter(lines[:-1].split(b"\n"))
-        for line in each:
-            if self.feed(line):
-                return b"\n".join(each)
+        at = 0
+        while at < len(lines):
+            end = lines.index(b"\n", at)
+            if self.feed(lines[at:end]):
+                return lines[end + 1 :]
+            at = end + 1
         return None
+
+    def describe(self) -> str:
+        """Return the request as a message quotes it."""
+        return quoted(self.request)
 
 
 class Stream(ABC):
@@ -150,42 +157,60 @@ class Channel:
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
-    def converse(self, exchange: Exchange, seconds: float) -> int:
+    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
         """Carry out an exchange; returns the nanoseconds the engine took.
 
-        The time runs from the last byte of the request to the first sight of
-        the line that completes the answer.  Raises EngineTimeout after
+        The time runs from the moment before the last byte of the request is
+        written (an engine may be done before the write returns) to the first sight
+        of the line that completes the answer.  Raises EngineTimeout after
         `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
+
+        ahead  what this returned for the exchange before, whose request this one's
+               was written with; None for a request that is still to be written.
+               The time runs from the sight of the answer before, or, if any of
+               this answer came with it, from the writing of both
         """
         start = self._clock()
+        stdout = self._stdout
         try:
-            if exchange.request:
-                self.send(exchange.request, seconds)
-            start = self._clock()
-            deadline = start + int(seconds * 1e9)
+            if ahead is not None:
+                came, self._rest = self._rest, b""
+                start = self._seen
+                if came or self._partial:
+                    start -= ahead
+                    behind = exchange.take(came)
+                    if behind is not None:
+                        self._rest = behind
+                        return self._seen - start
+            elif exchange.request:
+                start = self.send(exchange.request, seconds)
             patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             while True:
                 exited = False
                 for fd, _ in self._poll.poll(patience):
-                    if fd == self._stdout:
-                        if self._read_answer(exchange):
+                    if fd == stdout:
+                        lines = self._read_lines()
+                        if lines and (rest := exchange.take(lines)) is not None:
+                            # stale, unless a protocol forbids to say anything unasked
+                            self._rest = rest
                             return self._seen - start
+                        if self._partial:
+                            self._check_partial()
                     elif fd == self._exit:
                         exited = True
                     else:
                         self._handle_other(fd)
                 if exited:
                     return self._read_last_answer(exchange) - start
+                deadline = start + int(seconds * 1e9)
                 if self._clock() >= deadline:
-                    raise EngineTimeout(
-                        f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
-                    )
+                    raise EngineTimeout(f"no answer to {exchange.describe()} in {seconds:g} s")
                 patience = self._patience(deadline)
         except EngineCrashed as error:
             self.has_failed = True
             after = (self._clock() - start) / 1e9
-            name = _request_name(exchange.request)
-            raise EngineCrashed(f"{error}, {after:.3f} s after {name}", self.code) from None
+            asked = exchange.describe()
+            raise EngineCrashed(f"{error}, {after:.3f} s after {asked}", self.code) from None
         except EngineError as error:
             self.has_failed = True
             # an exchange does not know whose it is
@@ -346,18 +371,12 @@ class Channel:
         for _ in range(_LAST_READS):
             if not self._output.poll(0):
                 break
-            if self._read_answer(exchange):
+            lines = self._read_lines()
+            if lines and (rest := exchange.take(lines)) is not None:
+                self._rest = rest
                 return self._seen
+            self._check_partial()
         raise self._crashed()
-
-    def _read_answer(self, exchange: Exchange) -> bool:
-        lines = self._read_lines()
-        if lines and (rest := exchange.take(lines)) is not None:
-            # stale, unless a protocol forbids to say anything unasked
-            self._rest = rest
-            return True
-        self._check_partial()
-        return False
 
     def _read_lines(self) -> bytes:
         """Read what there is and return the lines that are complete with it, b"" for
@@ -369,11 +388,14 @@ class Channel:
         self._seen = self._clock()
         if not chunk:
             raise self._crashed()
-        lines = self._whole_lines(chunk)
-        # only the first can have begun before this read
-        if len(lines) > MAX_LINE and lines.find(b"\n") > MAX_LINE:
-            raise self._too_long()
-        return lines
+        if self._partial or self.transcript is not None or chunk[-1] != _NEWLINE:
+            lines = self._whole_lines(chunk)
+            # only the first can have begun before this read
+            if len(lines) > MAX_LINE and lines.find(b"\n") > MAX_LINE:
+                raise self._too_long()
+            return lines
+        self._heard = chunk
+        return chunk
 
     def _check_partial(self) -> None:
         if len(self._partial) > MAX_LINE:
@@ -400,7 +422,7 @@ class Channel:
     def unasked(self) -> bytes:
         """Return what the engine has printed since its last answer, b"" for
         nothing but white space; it is dropped."""
-        chunk = self._read_pending()
+        chunk = self._read_pending() if self._output.poll(0) else b""
         found = (self._rest + self._partial + chunk).strip()
         self._partial = self._rest = b""
         return found
@@ -410,13 +432,11 @@ class Channel:
         self._partial = b""
         # bounded, so that an endless printer cannot hold us here
         for _ in range(16):
-            if len(self._read_pending()) < _CHUNK:
+            if not self._output.poll(0) or len(self._read_pending()) < _CHUNK:
                 break
 
     def _read_pending(self) -> bytes:
         """Return what can be read without waiting, b"" for nothing."""
-        if not self._output.poll(0):
-            return b""
         try:
             chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
@@ -425,14 +445,18 @@ class Channel:
             self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
         return chunk
 
-    def send(self, data: bytes, seconds: float) -> None:
-        """Write `data`; raises EngineTimeout when the engine does not read it,
-        EngineCrashed when it is gone."""
+    def send(self, data: bytes, seconds: float) -> int:
+        """Write `data`; returns when its last byte began to be written.
+
+        Raises EngineTimeout when the engine does not read it, EngineCrashed when it
+        is gone.
+        """
         if self._aside_error is not None:
             error, self._aside_error = self._aside_error, None
             raise error
         if self.transcript is not None:
             self.transcript.note(self.code, ">", data.rstrip(b"\n"))
+        start = self._clock()
         try:
             written = os.write(self.process.stdin_fd, data)
         except BlockingIOError:
@@ -440,18 +464,21 @@ class Channel:
         except (BrokenPipeError, ValueError, OSError):
             raise self._crashed() from None
         if written < len(data):
-            self._send_rest(memoryview(data)[written:], seconds)
+            return self._send_rest(memoryview(data)[written:], seconds)
+        return start
 
-    def _send_rest(self, rest: memoryview, seconds: float) -> None:
+    def _send_rest(self, rest: memoryview, seconds: float) -> int:
         """Write to a full pipe while reading what the engine prints: it may be
-        waiting for us to read before it reads on."""
-        deadline = self._clock() + int(seconds * 1e9)
+        waiting for us to read before it reads on.  Returns as `send` does."""
+        start = self._clock()
+        deadline = start + int(seconds * 1e9)
         stdin = self.process.stdin_fd
         self._poll.register(stdin, select.POLLOUT)
         try:
             while rest:
                 for fd, _ in self._poll.poll(self._patience(deadline)):
                     if fd == stdin:
+                        start = self._clock()
                         try:
                             rest = rest[os.write(fd, rest) :]
                         except BlockingIOError:
@@ -471,6 +498,7 @@ class Channel:
                     raise EngineTimeout(f"it read no input for {seconds:g} s", self.code)
         finally:
             self._poll.unregister(stdin)
+        return start
 
     def _handle_other(self, fd: int) -> None:
         if fd == self._interrupt:
@@ -546,7 +574,7 @@ class Channel:
         return EngineCrashed("it closed its standard input or output", self.code)
 
 
-def _request_name(request: bytes) -> str:
+def quoted(request: bytes) -> str:
     """Return the last line of a request as a message quotes it."""
     text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
     return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"

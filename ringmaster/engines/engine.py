@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript
-from ringmaster.engines.info import read_depth, read_info, read_pv
+from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
 from ringmaster.engines.process import EngineProcess, Surroundings
-from ringmaster.engines.usage import Usage, forget_peak
+from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
@@ -78,33 +78,40 @@ class Thought:
 
     move        as the engine wrote it
     elapsed_ns  from the last byte of the request to the first sight of the answer
-    score, mate centipawns for the mover, or its mate (UCI: moves, USI: plies)
     ponder      the opponent's answer that the engine expects, "" if it names none
-    info        the info line that the score is from (UCI, USI), b"" without one;
-                what else it says is read when it is asked for
+    info        the info line that its score is from (UCI, USI), b"" without one;
+                what it says is read when it is asked for
+    is_turned   whether the line's score is the opponent's
     """
 
-    __slots__ = ("_numbers", "elapsed_ns", "info", "kind", "mate", "move", "ponder", "score")
+    __slots__ = (
+        "_numbers",
+        "_verdict",
+        "elapsed_ns",
+        "info",
+        "is_turned",
+        "kind",
+        "move",
+        "ponder",
+    )
 
     def __init__(
         self,
         kind: ThoughtKind,
         move: str,
         elapsed_ns: int,
-        *,
-        score: int | None = None,
-        mate: int | None = None,
         ponder: str = "",
         info: bytes = b"",
+        is_turned: bool = False,
     ) -> None:
         self.kind = kind
         self.move = move
         self.elapsed_ns = elapsed_ns
-        self.score = score
-        self.mate = mate
         self.ponder = ponder
         self.info = info
+        self.is_turned = is_turned
         self._numbers: dict[str, int] | None = None
+        self._verdict: tuple[int | None, int | None] | None = None
 
     def number(self, name: str) -> int | None:
         """Return what the info line says of "depth", "seldepth", "nodes", "nps",
@@ -112,6 +119,27 @@ class Thought:
         if self._numbers is None:
             self._numbers = read_info(self.info) if self.info else {}
         return self._numbers.get(name)
+
+    def verdict(self) -> tuple[int | None, int | None]:
+        """Return the (centipawns, mate) that the mover gives itself, at most one of
+        them not None; a mate is in moves over UCI and in plies over USI."""
+        if self._verdict is None:
+            score, mate = read_score(self.info) if self.info else (None, None)
+            if self.is_turned:
+                # "mate 0" has no opposite: it says nothing
+                score, mate = None if score is None else -score, -mate if mate else None
+            self._verdict = score, mate
+        return self._verdict
+
+    @property
+    def score(self) -> int | None:
+        """Centipawns for the mover."""
+        return self.verdict()[0]
+
+    @property
+    def mate(self) -> int | None:
+        """The mover's mate, see `verdict`."""
+        return self.verdict()[1]
 
     @property
     def depth(self) -> int | None:
@@ -155,6 +183,7 @@ class Engine(ABC):
         self._interrupt_fd = interrupt_fd
         self._clock = clock
         self._channel: Channel | None = None
+        self._has_head_start = False
         self._timeout = START_TIMEOUT
 
     @property
@@ -169,10 +198,19 @@ class Engine(ABC):
         """Whether there is a process that has not been ended yet."""
         return self._channel is not None and self._channel.process.is_open
 
+    def give_head_start(self, transcript: Transcript | None = None) -> None:
+        """Start the process ahead of `launch`, so that it loads while others are waited
+        for.  What keeps it from starting is for `launch` to tell."""
+        try:
+            self._start(transcript)
+            self._has_head_start = True
+        except EngineNotStarted:
+            pass
+
     def launch(
         self, transcript: Transcript | None = None, *, timeout: float = START_TIMEOUT
     ) -> None:
-        """Start the process and shake hands.
+        """Start the process, unless it has a head start, and shake hands.
 
         timeout  seconds for any answer before the first game
 
@@ -181,17 +219,9 @@ class Engine(ABC):
         player = self.player
         self._timeout = timeout
         try:
-            process = EngineProcess(
-                player.command,
-                cwd=player.cwd,
-                environ=player.environ,
-                discard_stderr=player.discard_stderr,
-                surroundings=self._surroundings,
-            )
-            self._channel = Channel(
-                process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
-            )
-            self._channel.transcript = transcript
+            if not self._has_head_start:
+                self._start(transcript)
+            self._has_head_start = False
             self._shake_hands()
         except EngineError as error:
             error.code = player.code
@@ -202,6 +232,20 @@ class Engine(ABC):
         except BaseException:
             self.end(patience=0.1)
             raise
+
+    def _start(self, transcript: Transcript | None) -> None:
+        player = self.player
+        process = EngineProcess(
+            player.command,
+            cwd=player.cwd,
+            environ=player.environ,
+            discard_stderr=player.discard_stderr,
+            surroundings=self._surroundings,
+        )
+        self._channel = Channel(
+            process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
+        )
+        self._channel.transcript = transcript
 
     @abstractmethod
     def _shake_hands(self) -> None:
@@ -217,7 +261,17 @@ class Engine(ABC):
 
     def tell_time(self, limits: Limits) -> None:
         """Tell the engine what the clocks say before it is asked for a move,
-        where its protocol does not do both at once."""
+        where its protocol does not do both at once; it may be held back as
+        `observe` says."""
+        return None
+
+    def begin(self, colour: int, limits: Limits) -> None:
+        """Ask for a move for `colour`, which `think` with the same limits then waits
+        for, if there is anything that the engine has to be told first; returns when
+        it has taken note of that.
+
+        Raises EngineRefused when it refuses a move that it was told of.
+        """
         return None
 
     @abstractmethod
@@ -247,7 +301,15 @@ class Engine(ABC):
 
     @abstractmethod
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        """Tell the engine of a move that stands (`own`: it made it itself)."""
+        """Tell the engine of a move that stands (`own`: it made it itself).
+
+        What does not matter before it is asked for something may be held back until
+        then, or until `catch_up`.
+        """
+
+    def catch_up(self) -> None:
+        """Tell the engine what has been held back; raises what that comes to."""
+        return None
 
     @abstractmethod
     def _say_goodbye(self) -> None:
@@ -259,7 +321,7 @@ class Engine(ABC):
 
     def forget_peak(self) -> None:
         """Let the peak of memory start anew."""
-        forget_peak(self.channel.process.pid)
+        self.channel.process.forget_peak()
 
     def is_alive(self) -> bool:
         """Whether the process can still be talked to: it is there, and has not

@@ -88,6 +88,7 @@ class EngineProcess:
             if fd is not None:
                 os.set_blocking(fd, False)
         self.exit_fd = _open_pidfd(self.pid)
+        self._usage = usage.ProcessUsage(self.pid)
         self.is_open = True
 
     def has_exited(self) -> bool:
@@ -138,7 +139,11 @@ class EngineProcess:
 
     def measure(self) -> usage.Usage:
         """Return CPU seconds since the start and peak memory, descendants included."""
-        return usage.measure(self.pid)
+        return self._usage.measure() if self.is_open else usage.Usage(None, None)
+
+    def forget_peak(self) -> None:
+        """Let the peak of memory start anew (Linux)."""
+        self._usage.forget_peak()
 
     def close_stdin(self) -> None:
         """Close the engine's standard input, which tells most engines to quit;
@@ -183,6 +188,7 @@ class EngineProcess:
                 stream.close()
         if self.exit_fd is not None:
             os.close(self.exit_fd)
+        self._usage.close()
         if self._watcher_fd is not None:
             watcher.retire(self._watcher_fd, self._slot, self.pid)
 

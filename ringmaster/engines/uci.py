@@ -44,13 +44,12 @@ class UciEngine(UniversalEngine):
 
 def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     """Return the `go` line for the limits, its newline included."""
-    words = "go ponder" if ponder else "go"
+    words = b"go ponder" if ponder else b"go"
     if limits.clock_ms is not None:
-        first, second = limits.clock_ms
-        words += f" wtime {first} btime {second}"
+        words += b" wtime %d btime %d" % limits.clock_ms
         first, second = limits.increment_ms
         if first or second:
-            words += f" winc {first} binc {second}"
+            words += b" winc %d binc %d" % (first, second)
         if limits.moves_to_go:
-            words += f" movestogo {limits.moves_to_go}"
-    return f"{words}{move_limits(limits)}\n".encode()
+            words += b" movestogo %d" % limits.moves_to_go
+    return words + move_limits(limits) + b"\n"

@@ -25,7 +25,7 @@ from ringmaster.engines.engine import (
     ThoughtKind,
     start_timeout,
 )
-from ringmaster.engines.info import MAX_INFO, last_score_lines, read_score
+from ringmaster.engines.info import MAX_INFO, last_score_lines
 from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
@@ -101,15 +101,15 @@ class Go(Exchange):
     """position … go … bestmove.  Of the info lines only the last one with a
     score is kept, and of those with exact scores, if there is any."""
 
-    __slots__ = ("_bound", "_exact", "bestmove", "is_complete", "ponder", "request")
+    # until there is an answer; one is made for every move
+    bestmove = ""
+    ponder = ""
+    is_complete = False
+    _exact = b""
+    _bound = b""
 
     def __init__(self, request: bytes) -> None:
         self.request = request
-        self.bestmove = ""
-        self.ponder = ""
-        self.is_complete = False
-        self._exact = b""
-        self._bound = b""
 
     @property
     def info(self) -> bytes:
@@ -126,7 +126,7 @@ class Go(Exchange):
             self._note(lines, at or len(lines))
             if not at:
                 return None
-        answer, _, rest = lines[at:].partition(b"\n")
+        answer, _, rest = (lines[at:] if at else lines).partition(b"\n")
         words = answer.split(None, 4)
         # an answer that is no text is kept visible for the error message
         self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
@@ -138,9 +138,10 @@ class Go(Exchange):
     def _note(self, lines: bytes, end: int) -> None:
         """Keep the last line with a score of those up to `end`."""
         exact, bound = last_score_lines(lines, end)
-        self._exact = exact or self._exact
-        if not exact:
-            self._bound = bound or self._bound
+        if exact:
+            self._exact = exact
+        elif bound:
+            self._bound = bound
 
 
 class PonderedGo(Exchange):
@@ -191,7 +192,8 @@ class UniversalEngine(Engine):
         self.options = handshake.options
         self._set: dict[str, str] = {}
         self._position = b""
-        self._has_moves = False
+        #: What stands before the next move.
+        self._gap = b" moves "
         #: The opponent's move that the last answer expects, and the last one played.
         self._expected = ""
         self._last_move = ""
@@ -298,7 +300,7 @@ class UniversalEngine(Engine):
         self._get_ready(settings, opening)
         start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
         self._position = f"position {start}".encode()
-        self._has_moves = False
+        self._gap = b" moves "
         self._expected = self._last_move = ""
         self._search = self._pondering = None
         self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
@@ -337,15 +339,9 @@ class UniversalEngine(Engine):
         return [begin + (text if text.count(b" ") != 3 else text + b" 0 1") + end for text in texts]
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        if self._has_moves:
-            self._position += b" " + move.encode()
-        else:
-            self._position += b" moves " + move.encode()
-            self._has_moves = True
+        self._position += self._gap + move.encode()
+        self._gap = b" "
         self._last_move = move
-
-    def _position_after(self, move: str) -> bytes:
-        return self._position + (b" " if self._has_moves else b" moves ") + move.encode()
 
     def think(self, colour: int, limits: Limits) -> Thought:
         seconds, spent = limits.seconds, 0
@@ -396,19 +392,15 @@ class UniversalEngine(Engine):
         return self._thought(colour, go, elapsed)
 
     def _thought(self, colour: int, go: Go, elapsed: int) -> Thought:
-        move, info = go.bestmove, go.info
+        move = go.bestmove
         self._expected = ponder = go.ponder
-        score, mate = read_score(info) if info else (None, None)
-        if self._turned[colour]:
-            # "mate 0" has no opposite: it says nothing
-            score, mate = None if score is None else -score, -mate if mate else None
         kind = self._kinds.get(move, "move")
-        return Thought(kind, move, elapsed, score=score, mate=mate, ponder=ponder, info=info)
+        return Thought(kind, move, elapsed, ponder, go.info, self._turned[colour])
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):
             return None
-        request = self._position_after(self._expected) + b"\n"
+        request = self._position + self._gap + self._expected.encode() + b"\n"
         request += self._go_command(limits, ponder=True)
         self.channel.discard_input()
         self.channel.send(request, _READING)
@@ -437,13 +429,13 @@ class UniversalEngine(Engine):
         self.channel.send(b"stop\nquit\n", 0.1)
 
 
-def move_limits(limits: Limits) -> str:
+def move_limits(limits: Limits) -> bytes:
     """Return the words for what limits a single move, a space before each."""
-    words = "" if limits.nodes is None else f" nodes {limits.nodes}"
+    words = b"" if limits.nodes is None else b" nodes %d" % limits.nodes
     if limits.depth is not None:
-        words += f" depth {limits.depth}"
+        words += b" depth %d" % limits.depth
     if limits.move_time_ms is not None:
-        words += f" movetime {limits.move_time_ms}"
+        words += b" movetime %d" % limits.move_time_ms
     return words
 
 

@@ -7,6 +7,7 @@ of the machine, which costs milliseconds, and this is asked after every game.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import psutil
+
+#: Bytes read at a time: more than a stat or status has up to where it is of interest.
+_CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -90,37 +94,103 @@ class _Victim:
             pass
 
 
-def _measure_proc(pid: int) -> tuple[float, int]:
-    with open(f"/proc/{pid}/stat", "rb") as file:
-        # the name (in brackets) may contain spaces and brackets
-        fields = file.read().rpartition(b")")[2].split()
-    ticks = sum(int(f) for f in fields[11:15])
-    peak = 0
-    with open(f"/proc/{pid}/status", "rb") as file:
-        for line in file:
-            if line.startswith(b"VmHWM:"):
-                peak = int(line.split()[1]) * 1024
-                break
-    return ticks / _ticks(), peak
+class ProcessUsage:
+    """What one process and its descendants use, asked for again and again.
 
+    The process's files in /proc are opened once and read from their beginning each time,
+    which makes their contents anew.  They belong to the process that they were opened
+    for, never to a later one with its pid.
+    """
 
-def measure(pid: int) -> Usage:
-    """Return what `pid` and its living descendants have used so far (children
-    already waited for are included); nothing is known of a process that is gone."""
-    cpu, peak = 0.0, 0
-    known = False
-    if _has_proc():
-        for each in (pid, *_child_pids(pid)):
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._files: dict[str, int] = {}
+
+    def measure(self) -> Usage:
+        """Return what the process and its living descendants have used so far (children
+        already waited for are included); nothing is known of a process that is gone."""
+        if not _has_proc():
+            return _measure_psutil(self._pid)
+        used = []
+        children: list[int] = []
+        try:
+            stat = _fields(self._read("stat"))
+            used.append((_ticks_used(stat), _peak(self._read("status"))))
+            children = self._descendants(threads=int(stat[17]))
+        except (OSError, ValueError, IndexError):
+            pass
+        for child in children:
             try:
-                more_cpu, more_peak = _measure_proc(each)
+                used.append(_measure_once(child))
             except (OSError, ValueError, IndexError):
                 continue
-            known = True
-            cpu += more_cpu
-            peak += more_peak
-        return Usage(cpu, peak) if known else Usage(None, None)
+        if not used:
+            return Usage(None, None)
+        ticks, peaks = zip(*used, strict=True)
+        return Usage(sum(ticks) / _ticks(), sum(peaks))
+
+    def forget_peak(self) -> None:
+        """Start a new peak of resident memory (Linux), so that it is a game's own."""
+        try:
+            os.pwrite(self._file("clear_refs", os.O_WRONLY), b"5", 0)
+        except OSError:
+            pass
+
+    def close(self) -> None:
+        """Close the files; idempotent."""
+        for fd in self._files.values():
+            os.close(fd)
+        self._files.clear()
+
+    def _descendants(self, threads: int) -> list[int]:
+        if threads > 1:
+            return _child_pids(self._pid)
+        children = f"task/{self._pid}/children"
+        pids = self._read(children)
+        if not pids:
+            return []
+        while more := os.pread(self._files[children], _CHUNK, len(pids)):
+            pids += more
+        return [pid for child in map(int, pids.split()) for pid in (child, *_child_pids(child))]
+
+    def _read(self, name: str) -> bytes:
+        return os.pread(self._file(name, os.O_RDONLY), _CHUNK, 0)
+
+    def _file(self, name: str, mode: int) -> int:
+        fd = self._files.get(name)
+        if fd is None:
+            fd = self._files[name] = os.open(f"/proc/{self._pid}/{name}", mode | os.O_CLOEXEC)
+        return fd
+
+
+def _fields(stat: bytes) -> list[bytes]:
+    """Return the fields of /proc/PID/stat from the third one on."""
+    # the name (in brackets) may contain spaces and brackets
+    return stat.rpartition(b")")[2].split()
+
+
+def _ticks_used(fields: Sequence[bytes]) -> int:
+    return sum(map(int, fields[11:15]))
+
+
+def _peak(status: bytes) -> int:
+    """Return the peak of resident memory in bytes, 0 for a process that has none left."""
+    _, found, rest = status.partition(b"\nVmHWM:")
+    return int(rest.split(None, 1)[0]) * 1024 if found else 0
+
+
+def _measure_once(pid: int) -> tuple[int, int]:
+    """Return ticks and peak of a single process."""
+    with open(f"/proc/{pid}/stat", "rb") as file:
+        ticks = _ticks_used(_fields(file.read()))
+    with open(f"/proc/{pid}/status", "rb") as file:
+        return ticks, _peak(file.read())
+
+
+def _measure_psutil(pid: int) -> Usage:
     import psutil
 
+    cpu, peak = 0.0, 0
     try:
         process = psutil.Process(pid)
         for member in (process, *process.children(recursive=True)):
@@ -130,12 +200,3 @@ def measure(pid: int) -> Usage:
         return Usage(cpu, peak)
     except psutil.Error:
         return Usage(None, None)
-
-
-def forget_peak(pid: int) -> None:
-    """Start a new peak of resident memory (Linux), so that it is a game's own."""
-    try:
-        with open(f"/proc/{pid}/clear_refs", "w") as file:
-            file.write("5")
-    except OSError:
-        pass

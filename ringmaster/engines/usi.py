@@ -81,16 +81,15 @@ def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     An engine has either increments or a byo-yomi, which is told to be 0 where there
     is neither: some take a `go` without it for a search without end.
     """
-    words = "go ponder" if ponder else "go"
+    words = b"go ponder" if ponder else b"go"
     if limits.clock_ms is not None:
-        black, white = limits.clock_ms
-        words += f" btime {black} wtime {white}"
+        words += b" btime %d wtime %d" % limits.clock_ms
         black, white = limits.increment_ms
         if (black or white) and not limits.byoyomi_ms:
-            words += f" binc {black} winc {white}"
+            words += b" binc %d winc %d" % (black, white)
         else:
-            words += f" byoyomi {limits.byoyomi_ms}"
-    return f"{words}{move_limits(limits)}\n".encode()
+            words += b" byoyomi %d" % limits.byoyomi_ms
+    return words + move_limits(limits) + b"\n"
 
 
 def _first_number(opening: Opening) -> int:

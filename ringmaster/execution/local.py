@@ -24,6 +24,7 @@ import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import worker
+from ringmaster.execution.descriptors import make_room
 from ringmaster.execution.executor import Done, Event, Executor, Lost
 from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
 from ringmaster.model.jobs import Job
@@ -95,13 +96,17 @@ class LocalExecutor(Executor):
         self._losses: dict[tuple[str, str], int] = {}
         self._failure: ExecutorError | None = None
         self._slots: list[_Slot] = []
+        #: Workers that have not been heard of yet.  Jobs wait for all of them: games
+        #: that are being played would hold up the start of the others.
+        self._awaited = set(range(slots))
         self._by_fd: dict[int, _Slot] = {}
         self._poll = select.poll()
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
+        open_files = make_room(slots)
         self._reaper = None if watcher is None else Reaper(watcher, marker)
         self._nursery = Nursery(
-            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None
+            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None, open_files
         )
         try:
             for number in range(slots):
@@ -212,30 +217,36 @@ class LocalExecutor(Executor):
 
     def _dispatch(self) -> None:
         """Give waiting jobs to idle workers."""
-        while self._queue and self._idle:
+        while self._queue and self._idle and not self._awaited:
             slot = self._idle.popleft()
             number, data = self._queue[0]
             try:
-                slot.process.connection.send_bytes(data)
+                slot.process.connection.send(data)
             except ConnectionError:
                 continue  # It died idle; its end of file will be heard.
             self._queue.popleft()
             slot.job = number
 
     def _listen(self, slot: _Slot) -> None:
-        """Take one message of a worker, or its end."""
+        """Take what a worker says, or its end."""
         try:
-            data = slot.process.connection.recv_bytes()
+            messages = slot.process.connection.receive()
         except (EOFError, OSError):
             self._bury(slot, "")
             return
+        for data in messages:
+            if not self._heed(slot, data):
+                return
+
+    def _heed(self, slot: _Slot, data: bytes) -> bool:
+        """Take one message; returns whether the worker goes on."""
         tag, body = data[:1], data[1:]
         if tag == worker.RESULT and slot.job is not None:
             try:
                 result = self._decode(body)
             except msgspec.MsgspecError as error:
                 self._bury(slot, f"sent what is no result: {error}")
-                return
+                return False
             number, slot.job = slot.job, None
             slot.deaths = 0
             job = self._jobs[number]
@@ -244,13 +255,16 @@ class LocalExecutor(Executor):
             self._events.append((number, Done(job, result)))
         elif tag != worker.READY:
             self._bury(slot, body.decode("utf-8", "replace"))
-            return
+            return False
         self._idle.append(slot)
+        self._awaited.discard(slot.number)
         self._dispatch()
+        return True
 
     def _bury(self, slot: _Slot, fault: str) -> None:
         """Report a worker that has ended, or that has told of a fault, and
         replace it."""
+        self._awaited.discard(slot.number)
         process = slot.process
         fd = process.connection.fileno()
         self._poll.unregister(fd)

@@ -7,9 +7,9 @@ It does what multiprocessing's forkserver does, in the ways a worker of
 ringmaster needs: it holds no terminal and no file of its parent, does not run
 the parent's main script again, does not look for modules in the current folder
 (where a user's engine may be called chess.py), belongs to one executor, and
-ends with it.  It leads its own session: Ctrl-C and Ctrl-Z in the terminal are
-for the parent to deal with, and workers go on watching the clocks of engines,
-which run in sessions of their own.
+ends with it.  It leads its own session, as every worker does: Ctrl-C and Ctrl-Z
+in the terminal are for the parent to deal with, and workers go on watching the
+clocks of engines, which run in sessions of their own.
 
 Its standard input is a socket.  First comes a line of JSON:
 
@@ -17,6 +17,7 @@ Its standard input is a socket.  First comes a line of JSON:
     work     "package.module:factory"
     setup    for the factory
     watcher  descriptor of the reaper's pipe, or null
+    files    how many files a worker may have open
     grace    seconds that workers get to end by themselves once the parent is gone
 
 then, for each worker, its slot number with three descriptors: the worker's end
@@ -96,6 +97,9 @@ class _Server:
         """Become a worker in the new process; does not return."""
         code = 1
         try:
+            # Linux shares CPU time among sessions first: in one of them, all workers
+            # together would get as much as a single engine.
+            os.setsid()
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.control.close()
@@ -104,9 +108,10 @@ class _Server:
             os.dup2(words, 1)
             os.dup2(words, 2)
             os.close(words)
-            from ringmaster.execution import worker
+            from ringmaster.execution import descriptors, worker
 
             config = self.config
+            descriptors.restore(config["files"])
             code = worker.serve(
                 slot, connection, config["watcher"], config["work"], config["setup"]
             )
@@ -185,6 +190,7 @@ def main() -> None:
     server = _Server(control, config)
     sys.path[:] = config["path"]
     importlib.import_module("ringmaster.execution.worker")
+    importlib.import_module("ringmaster.execution.descriptors")
     try:
         importlib.import_module(config["work"].partition(":")[0])
     except BaseException:

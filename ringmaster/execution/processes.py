@@ -17,13 +17,13 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack, suppress
-from multiprocessing.connection import Pipe
 from typing import IO, Any
 
 import psutil
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import nursery
+from ringmaster.execution.messages import Messages
 
 #: Seconds that workers get to end by themselves when the parent has died.
 ORPHAN_GRACE = 5.0
@@ -54,9 +54,10 @@ class WorkerProcess:
         self._ended = False
         self._process: psutil.Process | None = None
         with ExitStack() as ours, ExitStack() as theirs:
-            self.connection, far_end = Pipe()
-            ours.callback(self.connection.close)
+            near_end, far_end = socket.socketpair()
             theirs.callback(far_end.close)
+            self.connection = Messages(near_end.detach())
+            ours.callback(self.connection.close)
             self._status, status_w = os.pipe()
             ours.callback(os.close, self._status)
             theirs.callback(os.close, status_w)
@@ -146,14 +147,20 @@ def wait_for(workers: Iterable[WorkerProcess], seconds: float) -> list[WorkerPro
 
 
 class Nursery:
-    """The process that workers are forked from, started again when it dies."""
+    """The process that workers are forked from, started again when it dies.
 
-    def __init__(self, work: str, setup: Mapping[str, Any], watcher_fd: int | None) -> None:
+    open_files  how many its workers may have, and the engines that they start
+    """
+
+    def __init__(
+        self, work: str, setup: Mapping[str, Any], watcher_fd: int | None, open_files: int
+    ) -> None:
         self._config: dict[str, Any] = {
             "path": [os.path.abspath(p) for p in sys.path],
             "work": work,
             "setup": dict(setup),
             "watcher": watcher_fd,
+            "files": open_files,
             "grace": ORPHAN_GRACE,
         }
         self._process: subprocess.Popen[bytes] | None = None

@@ -2,7 +2,7 @@
 until it is told to stop.  What a job means is left to the work object, made by
 a factory that is known here by its dotted name only.
 
-Between parent and worker there is one duplex connection.  The parent sends one
+Between parent and worker there is one duplex connection (`messages`).  The parent sends one
 encoded job at a time and nothing else; the worker answers with a tag byte and
 a text: READY once, then RESULT for each job, or FAULT and a traceback when the
 work raised, after which the worker ends.  The parent closing its end, for
@@ -18,13 +18,13 @@ import signal
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from multiprocessing.connection import Connection
 from types import FrameType
 from typing import Any, Protocol
 
 import msgspec
 
 from ringmaster.execution.affinity import pin
+from ringmaster.execution.messages import Messages
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
@@ -97,7 +97,7 @@ def serve(
     # Ctrl-C is the parent's to deal with.  A handler that does nothing, unlike
     # SIG_IGN, is not passed on to engines.
     signal.signal(signal.SIGINT, _do_nothing)
-    connection = Connection(control_fd)
+    connection = Messages(control_fd)
     worker: Work | None = None
     try:
         if "cpus" in setup:
@@ -120,25 +120,26 @@ def serve(
         connection.close()
 
 
-def _loop(connection: Connection[bytes, bytes], worker: Work) -> None:
+def _loop(connection: Messages, worker: Work) -> None:
     decode = msgspec.json.Decoder(Job).decode
     encode = msgspec.json.Encoder().encode
     while True:
         try:
-            data = connection.recv_bytes()
+            messages = connection.receive()
         except (EOFError, ConnectionError):
             return
-        result = worker.run(decode(data))
-        if not _send(connection, RESULT + encode(result)):
-            return
-        if os.fstat(2).st_size > WORDS_LIMIT:
-            os.ftruncate(2, 0)
+        for data in messages:
+            result = worker.run(decode(data))
+            if not _send(connection, RESULT + encode(result)):
+                return
+            if os.fstat(2).st_size > WORDS_LIMIT:
+                os.ftruncate(2, 0)
 
 
-def _send(connection: Connection[bytes, bytes], data: bytes) -> bool:
+def _send(connection: Messages, data: bytes) -> bool:
     """Send; returns False when the parent is gone."""
     try:
-        connection.send_bytes(data)
+        connection.send(data)
     except ConnectionError:
         return False
     return True

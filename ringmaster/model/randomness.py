@@ -9,6 +9,7 @@ numpy makes of them may change between its versions, the words may not.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -71,9 +72,29 @@ def word_array(seed: int, stream: int, number: int, count: int) -> npt.NDArray[n
 def _array(key: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
     import numpy as np
 
-    # The lowest word of the counter is the one that Philox itself advances.
-    counter = np.array([0, number, stream, 0], dtype=np.uint64)
-    return np.random.Philox(key=key, counter=counter).random_raw(count)
+    generator = _philox()
+    generator.state = {
+        "bit_generator": "Philox",
+        "state": {
+            # The lowest word of the counter is the one that Philox itself advances.
+            "counter": np.array([0, number, stream, 0], dtype=np.uint64),
+            "key": np.array([key & _MASK, key >> 64], dtype=np.uint64),
+        },
+        # nothing is left of an earlier block
+        "buffer": np.zeros(4, dtype=np.uint64),
+        "buffer_pos": 4,
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return generator.random_raw(count)
+
+
+@functools.cache
+def _philox() -> np.random.Philox:
+    """Return the generator that is set anew for every draw: to make one takes much longer."""
+    import numpy as np
+
+    return np.random.Philox(key=0)
 
 
 def _block(k0: int, k1: int, c0: int, c1: int, c2: int) -> tuple[int, int, int, int]:

@@ -8,26 +8,12 @@ engine cannot know of less.  GTP's time is charged as it was.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ringmaster.engines.engine import Limits
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
 
 _NS = 1_000_000_000
 _MS = 1_000_000
-
-
-class _Reading(NamedTuple):
-    """A clock at one moment, in ns.
-
-    left   of the base time, or of the present period
-    stage  0 in the base time; else the stones to be played in the period
-           (Canadian) or the periods left, the present one included (Japanese)
-    """
-
-    left: int
-    stage: int
 
 
 class Clock:
@@ -52,19 +38,22 @@ class Clock:
         self._unit = 1 if player.protocol == "gtp" else _MS
         self._hang = round(hang_timeout * _NS)
         self._move_time = None if player.move_time is None else round(player.move_time * _NS)
-        self._now = now = _Reading(0, 0)
+        #: Nanoseconds left of the base time, or of the present period; and 0 in the base
+        #: time, else the stones to be played in the period (Canadian) or the periods
+        #: left, the present one included (Japanese).
+        self._left, self._stage = now = 0, 0
         self._increment = self._to_go = self._period = 0
         self._canadian = False
-        #: Overtime as it begins.
-        self._fresh = self._now
+        #: Both, as overtime begins.
+        self._fresh = now
         if control is not None:
             self._increment = round(control.increment * _NS)
             self._to_go = control.moves
             self._period = round(control.period * _NS)
             self._canadian = control.overtime == "canadian"
-            self._fresh = _Reading(self._period, control.periods or control.stones)
+            self._fresh = self._period, control.periods or control.stones
             base = round(control.base * _NS)
-            now = _Reading(base, 0) if base or not self._period else self._fresh
+            now = (base, 0) if base or not self._period else self._fresh
         #: Milliseconds of a period, 0 without overtime.
         self.byoyomi_ms = self._period // _MS
         #: Milliseconds added after each move.
@@ -74,43 +63,46 @@ class Clock:
         self.remaining_ms = 0
         self._allowance: int | None = None
         self._deadline = 0.0
-        self._set(now)
+        self._set(*now)
 
-    def _set(self, now: _Reading) -> None:
-        """Stand at `now`; what follows from it is asked for more than once a move."""
-        self._now = now
-        if now.stage:
-            self.remaining_ms = 0
+    def _set(self, left: int, stage: int) -> None:
+        """Set the clock; what follows from it is asked for more than once a move."""
+        self._left, self._stage = left, stage
+        if self._period:
+            self.remaining_ms = 0 if stage else left // _MS
         else:
-            self.remaining_ms = now.left // _MS or (0 if self._period else 1)
+            self.remaining_ms = left // _MS or 1
         allowance = self._move_time
-        if self._control is not None:
-            total = self.total
+        if self.has_time:
+            total = self.total if self._period else left
             if allowance is None or total < allowance:
                 allowance = total
-        self._allowance = None if allowance is None else allowance + self._margin
-        self._deadline = (self._hang if self._allowance is None else self._allowance) / _NS
+        if allowance is None:
+            self._allowance, self._deadline = None, self._hang / _NS
+        else:
+            self._allowance = allowance = allowance + self._margin
+            self._deadline = allowance / _NS
 
     @property
     def remaining(self) -> int:
         """Nanoseconds left of the base time, or of the present period."""
-        return self._now.left
+        return self._left
 
     @property
     def reading(self) -> tuple[int, int | None] | None:
         """What is left, in ns, and the stones (Canadian) or periods (Japanese)
         left, None in the base time; None without a clock."""
-        return None if self._control is None else (self._now.left, self._now.stage or None)
+        return (self._left, self._stage or None) if self.has_time else None
 
     @property
     def total(self) -> int:
         """Nanoseconds that the next move may take in all: periods included."""
-        left, count = self._now
+        left, count = self._left, self._stage
         if not self._period:
             return left
         if self._canadian:
             return left if count else left + self._period
-        return left + (count - 1 if count else self._fresh.stage) * self._period
+        return left + (count - 1 if count else self._fresh[1]) * self._period
 
     @property
     def moves_to_go(self) -> int:
@@ -128,7 +120,7 @@ class Clock:
         if self._control is None:
             # a move time is a period of one stone, over and over
             return None if self._move_time is None else (self._move_time // _MS / 1000, 1)
-        left, count = self._now
+        left, count = self._left, self._stage
         if count == 0 and self._period and left < _NS:
             left, count = self._fresh
         return left // _MS / 1000, count
@@ -149,36 +141,37 @@ class Clock:
         allowance = self._allowance
         if allowance is not None and elapsed > allowance:
             return False
-        if self._control is None:
+        control = self._control
+        if control is None:
             return True
         if self._period:
-            self._set(self._after_period_move(elapsed))
+            self._set(*self._after_period_move(elapsed))
             return True
         # within the margin an overstepped clock stands at zero, not below
-        left = self._now.left - elapsed
+        left = self._left - elapsed
         left = (left if left > 0 else 0) + self._increment
         if self._to_go:
             self._to_go -= 1
             if self._to_go == 0:
-                self._to_go = self._control.moves
-                left += round(self._control.base * _NS)
-        self._set(_Reading(left, 0))
+                self._to_go = control.moves
+                left += round(control.base * _NS)
+        self._set(left, 0)
         return True
 
-    def _after_period_move(self, elapsed: int) -> _Reading:
-        """Return the clock after a move in the time that was left."""
-        left, count = self._now
+    def _after_period_move(self, elapsed: int) -> tuple[int, int]:
+        """Return time left and stage after a move in the time that was left."""
+        left, count = self._left, self._stage
         if count == 0:
             if elapsed <= left:
-                return _Reading(left - elapsed, 0)
+                return left - elapsed, 0
             elapsed -= left
             left, count = self._fresh
         if self._canadian:
             count -= 1
-            return _Reading(max(0, left - elapsed), count) if count else self._fresh
+            return (max(0, left - elapsed), count) if count else self._fresh
         # the margin may carry a move beyond the last period
         lost = max(0, -(-(elapsed - left) // self._period))
-        return _Reading(self._period, max(1, count - lost))
+        return self._period, max(1, count - lost)
 
     def limits(self) -> Limits:
         """Return the limits of this player that do not change from move to move."""

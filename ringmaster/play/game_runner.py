@@ -144,6 +144,9 @@ class GameRunner:
     def _launch(self, transcript: GameTranscript | None) -> None:
         """Make both engines ready."""
         kept = [engine.is_alive() for engine in self.engines]
+        for engine, is_kept in zip(self.engines, kept, strict=True):
+            if not is_kept:
+                engine.give_head_start(transcript)
         for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
             if is_kept:
                 engine.channel.transcript = transcript
@@ -168,7 +171,7 @@ class GameRunner:
         game = self._game = self._referee.begin(self.engines)
         ending = game.ending()
         limit = job.settings.move_limit
-        limits = tuple(clock.limits() for clock in self._clocks)
+        limits = self._limits()
         explained = self._explained = tuple(
             isinstance(e, GtpEngine) and job.record and e.knows("gomill-explain_last_move")
             for e in self.engines
@@ -178,6 +181,9 @@ class GameRunner:
             if limit and plies >= limit:
                 return self._referee.at_move_limit(game)
             mover = game.to_move
+            refusal = self._prepare(mover, limits[mover])
+            if refusal is not None:
+                return refusal
             outcome = self._ask(mover, limits[mover])
             if isinstance(outcome, Settlement):
                 return self._with_final_message(mover, outcome)
@@ -200,51 +206,69 @@ class GameRunner:
                 comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
             if job.record:
                 self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
-            said = self._announce(mover, game.moves[-1], over=over)
-            if said is not None:
-                return said
+            move = game.moves[-1]
+            try:
+                self.engines[mover].observe(mover, move, own=True)
+                self.engines[1 - mover].observe(mover, move, own=False)
+                if over:
+                    self.engines[1 - mover].catch_up()
+            except EngineError as error:
+                said = self._objection(mover, error, over=over)
+                if said is not None:
+                    return said
             if adjudicator is not None and ending is None:
-                verdict = adjudicator.judge(game, mover, outcome.score, outcome.mate)
+                verdict = adjudicator.judge(game, mover, *outcome.verdict())
                 if verdict is not None:
-                    return self._referee.adjudicated(verdict)
+                    return self._catch_up(1 - mover) or self._referee.adjudicated(verdict)
             if not over and job.players[mover].ponder:
                 self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, self.engines)
 
-    def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
-        """Return the mover's move, or how the game ended instead."""
-        clock = self._clocks[mover]
+    def _prepare(self, mover: int, limits: Limits) -> Settlement | None:
+        """Tell the mover what it has to know before it thinks; returns how the game has
+        ended if it refuses its opponent's move."""
         engine = self.engines[mover]
         if self._pondering.is_on:
             self._pondering.end(mover)
-        if clock.has_time:
+        if self._clocks[mover].has_time:
             self._set_clock(mover, limits)
         if self._is_told[mover]:
             limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
             engine.tell_time(limits)
         try:
+            engine.begin(mover, limits)
+        except EngineRefused as error:
+            return self._refused(mover, error)
+        return None
+
+    def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
+        """Return the mover's move, or how the game ended instead."""
+        clock = self._clocks[mover]
+        engine = self.engines[mover]
+        try:
             thought = engine.think(mover, limits)
         except EngineTimeout as error:
             if clock.allowance() is None:
                 raise
-            self._charge(mover, round(limits.seconds * 1e9))
+            self._count(mover, round(limits.seconds * 1e9))
             return self._out_of_time(mover, error)
         except EngineRefused as error:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
-        self._charge(mover, thought.elapsed_ns)
-        if not clock.charge(thought.elapsed_ns):
-            spent = thought.elapsed_ns / 1e9
+        elapsed = thought.elapsed_ns
+        self._count(mover, elapsed)
+        if not clock.charge(elapsed):
+            spent = elapsed / 1e9
             had = f" with {clock.total / 1e9:.3f} s left" if clock.has_time else ""
             detail = f"{engine.player.code} used {spent:.3f} s{had}"
             return self._referee.loss(mover, "time", detail)
+        if thought.kind == "move":
+            return thought
         if thought.kind == "resign":
             return self._referee.loss(mover, "resignation", "", forfeit=False)
-        if thought.kind == "claim":
-            assert self._game is not None
-            return self._referee.claim(self._game, mover)
-        return thought
+        assert self._game is not None
+        return self._referee.claim(self._game, mover)
 
     def _out_of_time(self, mover: int, error: EngineTimeout) -> Settlement:
         """Settle a game whose mover's clock has run out: on time if it can be
@@ -264,42 +288,57 @@ class GameRunner:
         line = self.engines[index].last_line()
         return f"\nthe last it said: {line}" if line else ""
 
+    def _limits(self) -> tuple[Limits, ...]:
+        """Return the limits of both players, as far as they do not change from move
+        to move."""
+        found = tuple(clock.limits() for clock in self._clocks)
+        for clock, limits, (first, second) in zip(self._clocks, found, self._shown, strict=True):
+            if clock.has_time:
+                limits.increment_ms = (first.increment_ms, second.increment_ms)
+        return found
+
     def _set_clock(self, mover: int, limits: Limits) -> None:
         clock = self._clocks[mover]
         limits.seconds = clock.deadline()
         if clock.has_time:
             first, second = self._shown[mover]
             limits.clock_ms = (first.remaining_ms, second.remaining_ms)
-            limits.increment_ms = (first.increment_ms, second.increment_ms)
             limits.moves_to_go = clock.moves_to_go
 
-    def _charge(self, mover: int, elapsed: int) -> None:
+    def _count(self, mover: int, elapsed: int) -> None:
         self._thinking[mover] += elapsed
         if elapsed > self._slowest[mover]:
             self._slowest[mover] = elapsed
 
-    def _announce(self, mover: int, move: str, *, over: bool) -> Settlement | None:
-        """Tell both engines of a move that stands.
+    def _objection(self, mover: int, error: EngineError, *, over: bool) -> Settlement | None:
+        """Return how the game ends when an engine fails at being told of a move that
+        stands; raises `error` again when it is no answer.
 
         An engine that calls it illegal is believed (Gomill); one that fails in
         another way loses.  Neither matters once the game is over.
         """
-        opponent = 1 - mover
+        if over:
+            return None
+        if not isinstance(error, EngineRefused):
+            raise error
+        return self._refused(1 - mover, error)
+
+    def _catch_up(self, index: int) -> Settlement | None:
+        """Tell an engine at once of its opponent's move; returns how the game has ended
+        if it refuses it."""
         try:
-            self.engines[mover].observe(mover, move, own=True)
-            self.engines[opponent].observe(mover, move, own=False)
+            self.engines[index].catch_up()
         except EngineRefused as error:
-            if over:
-                return None
-            if "illegal move" in str(error).lower():
-                detail = f"{self.job.players[opponent].code} calls {move} illegal"
-                return self._referee.loss(mover, "illegal move", detail)
-            detail = f"{self.job.players[opponent].code} refused {move}: {error}"
-            return self._referee.loss(opponent, "refused", detail)
-        except EngineError:
-            if not over:
-                raise
+            return self._refused(index, error)
         return None
+
+    def _refused(self, index: int, error: EngineRefused) -> Settlement:
+        """Settle a game in which an engine has refused its opponent's last move."""
+        assert self._game is not None
+        move, code = self._game.moves[-1], self.job.players[index].code
+        if "illegal move" in str(error).lower():
+            return self._referee.loss(1 - index, "illegal move", f"{code} calls {move} illegal")
+        return self._referee.loss(index, "refused", f"{code} refused {move}: {error}")
 
     def _comment(self, mover: int, *, over: bool) -> str:
         """Return what the mover says of its move, "" when it says nothing."""
@@ -468,13 +507,14 @@ def _name(engine: Engine) -> str:
 def _move_record(move: str, turn: _Turn, wanted: frozenset[str]) -> MoveRecord:
     """Return a move with what the record is to say of it, and no more."""
     thought = turn.thought
+    score, mate = thought.verdict()
     left, overtime = (None, None) if turn.clock is None else turn.clock
     return MoveRecord(
         move,
         turn.mover,
         seconds=thought.elapsed_ns / 1e9,
-        score=thought.score,
-        mate=thought.mate,
+        score=score,
+        mate=mate,
         depth=thought.depth,
         comment=turn.comment,
         left=None if left is None else left / 1e9,

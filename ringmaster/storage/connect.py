@@ -3,9 +3,9 @@ and of the system become ringmaster's.
 
 A reader must leave no trace: SQLite makes `-wal` and `-shm` files even for a
 connection that only reads, they would belong to whoever looked, and the next
-run of another user could not write them.  So a file without a `-wal` is copied
-to a place of our own, and SQLite reads in place only where a run has left its
-own files.
+run of another user could not write them.  So SQLite keeps a view only where a run
+has left its own files; a file without a `-wal` is read as one that nobody changes,
+and whether somebody has is looked at after each read (`View`).
 """
 
 from __future__ import annotations
@@ -127,9 +127,45 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_readonly(path: Path) -> sqlite3.Connection:
-    """Return a connection to one view of the data; writes nothing beside the
-    file, whether a run is alive, was killed, or has ended.
+class View:
+    """A connection that shows one state of the data until it is closed; it writes
+    nothing beside the file, whether a run is alive, was killed, or has ended.
+
+    at_rest  of a file that is read in place without SQLite's locks: what tells that
+             it has been written.  That takes a run that begins after this view and
+             writes megabytes, or ends, before it is closed.
+    """
+
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, at_rest: tuple[int, ...] | None = None
+    ) -> None:
+        self.connection = connection
+        self._path = path
+        self._at_rest = at_rest
+
+    def check(self) -> None:
+        """Raise StoreUnwritable if what has been read may be of several states."""
+        if self._at_rest is not None and _identity(self._path) != self._at_rest:
+            raise _changing(self._path)
+
+    def detach(self) -> None:
+        """Go over to a private copy: what takes long to read may be written meanwhile."""
+        if self._at_rest is None:
+            return
+        with translated(self._path, "read"):
+            copy = _private_copy(self.connection)
+        try:
+            self.check()
+            copy.execute("PRAGMA query_only = ON")
+        except BaseException:
+            copy.close()
+            raise
+        self.connection.close()
+        self.connection, self._at_rest = copy, None
+
+
+def connect_readonly(path: Path) -> View:
+    """Return a view of the data.
 
     A file that is empty or of an older format is read as `migrate` would make
     it.  Raises StoreError.
@@ -140,20 +176,29 @@ def connect_readonly(path: Path) -> sqlite3.Connection:
         if not path.is_file():
             raise StoreError(f"there is no status file {path}")
         check_header(path)
-        connection = _reader(path)
+        view = _view(path)
         try:
-            connection.execute("BEGIN")
-            version = check(connection, str(path))
+            view.connection.execute("BEGIN")
+            version = check(view.connection, str(path))
+            view.check()
             if version < len(MIGRATIONS):
-                newer = _private_copy(connection)
-                connection.close()
-                connection = newer
-                migrate(connection, str(path))
-            connection.execute("PRAGMA query_only = ON")
+                newer = _private_copy(view.connection)
+                view.check()
+                view.connection.close()
+                view = View(path, newer)
+                migrate(newer, str(path))
+            view.connection.execute("PRAGMA query_only = ON")
         except BaseException:
-            connection.close()
+            view.connection.close()
             raise
-    return connection
+    return view
+
+
+def _view(path: Path) -> View:
+    at_rest = _identity(path)
+    if _size(_beside(path)[0]):
+        return View(path, _reader(path))
+    return View(path, _in_place(path), at_rest)
 
 
 def _reader(path: Path) -> sqlite3.Connection:
@@ -177,13 +222,13 @@ def _copied(path: Path) -> sqlite3.Connection:
         if _signature(path) == before:
             return connection
         connection.close()
-    raise StoreUnwritable(f"cannot read {path}: it is changing all the time; try again")
+    raise _changing(path)
 
 
 def _copied_once(path: Path) -> sqlite3.Connection:
     wal, _ = _beside(path)
     if not _size(wal):
-        with closing(_open(f"file:{quote(str(path))}?mode=ro&immutable=1")) as source:
+        with closing(_in_place(path)) as source:
             return _private_copy(source)
     with tempfile.TemporaryDirectory(prefix="ringmaster-") as folder:
         copy = Path(folder) / "copy"
@@ -191,6 +236,14 @@ def _copied_once(path: Path) -> sqlite3.Connection:
         shutil.copyfile(wal, f"{copy}-wal")
         with closing(_open(str(copy))) as source:
             return _private_copy(source)
+
+
+def _in_place(path: Path) -> sqlite3.Connection:
+    return _open(f"file:{quote(str(path))}?mode=ro&immutable=1")
+
+
+def _changing(path: Path) -> StoreUnwritable:
+    return StoreUnwritable(f"cannot read {path}: it is changing all the time; try again")
 
 
 def _private_copy(source: sqlite3.Connection) -> sqlite3.Connection:
@@ -227,13 +280,14 @@ def _size(path: Path) -> int:
 
 
 def _signature(path: Path) -> tuple[tuple[int, ...], ...]:
-    """What differs when a file has been written."""
-    found: list[tuple[int, ...]] = []
-    for each in (path, _beside(path)[0]):
-        try:
-            there = os.stat(each)
-        except FileNotFoundError:
-            found.append((0,))
-        else:
-            found.append((1, there.st_ino, there.st_size, there.st_mtime_ns))
-    return tuple(found)
+    """What differs when a file or its `-wal` has been written."""
+    return _identity(path), _identity(_beside(path)[0])
+
+
+def _identity(path: Path) -> tuple[int, ...]:
+    """What differs when a file has been written, or another put in its place."""
+    try:
+        there = os.stat(path)
+    except FileNotFoundError:
+        return (0,)
+    return 1, there.st_ino, there.st_size, there.st_mtime_ns

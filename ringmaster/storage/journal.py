@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable
@@ -39,8 +39,8 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 class Journal:
-    """Appends to the files; every line is written through at once, whole or not
-    at all.  History and tree log are made by their first line.
+    """Appends to the files; every line is written through at once (those of `together`
+    at its end), whole or not at all.  History and tree log are made by their first line.
 
     clock  local time for the event log, as time.localtime gives it
 
@@ -60,19 +60,47 @@ class Journal:
         self._clock = clock
         self._log: int | None = open_to_append(log)
         self._hist: int | None = None
+        #: What waits for the end of `together`: lines of the log and of the history.
+        self._waiting: tuple[list[str], list[str]] = ([], [])
+        self._waits = False
+        self._stamp = ""
 
     def log(self, message: str) -> None:
         """Append an event with the time of day."""
         assert self._log is not None, "closed"
-        stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
-        write_through(self._log, f"{stamp} {one_line(message)}\n".encode(), self._paths[0])
+        if not self._waiting[0]:
+            # the lines of a block are of one time
+            self._stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
+        self._waiting[0].append(f"{self._stamp} {one_line(message)}\n")
+        self._write()
 
     def history(self, lines: Sequence[str]) -> None:
         """Append lines to the history; all in one write."""
         if self._hist is None:
             self._hist = open_to_append(self._paths[1])
-        text = "".join(f"{one_line(line)}\n" for line in lines)
-        write_through(self._hist, text.encode(), self._paths[1])
+        self._waiting[1].extend([f"{one_line(line)}\n" for line in lines])
+        self._write()
+
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Write the lines of a block at its end, those of a file in one write."""
+        self._waits = True
+        try:
+            yield
+        finally:
+            self._waits = False
+            self._write()
+
+    def _write(self) -> None:
+        if self._waits:
+            return
+        for lines, fd, path in zip(
+            self._waiting, (self._log, self._hist), self._paths, strict=True
+        ):
+            if lines and fd is not None:
+                data = "".join(lines).encode()
+                lines.clear()
+                write_through(fd, data, path)
 
     def snapshot(self, line: str, *, unless_last: bool = False) -> None:
         """Append a line of JSON to the tree log.
@@ -167,8 +195,9 @@ def write_through(fd: int, data: bytes, path: Path) -> None:
         while written < len(data):
             written += os.write(fd, data[written:] if written else data)
     except OSError as error:
-        with suppress(OSError):
-            os.ftruncate(fd, os.fstat(fd).st_size - written)
+        if written:
+            with suppress(OSError):
+                os.ftruncate(fd, os.fstat(fd).st_size - written)
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
 
 

@@ -14,9 +14,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from ringmaster.errors import StoreError
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Result
 from ringmaster.storage.connect import (
+    View,
     connect,
     connect_readonly,
     decoding,
@@ -39,6 +41,13 @@ from ringmaster.storage.store import (
 FULL_COMMIT_PERIOD = 1.0
 #: Results read at a time.
 _BATCH = 1000
+# not OR IGNORE, which would pass over other constraints, too
+_INSERT_RESULT = (
+    "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, seconds, "
+    "usage, finished, winner, forfeit, score, faulty, plies, evaluation) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (game_id, once) DO NOTHING"
+)
 
 
 class SqliteStore(Store):
@@ -50,12 +59,13 @@ class SqliteStore(Store):
     def __init__(
         self,
         path: Path,
-        connection: sqlite3.Connection,
+        view: View,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._path = path
-        self._connection = connection
+        self._view = view
+        self._connection = view.connection
         self._clock = clock
         self._now = now
         self._last_full: float | None = None
@@ -67,7 +77,7 @@ class SqliteStore(Store):
                 self._names[id] = name
                 self._name_ids[name] = id
         except BaseException:
-            connection.close()
+            view.connection.close()
             raise
 
     @classmethod
@@ -86,7 +96,7 @@ class SqliteStore(Store):
         Raises StoreError; a file that is refused is not touched.
         """
         path = Path(path)
-        return cls(path, connect(path), clock, now)
+        return cls(path, View(path, connect(path)), clock, now)
 
     @classmethod
     def open_readonly(cls, path: Path) -> SqliteStore:
@@ -200,6 +210,9 @@ class SqliteStore(Store):
         # In batches: no statement is left open while the caller goes on, and a
         # long history does not have to fit in memory.
         (last,) = self._one("SELECT coalesce(max(seq), 0) FROM results")
+        if last - after > _BATCH:
+            self._view.detach()
+            self._connection = self._view.connection
         while after < last:
             rows = self._rows(
                 "SELECT seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, "
@@ -314,12 +327,19 @@ class SqliteStore(Store):
             return completed, void
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:
-        with translated(self._path, "read"):
-            return self._connection.execute(query, arguments).fetchall()
+        try:
+            with translated(self._path, "read"):
+                rows = self._connection.execute(query, arguments).fetchall()
+        except StoreError:
+            # what changes while it is read looks damaged
+            self._view.check()
+            raise
+        self._view.check()
+        return rows
 
     def _one(self, query: str, arguments: tuple[Any, ...] = ()) -> Any:
-        with translated(self._path, "read"):
-            return self._connection.execute(query, arguments).fetchone()
+        rows = self._rows(query, arguments)
+        return rows[0] if rows else None
 
     def close(self) -> None:
         """See `Store.close`."""
@@ -411,29 +431,22 @@ class _SqliteTransaction(Transaction):
         if isinstance(result, EvaluationResult):
             return self._record_evaluation(ticket, result)
         result = kept(result)
-        return self._insert(
-            ticket,
-            result,
-            {
-                "winner": result.winner,
-                "forfeit": result.forfeit,
-                "score": result.score,
-                "faulty": result.faulty,
-                "plies": result.plies,
-            },
-            result.usage,
+        own = (
+            result.winner,
+            result.forfeit,
+            result.score,
+            result.faulty,
+            result.plies,
+            None,
         )
+        return self._insert(ticket, result, own, result.usage)
 
     def _record_evaluation(self, ticket: Ticket, result: EvaluationResult) -> int | None:
         scores = result.scores
         result = kept_evaluation(result)
-        own = [result.number, result.shard, result.positions, result.facts]
-        seq = self._insert(
-            ticket,
-            result,
-            {"forfeit": 0, "score": "", "plies": 0, "evaluation": self._encode(own)},
-            (result.usage,),
-        )
+        facts = [result.number, result.shard, result.positions, result.facts]
+        own = (None, 0, "", None, 0, self._encode(facts))
+        seq = self._insert(ticket, result, own, (result.usage,))
         if seq is not None and scores is not None:
             self._execute(
                 "INSERT OR REPLACE INTO scores VALUES (?, ?, ?)",
@@ -442,7 +455,7 @@ class _SqliteTransaction(Transaction):
         return seq
 
     def _insert(
-        self, ticket: Ticket, result: Result, own: dict[str, Any], usage: Sequence[EngineUsage]
+        self, ticket: Ticket, result: Result, own: tuple[Any, ...], usage: Sequence[EngineUsage]
     ) -> int | None:
         """Insert a row; `own` has the columns that not every kind of result fills."""
         void = result.outcome == "void"
@@ -451,24 +464,21 @@ class _SqliteTransaction(Transaction):
             if self._execute(counted, (result.id,)).fetchone():
                 # it counts already, and must not be replayed
                 return None
-        columns = {
-            "game_id": result.id,
-            "attempt": result.attempt,
-            "once": result.attempt if void else -1,
-            "ticket": self._encode(ticket),
-            "outcome": result.outcome,
-            "reason": result.reason,
-            "detail": result.detail,
-            "seconds": result.seconds,
-            "usage": self._encode([self._usage_row(used) for used in usage]),
-            "finished": int(self._store._now()),
-            **own,
-        }
-        # not OR IGNORE, which would pass over other constraints, too
         cursor = self._execute(
-            f"INSERT INTO results ({', '.join(columns)}) "
-            f"VALUES ({', '.join('?' * len(columns))}) ON CONFLICT (game_id, once) DO NOTHING",
-            tuple(columns.values()),
+            _INSERT_RESULT,
+            (
+                result.id,
+                result.attempt,
+                result.attempt if void else -1,
+                self._encode(ticket),
+                result.outcome,
+                result.reason,
+                result.detail,
+                result.seconds,
+                self._encode([self._usage_row(used) for used in usage]),
+                int(self._store._now()),
+                *own,
+            ),
         )
         if cursor.rowcount == 0:
             return None

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringmaster.competitions import mc_tuner
 from ringmaster.errors import SettingError, StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import EngineUsage, GameResult
@@ -424,6 +425,23 @@ def test_tune_goes_on_after_number_of_games_was_raised() -> None:
     assert not more.finished()
     assert more.next_job().id == "2"
     assert more.next_job() is None
+
+
+def test_tune_is_the_same_however_few_nodes_are_remembered_as_they_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def played() -> tuple[list[Any], list[str], Any]:
+        tune, rng = tuner(max_depth=3), random.Random(1)
+        jobs, lines = [], []
+        for _ in range(100):
+            job = tune.next_job()
+            jobs.append((job.players, job.parameters))
+            lines.append(tune.take(job.ticket, outcome(rng, job)).line)
+        return jobs, lines, tune.state()
+
+    usual = played()
+    monkeypatch.setattr(mc_tuner, "_KEPT", 2)
+    assert played() == usual
 
 
 def test_game_beyond_a_lowered_number_of_games_is_not_wanted_but_kept() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -73,6 +74,36 @@ def test_lines_after_the_answer_do_not_answer_the_next_request() -> None:
         assert exchange.seen == [b"no"]
 
 
+def test_answer_that_came_with_the_one_before_is_timed_from_the_writing_of_both() -> None:
+    with shell("read x; read y; printf 'one\\ntwo\\nmore\\n'; cat") as channel:
+        ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
+        assert channel.converse(Until(b"two"), 10, ahead) == ahead
+        assert channel.unasked() == b"more"
+
+
+def test_answer_that_was_begun_with_the_one_before_is_timed_from_the_writing_too() -> None:
+    with shell("read x; printf 'one\\ntw'; read y; printf 'o\\n'; cat") as channel:
+        ahead = channel.converse(Until(b"one", b"1\n"), 10)
+        channel.send(b"2\n", 10)
+        assert channel.converse(Until(b"two"), 10, ahead) >= ahead
+
+
+def test_answer_that_comes_later_is_timed_from_the_sight_of_the_one_before() -> None:
+    with shell("read x; echo one; read y; echo two; cat") as channel:
+        channel.converse(Until(b"one", b"1\n"), 10)
+        channel.send(b"2\n", 10)
+        day = 86400 * 10**9
+        assert channel.converse(Until(b"two"), 10, day) < day
+
+
+def test_each_answer_to_what_was_written_together_has_its_own_deadline_and_name() -> None:
+    with shell("read x; echo one; cat > /dev/null") as channel:
+        ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
+        with pytest.raises(EngineTimeout, match=r"no answer to .* in 0\.05 s"):
+            channel.converse(Until(b"two"), 0.05, ahead)
+        assert channel.has_failed
+
+
 def test_silent_engine_is_cut_off_at_its_deadline() -> None:
     with (
         shell("cat > /dev/null") as channel,
@@ -92,6 +123,29 @@ def test_engine_that_prints_for_ever_is_cut_off_at_the_same_deadline() -> None:
 class _Forgetful(Exchange):
     def feed(self, line: bytes) -> bool:
         return False
+
+
+def test_what_an_engine_does_before_the_write_returns_is_charged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now, write = [0], os.write
+    process = EngineProcess(["/bin/sh", "-c", "read x; echo yes; cat"])
+
+    def write_and_lose_the_processor(fd: int, data: bytes) -> int:
+        written = write(fd, data)
+        output = select.poll()
+        output.register(process.stdout_fd, select.POLLIN)
+        assert output.poll(10_000)
+        now[0] += 5_000_000
+        return written
+
+    try:
+        channel = Channel(process, "p", clock=lambda: now[0])
+        monkeypatch.setattr("ringmaster.engines.channel.os.write", write_and_lose_the_processor)
+        assert channel.converse(Until(b"yes", b"go\n"), 10) == 5_000_000
+    finally:
+        monkeypatch.undo()
+        process.end(patience=0.05)
 
 
 def test_deadline_holds_on_the_given_clock_alone() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import subprocess
@@ -145,6 +146,8 @@ class InProcess(Scripted):
             case "descriptors":
                 links = [_link(fd) for fd in sorted(os.listdir("/proc/self/fd"), key=int)]
                 return expected(job, "\n".join(links))
+            case "open files":
+                return expected(job, str(resource.getrlimit(resource.RLIMIT_NOFILE)[0]))
             case "main":
                 main = sys.modules["__main__"]
                 return expected(job, f"{main.__name__} {main.__file__}\n{sys.path}")
@@ -177,6 +180,14 @@ def factory(context: WorkerContext) -> InProcess:
 
 def broken_factory(context: WorkerContext) -> InProcess:
     raise LookupError("no board to play on")
+
+
+def late_factory(context: WorkerContext) -> InProcess:
+    """Work of which all but the first worker's waits for a line on a fifo."""
+    if context.slot > 0:
+        with open(context.setup["fifo"]) as fifo:
+            fifo.readline()
+    return InProcess(context)
 
 
 def dying_factory(context: WorkerContext) -> InProcess:

@@ -175,6 +175,13 @@ def test_workers_are_not_in_the_terminals_group_nor_session(make: Maker) -> None
     assert os.getsid(pid) != os.getsid(0)
 
 
+def test_every_worker_leads_a_session_of_its_own(make: Maker) -> None:
+    # what Linux gives to a session is not divided among all the games
+    executor = make(1)
+    pid = int(detail(executor, do="pid"))
+    assert os.getsid(pid) == pid
+
+
 def test_the_main_script_is_not_run_again_and_the_current_folder_shadows_nothing(
     tmp_path: Path,
 ) -> None:
@@ -373,6 +380,24 @@ def test_a_job_that_is_no_json_data_is_refused_when_it_is_submitted(make: Maker)
     assert all_work(executor)
 
 
+def test_no_job_is_given_out_before_every_worker_is_there(tmp_path: Path) -> None:
+    # games that are being played would hold up the start of the others
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    executor = LocalExecutor(f"{HERE}:late_factory", 2, setup={"fifo": str(fifo)})
+    try:
+        executor.submit(job := game(1, do="context"))
+        # opening it waits for the second worker
+        with open(fifo, "w") as late:
+            assert executor.wait(0.2) == []
+            assert executor.running() == [job]
+            print(file=late)
+        event = one_event(executor)
+        assert isinstance(event, Done)
+    finally:
+        executor.close()
+
+
 # The end
 
 
@@ -525,9 +550,12 @@ def test_nothing_survives_when_all_processes_of_ringmaster_are_killed_at_once(
 ) -> None:
     parent = Parent(fifos, LONG, "block", "stick")
     nursery, reaper = parent.helpers
+    workers = [child.pid for child in psutil.Process(nursery).children()]
     with Watched([*parent.pids, nursery, reaper]) as watched:
-        os.killpg(nursery, signal.SIGSTOP)
+        for group in (nursery, *workers):
+            os.killpg(group, signal.SIGSTOP)
         os.killpg(parent.process.pid, signal.SIGKILL)
-        os.killpg(nursery, signal.SIGKILL)
+        for group in (nursery, *workers):
+            os.killpg(group, signal.SIGKILL)
         parent.process.wait()
         assert watched.alive(LONG) == []

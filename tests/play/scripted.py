@@ -58,6 +58,8 @@ class Scripted(Engine):
     def is_alive(self) -> bool:
         return self.alive
 
+    def give_head_start(self, transcript: Any = None) -> None: ...
+
     def launch(self, transcript: Any = None, *, timeout: float = 30.0) -> None:
         if self.launch_error is not None:
             raise self.launch_error

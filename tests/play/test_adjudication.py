@@ -60,12 +60,19 @@ class Scored(Scripted):
 
     def think(self, colour: int, limits: Limits) -> Thought:
         thought = super().think(colour, limits)
-        thought.score, thought.mate = split(next(self.scores))
+        thought.info = info_line(next(self.scores))
         return thought
 
 
 def split(said: Said) -> tuple[int | None, int | None]:
     return (None, int(said[1:])) if isinstance(said, str) else (said, None)
+
+
+def info_line(said: Said) -> bytes:
+    if said is None:
+        return b""
+    score = f"mate {said[1:]}" if isinstance(said, str) else f"cp {said}"
+    return f"info score {score}".encode()
 
 
 def play(

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
@@ -196,3 +197,35 @@ def test_cleanup_ends_with_two_more_passes(worker: Worker, tmp_path: Path) -> No
     assert result.score == "B+4.5"
     lines = told(log, "a") + told(log, "b")
     assert sum(line.startswith("kgs-genmove_cleanup") for line in lines) == 2
+
+
+# Both at once
+
+
+def test_no_engine_is_waited_for_before_the_other_has_been_started_and_each_once(
+    worker: Worker, tmp_path: Path
+) -> None:
+    fifo, pids = tmp_path / "fifo", tmp_path / "pids"
+    os.mkfifo(fifo)
+
+    def after(words: str, code: str) -> Player:
+        told = shlex.join(command("fault_gtp", "--pid-file", str(pids)))
+        return Player(code, ("/bin/sh", "-c", f"{words} {shlex.quote(str(fifo))}; exec {told}"))
+
+    # the first says nothing until the second is there
+    result = play(worker, after("read _ <", "a"), after("echo >", "b"), hang_timeout=30.0)
+    assert result.outcome == "win", result.detail
+    assert len(pids.read_text().split()) == 2
+
+
+def test_the_opponent_of_an_engine_that_does_not_start_is_ended(worker: Worker) -> None:
+    before = psutil.Process().children()
+    result = play(worker, Player("a", ("false",)), filler("b"))
+    assert (result.outcome, result.reason, result.faulty) == ("void", "start", 0)
+    assert psutil.Process().children() == before
+
+
+def test_of_two_engines_that_cannot_be_started_the_first_is_named(worker: Worker) -> None:
+    result = play(worker, Player("a", ("/no/such/one",)), Player("b", ("/no/such/other",)))
+    assert (result.reason, result.faulty) == ("start", 0)
+    assert "/no/such/one" in result.detail

@@ -284,3 +284,25 @@ def test_a_record_whose_writer_was_killed_is_written_again(
     assert not (tmp_path / "0_0.sgf").exists()
     write_record(tmp_path, "0_0.sgf", "text")
     assert os.listdir(tmp_path) == ["0_0.sgf"]
+
+
+def test_lines_of_a_block_are_written_at_its_end_even_after_an_error(tmp_path: Path) -> None:
+    log, hist = tmp_path / "t.log", tmp_path / "t.hist"
+    journal = Journal(log, hist, lambda: time.struct_time((2026, 1, 2, 3, 4, 5, 4, 2, 0)))
+
+    def block() -> None:
+        with journal.together():
+            journal.log("one")
+            journal.history(["first", "second"])
+            journal.log("two")
+            assert log.read_text() == ""
+            assert hist.read_text() == ""
+            raise _Killed
+
+    with pytest.raises(_Killed):
+        block()
+    assert log.read_text() == "2026-01-02 03:04:05 one\n2026-01-02 03:04:05 two\n"
+    assert hist.read_text() == "first\nsecond\n"
+    journal.history(["third"])
+    assert hist.read_text() == "first\nsecond\nthird\n"
+    journal.close()

@@ -15,7 +15,7 @@ import pytest
 
 from ringmaster.errors import StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
 from ringmaster.model.results import EngineUsage
-from ringmaster.storage import sqlite_store
+from ringmaster.storage import connect, sqlite_store
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Issue, Pending, Store
 from tests.contracts.store_contract import StoreContract, everything, now, record, result, run_of
@@ -349,6 +349,49 @@ def test_a_reader_keeps_its_view_and_does_not_hold_up_the_run(
     assert len(list(results)) == 19
     reader.close()
     assert read(path)[4] == (21, 0)
+
+
+def test_a_reader_of_a_file_at_rest_does_not_copy_it(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    copied: list[object] = []
+    monkeypatch.setattr(connect, "_private_copy", copied.append)
+    assert read(path)[4] == (20, 0)
+    assert copied == []
+
+
+def test_a_reader_of_a_file_at_rest_says_so_when_a_run_has_written_it(path: Path) -> None:
+    filled(path)
+    reader = SqliteStore.open_readonly(path)
+    store = SqliteStore.open(path)
+    assert record(store, result("new")) == [21]
+    # it is in the `-wal` until the run ends
+    assert reader.counts() == (20, 0)
+    store.close()
+    with pytest.raises(StoreUnwritable, match="try again"):
+        reader.counts()
+    reader.close()
+    assert read(path)[4] == (21, 0)
+
+
+def test_a_long_history_is_read_to_its_end_whatever_a_run_does_meanwhile(path: Path) -> None:
+    store = SqliteStore.open(path)
+    with store.transaction() as transaction:
+        for number in range(2500):
+            transaction.record({}, result(f"game{number}"))
+    store.close()
+    reader = SqliteStore.open_readonly(path)
+    results = reader.results()
+    next(results)
+    store = SqliteStore.open(path)
+    assert record(store, result("new")) == [2501]
+    store.close()
+    assert [found.seq for found in results] == list(range(2, 2501))
+    assert reader.counts() == (2500, 0)
+    with pytest.raises(StoreUnwritable, match="cannot write"):
+        reader.begin_run(run_of())
+    reader.close()
 
 
 def test_a_reader_sees_nothing_of_an_open_transaction(path: Path, store: SqliteStore) -> None:

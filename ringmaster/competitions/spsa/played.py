@@ -59,6 +59,8 @@ class Grid:
             (10 ** max(place, 0), *_bounds(p, 10 ** max(place, 0)))
             for p, place in zip(parameters, places, strict=True)
         ]
+        #: The values that were encoded last, and their text.
+        self._encoded: tuple[tuple[Numbers, Numbers], str] = ([], []), ""
 
     def played(self, values: Sequence[float]) -> Numbers:
         """Return the nearest values that are played, within the bounds."""
@@ -80,6 +82,13 @@ class Grid:
 
     def encode(self, plus: Sequence[float], minus: Sequence[float]) -> str:
         """Return the text of values that `played` has returned."""
+        # asked for again with every game of an iteration
+        values = [*plus], [*minus]
+        if self._encoded[0] != values:
+            self._encoded = values, self._encode(plus, minus)
+        return self._encoded[1]
+
+    def _encode(self, plus: Sequence[float], minus: Sequence[float]) -> str:
         first = [
             math.floor(value * scale + 0.5)
             for value, (scale, _, _) in zip(plus, self._steps, strict=True)

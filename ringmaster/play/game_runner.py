@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import msgspec
 
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
@@ -60,8 +62,7 @@ STOP_GRACE = 1.0
 CLEANUP_BEGINS = "cleanup begins"
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct, frozen=True, gc=False):
     """A move that stands; `clock` is what is left after it, in ns and in stones
     or periods, None without a clock."""
 
@@ -471,8 +472,7 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         played = self._game.moves[len(job.opening.moves) :]
-        wanted = frozenset(job.settings.record_info)
-        moves += [_move_record(*each, wanted) for each in zip(played, self._turns, strict=False)]
+        moves += _move_records(played, self._turns, job.settings.record_info)
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -504,23 +504,35 @@ def _name(engine: Engine) -> str:
     return engine.name if wants_own else player.code
 
 
-def _move_record(move: str, turn: _Turn, wanted: frozenset[str]) -> MoveRecord:
-    """Return a move with what the record is to say of it, and no more."""
-    thought = turn.thought
-    left, overtime = (None, None) if turn.clock is None else turn.clock
-    return MoveRecord(
-        move,
-        turn.mover,
-        seconds=thought.elapsed_ns / 1e9,
-        score=thought.score,
-        mate=thought.mate,
-        depth=thought.depth,
-        comment=turn.comment,
-        left=None if left is None else left / 1e9,
-        overtime=overtime,
-        pv=thought.pv if "pv" in wanted else (),
-        **{name: thought.number(name) for name in _NUMBERS if name in wanted},
-    )
+def _move_records(
+    moves: Sequence[str], turns: Sequence[_Turn], wanted: Collection[str]
+) -> Iterator[MoveRecord]:
+    """Yield moves with what the record is to say of them, and no more."""
+    numbers = [name for name in _NUMBERS if name in wanted]
+    for move, turn in zip(moves, turns, strict=False):
+        thought = turn.thought
+        left, overtime = turn.clock or (None, None)
+        score = mate = depth = None
+        searched: dict[str, Any] = {}
+        if thought.info:
+            score, mate = thought.verdict()
+            depth = thought.depth
+            for name in numbers:
+                searched[name] = thought.number(name)
+            if "pv" in wanted:
+                searched["pv"] = thought.pv
+        yield MoveRecord(
+            move,
+            turn.mover,
+            thought.elapsed_ns / 1e9,
+            score,
+            mate,
+            depth,
+            comment=turn.comment,
+            left=None if left is None else left / 1e9,
+            overtime=overtime,
+            **searched,
+        )
 
 
 #: Numbers of an info line that only some records have.

@@ -100,6 +100,8 @@ class Ringmaster:
         self._recent: list[str] = []
         self._warnings: list[str] = []
         self._records: GameRecords | None = None
+        #: Of the records of games that count, and of void ones.
+        self._folders = (event.paths.games.name, event.paths.void.name)
         self._unsaved = 0
         self._state_size = 0
         self._halt = ""
@@ -504,10 +506,9 @@ class Ringmaster:
         if isinstance(result, EvaluationResult) or result.record is None:
             return None
         void = result.outcome == "void"
-        folder = self._event.paths.void if void else self._event.paths.games
         suffix = f"_{job.attempt}" if void else ""
         name = f"{job.id}{suffix}.{result.record_suffix}"
-        return Pending(job.id, job.attempt, folder.name, name, result.record)
+        return Pending(job.id, job.attempt, self._folders[void], name, result.record)
 
     def _tell(self, taken: _Taken) -> None:
         """What comes after the commit: record, log, display."""

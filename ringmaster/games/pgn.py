@@ -186,6 +186,7 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
         return [_comment(f"The opening cannot be shown: {error}")], 0
     pieces: list[str] = []
     book = record.opening.moves
+    booked = len(book)
     info = record.settings.record_info
     details = wanted_details(info)
     after_comment = True
@@ -197,7 +198,7 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
             pieces.append(f"{number}... {san}" if after_comment else san)
             number += 1
         black = not black
-        if ply < len(book) and move.move == book[ply]:
+        if ply < booked and move.move == book[ply]:
             comment = "{book}"
         elif info or move.comment:
             comment = _comment(", ".join(filter(None, _said(move, details, "left" in info))))

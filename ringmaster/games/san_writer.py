@@ -19,6 +19,11 @@ if HAVE_COZY:
 _FILES = "abcdefgh"
 
 
+#: A kind of piece, in capitals, with the squares on which its side has it; None for
+#: pawns and kings, since their moves never say which of them it is.
+_Kind = tuple[str, list[str] | None]
+
+
 def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
     """Play moves on a new game's board and return them in algebraic notation, up to the
     first that is not legal.
@@ -27,53 +32,60 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
     for a piece takes as long as a move.
     """
     board = game.board
-    at, places = _pieces_of(board)
+    find, play, checkers = game.step, board.try_play, board.checkers
+    kinds: dict[str, _Kind] = {
+        letter: (letter.upper(), None if letter in "PpKk" else []) for letter in "PNBRQKpnbrqk"
+    }
+    at = _pieces_of(board, kinds)
     found = []
     for move in moves:
-        step = game.step(move)
+        step = find(move)
         start, target = move[:2], move[2:4]
-        letter = at.get(start)
-        if step is None or letter is None:
+        piece = at.pop(start, None)
+        if step is None or piece is None:
             break
-        kind = letter.upper()
+        kind, squares = piece
         victim = at.get(target)
-        if kind == "P":
-            san = target if start[0] == target[0] else f"{start[0]}x{target}"
+        if squares is not None:
+            which = _which(game, start, target, squares) if len(squares) > 1 else ""
+            san = f"{kind}{which}x{target}" if victim else f"{kind}{which}{target}"
+            squares.remove(start)
+            squares.append(target)
+        elif kind == "P":
+            san = target
+            if start[0] != target[0]:
+                san = f"{start[0]}x{target}"
+                if victim is None:
+                    at.pop(target[0] + start[1], None)
             if len(move) > 4:
-                san += "=" + move[4].upper()
-        elif kind == "K" and _castles(step, at, letter):
-            san = "O-O-O" if target < start else "O-O"
+                piece = kinds[move[4].upper() if piece is kinds["P"] else move[4]]
+                san = f"{san}={piece[0]}"
+                if piece[1] is not None:
+                    piece[1].append(target)
         else:
-            which = ""
-            if len(places[letter]) > 1 and kind != "K":
-                which = _which(game, start, target, places[letter])
-            san = f"{kind}{which}{'x' if victim else ''}{target}"
-        if not board.try_play(step):
+            corner = str(step.to_square)
+            rook = kinds["R" if piece is kinds["K"] else "r"]
+            if at.get(corner) is rook:
+                san, files = ("O-O-O", "cd") if corner < start else ("O-O", "gf")
+                victim, target = None, files[0] + start[1]
+                _put_rook(at, rook, corner, files[1] + start[1])
+            else:
+                san = f"Kx{target}" if victim else f"K{target}"
+        if not play(step):
             break
-        if san[0] == "O":
-            _castle(at, places, letter, start, str(step.to_square))
-        else:
-            if victim:
-                places[victim].remove(target)
-            elif kind == "P" and start[0] != target[0]:
-                passed = target[0] + start[1]
-                places[at.pop(passed)].remove(passed)
-            del at[start]
-            places[letter].remove(start)
-            if len(move) > 4:
-                letter = move[4].upper() if letter == "P" else move[4]
-            at[target] = letter
-            places[letter].append(target)
-        if board.checkers():
+        if victim is not None and victim[1] is not None:
+            victim[1].remove(target)
+        at[target] = piece
+        if checkers():
             san += "#" if board.status() == _WON else "+"
         found.append(san)
     return found
 
 
-def _pieces_of(board: cozy.Board) -> tuple[dict[str, str], dict[str, list[str]]]:
-    """Return the piece on each square, by its letter in FEN, and the squares of each."""
-    at: dict[str, str] = {}
-    places: dict[str, list[str]] = {letter: [] for letter in "PNBRQKpnbrqk"}
+def _pieces_of(board: cozy.Board, kinds: dict[str, _Kind]) -> dict[str, _Kind]:
+    """Return the piece on each square; `kinds`, by their letters in FEN, learn of their
+    squares."""
+    at = {}
     for rank, row in zip("87654321", board.fen().split(maxsplit=1)[0].split("/"), strict=True):
         file = 0
         for letter in row:
@@ -81,15 +93,20 @@ def _pieces_of(board: cozy.Board) -> tuple[dict[str, str], dict[str, list[str]]]
                 file += int(letter)
                 continue
             square = _FILES[file] + rank
-            at[square] = letter
-            places[letter].append(square)
+            at[square] = kind = kinds[letter]
+            if kind[1] is not None:
+                kind[1].append(square)
             file += 1
-    return at, places
+    return at
 
 
-def _castles(step: cozy.Move, at: dict[str, str], king: str) -> bool:
-    """Whether a king's step, if it is legal, is castling: it takes its own rook."""
-    return at.get(str(step.to_square)) == ("R" if king == "K" else "r")
+def _put_rook(at: dict[str, _Kind], rook: _Kind, corner: str, square: str) -> None:
+    """Move a rook that castles."""
+    assert rook[1] is not None
+    del at[corner]
+    at[square] = rook
+    rook[1].remove(corner)
+    rook[1].append(square)
 
 
 def _which(game: ChessGame, start: str, target: str, places: list[str]) -> str:
@@ -106,20 +123,6 @@ def _which(game: ChessGame, start: str, target: str, places: list[str]) -> str:
     if all(other[0] != start[0] for other in others):
         return start[0]
     return start if any(other[1] == start[1] for other in others) else start[1]
-
-
-def _castle(
-    at: dict[str, str], places: dict[str, list[str]], king: str, start: str, corner: str
-) -> None:
-    """Move the king from `start`, the rook from `corner`."""
-    rook = "R" if king == "K" else "r"
-    del at[start], at[corner]
-    places[king].remove(start)
-    places[rook].remove(corner)
-    files = "cd" if corner < start else "gf"
-    for letter, file in zip((king, rook), files, strict=True):
-        at[file + start[1]] = letter
-        places[letter].append(file + start[1])
 
 
 def reference_san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -475,11 +476,7 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         played = self._game.moves[len(job.opening.moves) :]
-        wanted = job.settings.record_info
-        numbers = [name for name in _NUMBERS if name in wanted]
-        with_line = "pv" in wanted
-        for move, turn in zip(played, self._turns, strict=False):
-            moves.append(_move_record(move, turn, numbers, with_line))
+        moves += _move_records(played, self._turns, job.settings.record_info)
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -511,24 +508,35 @@ def _name(engine: Engine) -> str:
     return engine.name if wants_own else player.code
 
 
-def _move_record(move: str, turn: _Turn, numbers: list[str], with_line: bool) -> MoveRecord:
-    """Return a move with what the record is to say of it, and no more."""
-    thought = turn.thought
-    score, mate = thought.verdict()
-    left, overtime = (None, None) if turn.clock is None else turn.clock
-    return MoveRecord(
-        move,
-        turn.mover,
-        thought.elapsed_ns / 1e9,
-        score,
-        mate,
-        thought.depth,
-        comment=turn.comment,
-        left=None if left is None else left / 1e9,
-        overtime=overtime,
-        pv=thought.pv if with_line else (),
-        **{name: thought.number(name) for name in numbers},
-    )
+def _move_records(
+    moves: Sequence[str], turns: Sequence[_Turn], wanted: Collection[str]
+) -> Iterator[MoveRecord]:
+    """Yield moves with what the record is to say of them, and no more."""
+    numbers = [name for name in _NUMBERS if name in wanted]
+    for move, turn in zip(moves, turns, strict=False):
+        thought = turn.thought
+        left, overtime = turn.clock or (None, None)
+        score = mate = depth = None
+        searched: dict[str, Any] = {}
+        if thought.info:
+            score, mate = thought.verdict()
+            depth = thought.depth
+            for name in numbers:
+                searched[name] = thought.number(name)
+            if "pv" in wanted:
+                searched["pv"] = thought.pv
+        yield MoveRecord(
+            move,
+            turn.mover,
+            thought.elapsed_ns / 1e9,
+            score,
+            mate,
+            depth,
+            comment=turn.comment,
+            left=None if left is None else left / 1e9,
+            overtime=overtime,
+            **searched,
+        )
 
 
 #: Numbers of an info line that only some records have.

@@ -368,10 +368,11 @@ def _pending(game_id: str, attempt: int, folder: str, name: str, text: bytes) ->
     return Pending(game_id, attempt, folder, name, whole)
 
 
-def _compressed(text: bytes) -> bytes:
+def _packed(text: bytes) -> bytes:
     """Return a record's text as `zlib.decompress` reads it."""
-    # zlib's usual 256 KiB cost several times what compressing a game does
-    packer = zlib.compressobj(1, zlib.DEFLATED, wbits=13, memLevel=5)
+    # Not compressed: it is forgotten within a second or so, and a page more in the WAL
+    # costs less.  zlib's usual 256 KiB of memory would cost more than all else.
+    packer = zlib.compressobj(0, zlib.DEFLATED, wbits=9, memLevel=1)
     return packer.compress(text) + packer.flush()
 
 
@@ -526,7 +527,7 @@ class _SqliteTransaction(Transaction):
 
     def add_pending(self, pending: Pending) -> None:
         """See `Transaction.add_pending`."""
-        text = _compressed(pending.text.encode("utf-8", "surrogatepass"))
+        text = _packed(pending.text.encode("utf-8", "surrogatepass"))
         self._execute(
             "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)",
             (pending.game_id, pending.attempt, pending.folder, pending.name, text),

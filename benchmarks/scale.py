@@ -8,8 +8,8 @@ The results are invented.  Each figure is of a fresh process: `show` as a comman
 `resume` from the command to the first game given out, with what the same takes in an
 event of no games taken off.  Both are given by the clock and in CPU, the fastest of
 three, since other programs may be at work.  Recording is CPU of ringmaster's loop a game,
-as the median of slices of 2,000 games (100 with --short), alternating with an event of 1,000 games; the
-ratio is of these two.
+as the median of slices of 2,000 games (100 with --short), alternating with an event of
+1,000 games; the ratio is of these two.
 """
 
 from __future__ import annotations

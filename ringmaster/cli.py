@@ -21,6 +21,7 @@ from ringmaster.command_line.output import (
     say,
 )
 from ringmaster.errors import ControlFileError, RingmasterError, UsageError
+from ringmaster.storage.settled import settled
 
 #: What stands in the place of a control file, with the modules that have it.
 _VERBS = {
@@ -58,7 +59,8 @@ def run(argv: Sequence[str]) -> int:
             arguments = make_parser(_ACTIONS).read(argv)
         except SystemExit:  # --help, --version
             return DONE
-        return _action(arguments.action)(arguments)
+        # who plays opens the status file for writing, and is never asked again
+        return settled(lambda: _action(arguments.action)(arguments))
     except UsageError as error:
         complain(str(error))
         return USAGE

@@ -10,6 +10,7 @@
     ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
+    │   │   └── StoreChanged            written while it was read
     │   └── AlreadyRunning
     ├── CompetitionHalted               repeated void games, a fatal result
     ├── ExecutorError                   workers cannot be started or kept alive
@@ -147,6 +148,10 @@ class StateRefused(StoreError):
 
 class StoreUnwritable(StoreError):
     """Disk full, read-only folder, no permission."""
+
+
+class StoreChanged(StoreUnwritable):
+    """The status file was written while it was read: it has to be read again."""
 
 
 class AlreadyRunning(StoreError):

@@ -9,7 +9,7 @@ from typing import Any
 from ringmaster.command_line.events import compared, tell_changes
 from ringmaster.command_line.output import DONE, REPORTED, say, say_data
 from ringmaster.command_line.workers import executor_maker
-from ringmaster.errors import RingmasterError
+from ringmaster.errors import RingmasterError, StoreChanged
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.check import as_data, render_check
 from ringmaster.reporting.text import sanitise
@@ -21,6 +21,8 @@ def check(arguments: argparse.Namespace) -> int:
     answer: dict[str, Any]
     try:
         status, answer = _check(arguments)
+    except StoreChanged:
+        raise
     except RingmasterError as error:
         status, answer = REPORTED, {"ok": False, "errors": str(error).splitlines()}
     say_data(answer)

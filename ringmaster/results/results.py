@@ -25,6 +25,7 @@ from ringmaster.model.settings import canonical
 from ringmaster.results.games import Game, make_game, moment
 from ringmaster.results.matchups import MatchupResults, matchup_of
 from ringmaster.results.rows import Columns, Value, survey
+from ringmaster.storage.settled import settled
 from ringmaster.storage.sqlite_store import SqliteStore
 from ringmaster.storage.store import Recorded, Run, Store
 
@@ -93,7 +94,8 @@ class Results:
     """
 
     def __init__(self, event: Event) -> None:
-        """Read what there is.  Raises ControlFileError, StoreError."""
+        """Read what there is.  Raises ControlFileError, StoreError; StoreChanged where
+        another `Results` of another event may do."""
         self._event = event
         self._competition = event.competition
         self._folders = str(event.paths.games), str(event.paths.void)
@@ -200,7 +202,7 @@ class Results:
 
     def _open(self) -> Store:
         path = self._event.paths.status
-        store = SqliteStore.open_readonly(path)
+        store = SqliteStore.open_readonly(path, lasting=True)
         runs = store.all_runs()
         if not runs or self._first_run is None or runs[0].started != self._first_run.started:
             store.close()
@@ -297,4 +299,4 @@ def load(path: str | os.PathLike[str]) -> Results:
     or wrong, or has been changed so that the results would lose their meaning,
     and StoreError for a status file that cannot be read.
     """
-    return Results(Event(Path(path)))
+    return settled(lambda: Results(Event(Path(path))))

@@ -21,6 +21,8 @@ from ringmaster.stats.elo import Z95
 _UNIT = 400 / math.log(10)
 #: The longest step in natural units: from far away Newton's own may overshoot.
 _LONGEST_STEP = 1.0
+#: The largest distance that makes a difference; exponentials of more overflow.
+_FARTHEST = 300.0
 _STEPS = 500
 _CLOSE = 1e-10
 #: Results of all players that two players' own are mixed with.
@@ -119,11 +121,12 @@ def bradley_terry(
     for _ in range(_STEPS):
         weight, surplus = _zeros(players), points.copy()
         for i, row in enumerate(games):
-            for j, count in enumerate(row):
+            for j, count in enumerate(row[:i]):
                 if count:
-                    p = 1 / (1 + math.exp(theta[j] - theta[i]))
-                    weight[i][j] = count * p * (1 - p)
+                    p, q = _expected(theta[i] - theta[j])
+                    weight[i][j] = weight[j][i] = count * p * q
                     surplus[i] -= count * p
+                    surplus[j] -= count * q
         inverse = _pseudo_inverse(_laplacian(weight))
         step = [_dot(row, surplus) for row in inverse]
         longest = max(map(abs, step))
@@ -147,6 +150,14 @@ def bradley_terry(
     shift = level - (0.0 if origin is None else elo[origin])
     ratings = [Rating(x + shift, error) for x, error in zip(elo, errors, strict=True)]
     return Ratings(tuple(ratings), covariance)
+
+
+def _expected(ahead: float) -> tuple[float, float]:
+    """Return the expected scores of two players, one of them so far ahead (natural
+    units): neither is ever 0, however far that is."""
+    p = 1 / (1 + math.exp(min(-ahead, _FARTHEST)))
+    q = 1 / (1 + math.exp(min(ahead, _FARTHEST)))
+    return p, q
 
 
 Matrix = list[list[float]]
@@ -252,15 +263,15 @@ def _dispersions(
     """
     sums: dict[tuple[int, int], tuple[float, float, int]] = {}
     for (i, j), (wins, draws, losses) in scores.items():
-        p = 1 / (1 + math.exp(theta[j] - theta[i]))
+        p, q = _expected(theta[i] - theta[j])
         counts = pairs.get((i, j), ())
         if sum(counts):
             seen = sum(n * (k / 2 - 2 * p) ** 2 for k, n in enumerate(counts))
-            sums[i, j] = seen, 2 * sum(counts) * p * (1 - p), sum(counts)
+            sums[i, j] = seen, 2 * sum(counts) * p * q, sum(counts)
         elif wins + draws + losses:
-            seen = wins * (1 - p) ** 2 + draws * (0.5 - p) ** 2 + losses * p**2
+            seen = wins * q**2 + draws * (0.5 - p) ** 2 + losses * p**2
             results = wins + draws + losses
-            sums[i, j] = seen, results * p * (1 - p), results
+            sums[i, j] = seen, results * p * q, results
     results = sum(n for _, _, n in sums.values())
     free = results - (players - 1)
     if free <= 0:

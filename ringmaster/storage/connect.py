@@ -20,7 +20,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from ringmaster.errors import StoreCorrupt, StoreError, StoreUnwritable
+from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
 from ringmaster.storage.migrations import MIGRATIONS, check, check_header, migrate
 
 #: Seconds to wait for another process that writes.
@@ -144,31 +144,51 @@ class View:
         self._at_rest = at_rest
 
     def check(self) -> None:
-        """Raise StoreUnwritable if what has been read may be of several states."""
+        """Raise StoreChanged if what has been read may be of several states."""
         if self._at_rest is not None and _identity(self._path) != self._at_rest:
             raise _changing(self._path)
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Check after what is read in the block, also if it fails: what changes while it
+        is read looks damaged.  Raises StoreChanged."""
+        try:
+            with translated(self._path, "read"):
+                yield
+        except StoreError:
+            self.check()
+            raise
+        self.check()
+
     def detach(self) -> None:
-        """Go over to a private copy: what takes long to read may be written meanwhile."""
+        """Go over to a private copy: what takes long to read may be written meanwhile.
+
+        Raises StoreChanged if it has been.
+        """
         if self._at_rest is None:
             return
-        with translated(self._path, "read"):
-            copy = _private_copy(self.connection)
-        try:
-            self.check()
-            copy.execute("PRAGMA query_only = ON")
-        except BaseException:
-            copy.close()
-            raise
+        copy = self.copied()
+        copy.execute("PRAGMA query_only = ON")
         self.connection.close()
         self.connection, self._at_rest = copy, None
+
+    def copied(self) -> sqlite3.Connection:
+        """Return a private copy of the data.  Raises StoreChanged."""
+        with self.reading():
+            copy = _private_copy(self.connection)
+            try:
+                self.check()
+            except BaseException:
+                copy.close()
+                raise
+        return copy
 
 
 def connect_readonly(path: Path) -> View:
     """Return a view of the data.
 
     A file that is empty or of an older format is read as `migrate` would make
-    it.  Raises StoreError.
+    it.  Raises StoreError; StoreChanged where reading it again may do.
     """
     with translated(path, "read"):
         if path.is_dir():
@@ -178,12 +198,11 @@ def connect_readonly(path: Path) -> View:
         check_header(path)
         view = _view(path)
         try:
-            view.connection.execute("BEGIN")
-            version = check(view.connection, str(path))
-            view.check()
+            with view.reading():
+                view.connection.execute("BEGIN")
+                version = check(view.connection, str(path))
             if version < len(MIGRATIONS):
-                newer = _private_copy(view.connection)
-                view.check()
+                newer = view.copied()
                 view.connection.close()
                 view = View(path, newer)
                 migrate(newer, str(path))
@@ -242,8 +261,8 @@ def _in_place(path: Path) -> sqlite3.Connection:
     return _open(f"file:{quote(str(path))}?mode=ro&immutable=1")
 
 
-def _changing(path: Path) -> StoreUnwritable:
-    return StoreUnwritable(f"cannot read {path}: it is changing all the time; try again")
+def _changing(path: Path) -> StoreChanged:
+    return StoreChanged(f"cannot read {path}: it is changing all the time; try again")
 
 
 def _private_copy(source: sqlite3.Connection) -> sqlite3.Connection:

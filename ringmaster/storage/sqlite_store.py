@@ -14,7 +14,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from ringmaster.errors import StoreError
 from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult, Result
 from ringmaster.storage.connect import (
@@ -26,6 +25,7 @@ from ringmaster.storage.connect import (
     translated,
 )
 from ringmaster.storage.encoding import decode, encode, kept, kept_evaluation
+from ringmaster.storage.settled import settled
 from ringmaster.storage.store import (
     Evaluated,
     Issue,
@@ -99,14 +99,18 @@ class SqliteStore(Store):
         return cls(path, View(path, connect(path)), clock, now)
 
     @classmethod
-    def open_readonly(cls, path: Path) -> SqliteStore:
+    def open_readonly(cls, path: Path, *, lasting: bool = False) -> SqliteStore:
         """Open a status file for reading, also while a run writes it; writes
         nothing, and shows the data as they are now until it is closed.
+
+        lasting  whether that must hold for any time, at the price of a private copy if
+                 no run is alive; else a run that begins later and ends, or writes
+                 megabytes, makes what is read after it raise StoreChanged
 
         Raises StoreError, also when there is no such file.
         """
         path = Path(path)
-        return cls(path, connect_readonly(path))
+        return cls(path, settled(lambda: _lasting(path)) if lasting else connect_readonly(path))
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -327,15 +331,8 @@ class SqliteStore(Store):
             return completed, void
 
     def _rows(self, query: str, arguments: tuple[Any, ...] = ()) -> list[Any]:
-        try:
-            with translated(self._path, "read"):
-                rows = self._connection.execute(query, arguments).fetchall()
-        except StoreError:
-            # what changes while it is read looks damaged
-            self._view.check()
-            raise
-        self._view.check()
-        return rows
+        with self._view.reading():
+            return self._connection.execute(query, arguments).fetchall()
 
     def _one(self, query: str, arguments: tuple[Any, ...] = ()) -> Any:
         rows = self._rows(query, arguments)
@@ -345,6 +342,16 @@ class SqliteStore(Store):
         """See `Store.close`."""
         with translated(self._path):
             self._connection.close()
+
+
+def _lasting(path: Path) -> View:
+    view = connect_readonly(path)
+    try:
+        view.detach()
+    except BaseException:
+        view.connection.close()
+        raise
+    return view
 
 
 def _run(row: tuple[Any, ...]) -> Run:

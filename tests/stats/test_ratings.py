@@ -201,3 +201,12 @@ def test_few_players_have_the_ratings_that_numpy_would_give_them(
     assert [r.elo for r in plain] == pytest.approx([r.elo for r in arrays], abs=1e-6)
     assert [r.error for r in plain] == pytest.approx([r.error for r in arrays], rel=1e-5)
     assert (plain.covariance is None) == (arrays.covariance is None)
+
+
+@pytest.mark.parametrize("players", [5, 60])
+def test_players_too_far_apart_for_a_game_to_be_won_have_ratings(players: int) -> None:
+    steps = {(i, i + 1): (10**6, 0, 1) for i in range(players - 1)}
+    found = ratings(players, {**steps, (0, players - 1): (1, 0, 0)})
+    expected = (players - 1) * 2400
+    assert found[0].elo - found[-1].elo == pytest.approx(expected, rel=1e-3)
+    assert math.isfinite(found[0].error)

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ringmaster.errors import StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
+from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreTooNew, StoreUnwritable
 from ringmaster.model.results import EngineUsage
 from ringmaster.storage import connect, sqlite_store
 from ringmaster.storage.sqlite_store import SqliteStore
@@ -391,6 +391,57 @@ def test_a_long_history_is_read_to_its_end_whatever_a_run_does_meanwhile(path: P
     assert reader.counts() == (2500, 0)
     with pytest.raises(StoreUnwritable, match="cannot write"):
         reader.begin_run(run_of())
+    reader.close()
+
+
+def written_by_a_run(path: Path, game_id: str = "new") -> None:
+    """Open the file for writing, record a game, and close it."""
+    store = SqliteStore.open(path)
+    record(store, result(game_id))
+    store.close()
+
+
+def test_a_lasting_reader_keeps_its_view_of_a_file_at_rest(path: Path) -> None:
+    before = filled(path)
+    reader = SqliteStore.open_readonly(path, lasting=True)
+    written_by_a_run(path)
+    assert everything(reader) == before
+    with pytest.raises(StoreUnwritable, match="cannot write"):
+        reader.begin_run(run_of())
+    reader.close()
+    assert read(path)[4] == (21, 0)
+
+
+def test_a_lasting_reader_begins_again_until_nothing_is_written_meanwhile(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(path)
+    copy = connect._private_copy
+    runs = iter(["first", "second"])
+
+    def disturbed(source: sqlite3.Connection) -> sqlite3.Connection:
+        copied = copy(source)
+        for game_id in runs:
+            written_by_a_run(path, game_id)
+            break
+        return copied
+
+    monkeypatch.setattr(connect, "_private_copy", disturbed)
+    reader = SqliteStore.open_readonly(path, lasting=True)
+    assert reader.counts() == (22, 0)
+    reader.close()
+
+
+def test_what_looks_damaged_while_it_is_written_is_said_to_be_written(path: Path) -> None:
+    filled(path)
+    reader = SqliteStore.open_readonly(path)
+    written_by_a_run(path)
+    with path.open("r+b") as file:
+        file.truncate(5000)
+    with pytest.raises(StoreChanged):
+        reader.counts()
+    with pytest.raises(StoreChanged):
+        list(reader.results())
     reader.close()
 
 

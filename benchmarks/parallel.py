@@ -380,7 +380,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="two small runs, for CI")
     arguments = parser.parse_args()
     if arguments.short:
-        arguments.slots, arguments.seconds = "2,16", 1.0
+        arguments.slots, arguments.seconds = "1,8", 0.3
     slots = [int(word) for word in arguments.slots.split(",")]
     rows = []
     with tempfile.TemporaryDirectory() as folder:

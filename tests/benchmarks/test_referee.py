@@ -19,8 +19,9 @@ REPOSITORY = Path(__file__).parent.parent.parent
 BENCHMARKS = REPOSITORY / "benchmarks"
 #: Times that the short form may be measured before a slow referee is believed.
 TRIES = 3
-#: Load for each CPU, from which on CPU time decides.
-BUSY = 1.5
+#: Load for each CPU, from which on CPU time a ply decides; it is three times that of the
+#: bare loop where caches are cold, and six times with 30 µs more in the game loop.
+BUSY, COST = 1.5, 4.5
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_referee_gets_through_a_third_of_the_plies_of_a_loop_that_does_nothing_e
     for _ in range(TRIES):
         speed, cost, recorded, _ = referee("--short", "--work", "worker")
         assert (speed["peer"], speed["target"]) == ("bare loop in C", ">= 0.35")
-        assert (cost["peer"], cost["target"]) == ("bare loop in C", "<= 2.86")
+        assert cost["unit"] == "CPU µs a ply, engines included"
         assert recorded["ours"] > 0
         speeds.append(speed["ratio"])
         costs.append(cost["ratio"])
@@ -60,7 +61,7 @@ def test_referee_gets_through_a_third_of_the_plies_of_a_loop_that_does_nothing_e
     load = os.getloadavg()[0]
     # where every microsecond of CPU has to be waited for, the clock says who had to wait
     # more often; what was used is what the clock would say without the others
-    if load > BUSY * (os.cpu_count() or 1) and min(costs) <= 2.86:
+    if load > BUSY * (os.cpu_count() or 1) and min(costs) <= COST:
         return
     pytest.fail(f"to the bare loop: plies/s {speeds}, CPU a ply {costs}, at a load of {load:.0f}")
 

@@ -1,7 +1,7 @@
 """What the referee charges an engine beyond the time that the engine itself has
 used, and how many games are lost on time that should not be.
 
-    python benchmarks/overhead_charged.py overhead [--games 20] [--json] [--short]
+    python benchmarks/overhead_charged.py overhead [--games 80] [--json] [--short]
     python benchmarks/overhead_charged.py instant [--games 2000]
     python benchmarks/overhead_charged.py real [--games 200] ENGINE ENGINE
 
@@ -43,7 +43,7 @@ from ringmaster.model.time_control import TimeControl
 from ringmaster.play.engine_pool import make_engine
 
 ENGINES = Path(__file__).parent.parent / "tests" / "engines"
-MOVES = 400
+MOVES = 100
 
 
 def moves(command: tuple[str, ...], games: int) -> Iterator[Thought]:
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     elif given.what is None:
         parser.error("what is to be measured?")
     if given.what == "overhead":
-        measure_overhead(given.games or 20, given.json)
+        measure_overhead(given.games or 80, given.json)
         return
     if given.what == "instant":
         command = (sys.executable, "-I", "-S", str(ENGINES / "instant_uci.py"), "--plies", "200")

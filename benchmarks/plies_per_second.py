@@ -201,7 +201,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="one round of few games")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    games, rounds = (10, 1) if arguments.short else (arguments.games, arguments.rounds)
+    games, rounds = (3, 1) if arguments.short else (arguments.games, arguments.rounds)
     with tempfile.TemporaryDirectory() as name:
         if instant.compiler() is not None:
             works = {each: compiled(each, Path(name)) for each in arguments.work}

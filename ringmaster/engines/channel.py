@@ -14,10 +14,11 @@ import os
 import select
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
+from ringmaster.engines import tick
+from ringmaster.engines.error_output import ErrorOutput
 from ringmaster.engines.process import EngineProcess
 from ringmaster.errors import (
     EngineCrashed,
@@ -29,11 +30,6 @@ from ringmaster.errors import (
 
 #: A longer line than this (bytes) is not a protocol any more.
 MAX_LINE = 1 << 20
-#: Lines of standard error kept for messages, and bytes kept of each.
-STDERR_LINES = 20
-STDERR_LINE = 500
-#: Lines of standard error kept for the log, a game.
-STDERR_LOG_LINES = 1000
 
 _CHUNK = 1 << 16
 _NEWLINE = ord("\n")
@@ -46,6 +42,10 @@ _QUOTED = 200
 _LONGEST_POLL = (1 << 31) - 1
 #: Seconds that an engine is left alone at most between two reads of a stream.
 _LONGEST_REST = 0.001
+#: Nanoseconds in which an answer is expected without asking whether there is any, and the
+#: least seconds that an engine must have for that.
+_SOON = 20_000_000
+_SOON_LEAST = 0.1
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
 _LAST_READS = 32
 
@@ -130,14 +130,11 @@ class Channel:
         self.has_failed = False
         self._clock = clock
         self._stdout = process.stdout_fd
-        self._stderr = process.stderr_fd
+        self._errors = ErrorOutput(process.stderr_fd, self._note_error)
         self._interrupt = interrupt_fd
         self._partial = b""
         #: Lines that came in the same read as the last answer, after it.
         self._rest = b""
-        self._stderr_partial = b""
-        self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
-        self._stderr_log: list[str] = []
         #: Lines of the last read, for messages.
         self._heard = b""
         #: Another engine's channel that is read while this one is waited for, and
@@ -148,12 +145,16 @@ class Channel:
         #: was wrong with them.
         self._aside_left = 0
         self._aside_error: EngineProtocolError | None = None
+        #: What answers that come at once are read with, where this process has it.
+        self._tick = tick.running()
+        if self._tick is not None:
+            os.set_blocking(self._stdout, True)
         self._poll = select.poll()
         self._exit = process.exit_fd
         #: To ask whether there is output: an answer costs less than a failed read.
         self._output = select.poll()
         self._output.register(self._stdout, select.POLLIN)
-        for fd in (self._stdout, self._stderr, interrupt_fd, self._exit):
+        for fd in (self._stdout, self._errors.fd, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
@@ -185,6 +186,12 @@ class Channel:
             elif exchange.request:
                 start = self.send(exchange.request, seconds)
             patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
+            if self._tick is not None and self._attended is None and seconds >= _SOON_LEAST:
+                soon = self._read_soon(exchange, self._tick, start + _SOON)
+                if soon is not None:
+                    self._rest = soon
+                    return self._seen - start
+                patience = self._patience(start + int(seconds * 1e9))
             while True:
                 exited = False
                 for fd, _ in self._poll.poll(patience):
@@ -313,7 +320,7 @@ class Channel:
         self.leave()
         self._attended, self._attended_exchange = other, exchange
         other._aside_left = MAX_ASIDE
-        for fd in (other._stdout, other._stderr):
+        for fd in (other._stdout, other._errors.fd):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
@@ -322,7 +329,7 @@ class Channel:
         other, self._attended = self._attended, None
         self._attended_exchange = None
         if other is not None:
-            for fd in (other._stdout, other._stderr):
+            for fd in (other._stdout, other._errors.fd):
                 self._forget(fd)
 
     def _forget(self, fd: int | None) -> None:
@@ -335,10 +342,10 @@ class Channel:
     def _read_aside(self, fd: int, exchange: Exchange) -> bool:
         """Take a piece of what this engine says while another one is waited for;
         returns whether there is any point in going on."""
-        if fd == self._stderr:
-            if not self._read_stderr():
+        if fd == self._errors.fd:
+            if not self._errors.read():
                 self._forget(fd)
-                self._stderr = None
+                self._errors.fd = None
                 return False
             return True
         try:
@@ -378,6 +385,20 @@ class Channel:
             self._check_partial()
         raise self._crashed()
 
+    def _read_soon(self, exchange: Exchange, reader: tick.Tick, until: int) -> bytes | None:
+        """Let an exchange take what comes without a pause, to the time `until` at most;
+        returns as `Exchange.take` does."""
+        try:
+            while True:
+                lines = self._lines_of(reader.read(self._stdout, _CHUNK))
+                if lines and (rest := exchange.take(lines)) is not None:
+                    return rest
+                self._check_partial()
+                if self._seen >= until:
+                    return None
+        except BlockingIOError:
+            return None
+
     def _read_lines(self) -> bytes:
         """Read what there is and return the lines that are complete with it, b"" for
         none.  Raises EngineCrashed at the end of the output."""
@@ -385,6 +406,10 @@ class Channel:
             chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
             return b""
+        return self._lines_of(chunk)
+
+    def _lines_of(self, chunk: bytes) -> bytes:
+        """Return the lines that are complete with what has just been read."""
         self._seen = self._clock()
         if not chunk:
             raise self._crashed()
@@ -503,50 +528,19 @@ class Channel:
     def _handle_other(self, fd: int) -> None:
         if fd == self._interrupt:
             raise JobAbandoned("told to stop")
-        if self._attended is not None and fd in (self._attended._stdout, self._attended._stderr):
+        other = self._attended
+        if other is not None and fd in (other._stdout, other._errors.fd):
             assert self._attended_exchange is not None
-            if not self._attended._read_aside(fd, self._attended_exchange):
+            if not other._read_aside(fd, self._attended_exchange):
                 self._forget(fd)
             return
-        if not self._read_stderr():
+        if not self._errors.read():
             self._poll.unregister(fd)
-            self._stderr = None
+            self._errors.fd = None
 
-    def _read_stderr(self) -> bool:
-        """Take what there is on standard error; returns False at its end."""
-        assert self._stderr is not None
-        try:
-            chunk = os.read(self._stderr, _CHUNK)
-        except BlockingIOError:
-            return True
-        lines = (self._stderr_partial + chunk).split(b"\n")
-        self._stderr_partial = lines.pop()[-STDERR_LINE:]
-        if not chunk and self._stderr_partial:
-            lines.append(self._stderr_partial)
-            self._stderr_partial = b""
-        if lines and self.transcript is not None:
-            self.transcript.note(self.code, "!", b"\n".join(lines))
-        room = STDERR_LOG_LINES - len(self._stderr_log)
-        for line in lines[-max(room, STDERR_LINES) :]:
-            text = line[:STDERR_LINE].rstrip(b"\r").decode("utf-8", "replace")
-            self._stderr_tail.append(text)
-            if len(self._stderr_log) < STDERR_LOG_LINES:
-                self._stderr_log.append(text)
-        return bool(chunk)
-
-    def _drain_stderr(self) -> None:
-        # bounded: a live engine may print to it for ever
-        for _ in range(64):
-            if self._stderr is None:
-                return
-            try:
-                before = len(self._stderr_tail), len(self._stderr_log)
-                if not self._read_stderr():
-                    return
-                if before == (len(self._stderr_tail), len(self._stderr_log)):
-                    return
-            except OSError:
-                return
+    def _note_error(self, lines: bytes) -> None:
+        if self.transcript is not None:
+            self.transcript.note(self.code, "!", lines)
 
     def last_line(self) -> str:
         """Return the last line that the engine has said, as a message quotes it,
@@ -557,19 +551,16 @@ class Channel:
 
     def take_stderr(self) -> list[str]:
         """Return the lines of standard error since the last call (bounded)."""
-        self._drain_stderr()
-        lines, self._stderr_log = self._stderr_log, []
-        return lines
+        return self._errors.take()
 
     def last_words(self) -> str:
         """Return the last lines of standard error, for a message; "" if none."""
-        self._drain_stderr()
-        return "\n".join(line for line in self._stderr_tail if line.strip())
+        return self._errors.last_words()
 
     def _crashed(self) -> EngineCrashed:
         """Make the error for an engine that closed a pipe, saying how it ended."""
         if self.process.wait(0.5, keep_stderr=True):
-            self._drain_stderr()
+            self._errors.drain()
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
         return EngineCrashed("it closed its standard input or output", self.code)
 

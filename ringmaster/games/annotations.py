@@ -49,17 +49,16 @@ def search_details(move: MoveRecord, wanted: Iterable[tuple[str, str]]) -> list[
 def search_summary(move: MoveRecord) -> str:
     """Return score, depth and time as the field writes them: "+0.31/12 0.52s",
     "-M5/20 1.2s", or what of it is known.  Scores are from the mover's side."""
-    score, mate, depth, seconds = move.score, move.mate, move.depth, move.seconds
+    mate, score, seconds = move.mate, move.score, move.seconds
     time = "" if seconds is None else _seconds(seconds)
     if mate is not None:
         text = f"{'-' if mate <= 0 else '+'}M{abs(mate)}"
-    elif score is not None:
-        text = f"{score / 100:+.2f}" if score else "0.00"
-    else:
+    elif score is None:
         return time
-    if depth is not None:
-        text += f"/{depth}"
-    return f"{text} {time}" if time else text
+    else:
+        text = f"{score / 100:+.2f}" if score else "0.00"
+    depth = "" if move.depth is None else f"/{move.depth}"
+    return f"{text}{depth} {time}" if time else text + depth
 
 
 def _seconds(seconds: float) -> str:

@@ -471,8 +471,11 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         played = self._game.moves[len(job.opening.moves) :]
-        wanted = frozenset(job.settings.record_info)
-        moves += [_move_record(*each, wanted) for each in zip(played, self._turns, strict=False)]
+        wanted = job.settings.record_info
+        numbers = [name for name in _NUMBERS if name in wanted]
+        with_line = "pv" in wanted
+        for move, turn in zip(played, self._turns, strict=False):
+            moves.append(_move_record(move, turn, numbers, with_line))
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -504,22 +507,23 @@ def _name(engine: Engine) -> str:
     return engine.name if wants_own else player.code
 
 
-def _move_record(move: str, turn: _Turn, wanted: frozenset[str]) -> MoveRecord:
+def _move_record(move: str, turn: _Turn, numbers: list[str], with_line: bool) -> MoveRecord:
     """Return a move with what the record is to say of it, and no more."""
     thought = turn.thought
+    score, mate = thought.verdict()
     left, overtime = (None, None) if turn.clock is None else turn.clock
     return MoveRecord(
         move,
         turn.mover,
-        seconds=thought.elapsed_ns / 1e9,
-        score=thought.score,
-        mate=thought.mate,
-        depth=thought.depth,
+        thought.elapsed_ns / 1e9,
+        score,
+        mate,
+        thought.depth,
         comment=turn.comment,
         left=None if left is None else left / 1e9,
         overtime=overtime,
-        pv=thought.pv if "pv" in wanted else (),
-        **{name: thought.number(name) for name in _NUMBERS if name in wanted},
+        pv=thought.pv if with_line else (),
+        **{name: thought.number(name) for name in numbers},
     )
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ringmaster.engines import tick
 from ringmaster.engines.channel import MAX_LINE, Channel, Exchange, Stream
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.errors import (
@@ -20,6 +21,15 @@ from ringmaster.errors import (
     EngineTimeout,
     JobAbandoned,
 )
+
+
+@pytest.fixture(params=["poll", "tick"], autouse=True)
+def way_to_read(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Everything holds for both ways of reading."""
+    if request.param == "tick":
+        tick.start()
+    yield
+    tick.stop()
 
 
 class Until(Exchange):

@@ -1,9 +1,15 @@
-"""How benchmarks print what they have measured."""
+"""How benchmarks sum up and print what they have measured."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """Return the least value that at least `share` of them do not exceed."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def show(figures: Mapping[str, float], *, as_json: bool) -> None:

@@ -10,6 +10,7 @@ import random
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -98,15 +99,20 @@ def command(engine: Path, of: Script, *flags: str) -> tuple[str, ...]:
     return (str(engine), of.protocol, str(of.file), *flags)
 
 
-def bare(turns: Path, engine: Path, of: Script, games: int, slots: int, *flags: str) -> float:
-    """Return the plies a second of the bare pipe loop with `slots` games at a time,
-    `games` of them each."""
+def bare(
+    turns: Path, engine: Path, of: Script, games: int, slots: int, *flags: str
+) -> Mapping[str, float]:
+    """Return what the bare pipe loop does with `slots` games at a time, `games` of them
+    each: "plies" a second, and "cpu", the microseconds of CPU time that a ply takes of the
+    loop and its engines."""
     words = [str(turns), of.protocol, str(games), str(of.plies), *command(engine, of, *flags)]
     loops = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(slots)]
-    rate = 0.0
+    rate = cpu = 0.0
     for loop in loops:
         said = loop.communicate()[0]
         if loop.returncode:
             raise RuntimeError(f"{turns.name} ended with status {loop.returncode}")
-        rate += games * of.plies / float(said.split()[0])
-    return rate
+        seconds, own, engines = map(float, said.split())
+        rate += games * of.plies / seconds
+        cpu += own + engines
+    return {"plies": rate, "cpu": cpu / (slots * games * of.plies) * 1e6}

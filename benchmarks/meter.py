@@ -1,4 +1,4 @@
-"""What a program and the processes it starts cost, its engines left out.
+"""What programs and the processes that they start cost, engines included or left out.
 
 Linux only: CPU times are read from /proc until a process is gone.
 """
@@ -66,8 +66,8 @@ def run(
             over = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if over is not None:
                 break
-            for pid in _descendants(process.pid):
-                first = _first_word(pid)
+            for pid in descendants(process.pid):
+                first = command_line(pid)[0]
                 if any(word in first for word in engines):
                     # between fork and exec it looked like its parent
                     used.pop(pid, None)
@@ -87,26 +87,60 @@ def run(
     return Cost(seconds, sum(used.values()), main=main, all_cpu=waited_for)
 
 
-def _descendants(pid: int) -> list[int]:
-    """Return a process and all that it has started, as far as they are alive."""
-    found = [pid]
-    for each in found:
-        try:
-            for task in os.listdir(f"/proc/{each}/task"):
-                with open(f"/proc/{each}/task/{task}/children") as file:
-                    found += map(int, file.read().split())
-        except OSError:
-            continue
+def used_by(pid: int, without: str | None = None) -> float:
+    """Return the CPU seconds that a process, and all that it has started and that is still
+    there, have used; those with the word `without` in their command lines are left out."""
+    return (
+        sum(
+            scheduled(each)[0]
+            for each in descendants(pid)
+            if without is None or without not in command_line(each)
+        )
+        / 1e9
+    )
+
+
+def children(pid: int) -> list[int]:
+    """Return what a process has started, as far as it is alive."""
+    found: list[int] = []
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/children") as file:
+                found += map(int, file.read().split())
+    except OSError:
+        pass
     return found
 
 
-def _first_word(pid: int) -> str:
-    """Return the program in a process's command line, "" where there is none."""
+def descendants(pid: int) -> list[int]:
+    """Return a process and all that it has started, as far as they are alive."""
+    found = [pid]
+    for each in found:
+        found += children(each)
+    return found
+
+
+def scheduled(pid: int) -> tuple[int, int]:
+    """Return the nanoseconds that the threads of a process have run and have waited to;
+    0 where it is gone."""
+    ran = waited = 0
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{task}/schedstat") as file:
+                on, ready, _ = map(int, file.read().split())
+            ran, waited = ran + on, waited + ready
+    except OSError:
+        pass
+    return ran, waited
+
+
+def command_line(pid: int) -> list[str]:
+    """Return the words of a process's command line, [""] where there is none."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
-            return file.read().split(b"\0", 1)[0].decode(errors="replace")
+            return file.read().decode(errors="replace").split("\0")
     except OSError:
-        return ""
+        return [""]
 
 
 def _cpu(pid: int) -> float | None:

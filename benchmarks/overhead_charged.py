@@ -1,7 +1,7 @@
 """What the referee charges an engine beyond the time that the engine itself has
 used, and how many games are lost on time that should not be.
 
-    python benchmarks/overhead_charged.py overhead [--games 20] [--json]
+    python benchmarks/overhead_charged.py overhead [--games 80] [--json] [--short]
     python benchmarks/overhead_charged.py instant [--games 2000]
     python benchmarks/overhead_charged.py real [--games 200] ENGINE ENGINE
 
@@ -32,20 +32,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import instant
+import workers
+from figures import percentile
 
-from ringmaster.engines import watcher
 from ringmaster.engines.engine import Engine, Limits, Thought
 from ringmaster.engines.process import Surroundings
-from ringmaster.execution.executor import Done
-from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player
-from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.engine_pool import make_engine
 
 ENGINES = Path(__file__).parent.parent / "tests" / "engines"
-MOVES = 400
+MOVES = 100
 
 
 def moves(command: tuple[str, ...], games: int) -> Iterator[Thought]:
@@ -137,7 +135,7 @@ def measure_overhead(games: int, as_json: bool) -> None:
                     "moves": len(micro),
                     "least µs": round(micro[0], 1),
                     "median µs": round(statistics.median(micro), 1),
-                    "99 % µs": round(micro[int(0.99 * len(micro))], 1),
+                    "99 % µs": round(percentile(micro, 0.99), 1),
                     "most µs": round(micro[-1], 1),
                 }
             )
@@ -151,22 +149,17 @@ def measure_overhead(games: int, as_json: bool) -> None:
 
 def play(players: tuple[Player, Player], games: int, slots: int, move_limit: int) -> Counter[str]:
     """Play games with colours alternating; return their results by reason."""
-    executor = LocalExecutor("ringmaster.play.worker:make_worker", slots, watcher=watcher.__file__)
+    executor = workers.start(slots)
     reasons: Counter[str] = Counter()
     settings = GameSettings(game="chess", move_limit=move_limit)
-    queued = 0
     try:
-        while sum(reasons.values()) < games:
-            while queued < games and len(executor.running()) < slots:
-                pair = players if queued % 2 == 0 else (players[1], players[0])
-                executor.submit(GameJob(f"g{queued}", pair, settings, record=False))
-                queued += 1
-            for event in executor.wait(None):
-                assert isinstance(event, Done)
-                assert isinstance(event.result, GameResult)
-                reasons[event.result.reason] += 1
-                if event.result.reason in ("time", "stall") or event.result.outcome == "void":
-                    print(f"{event.result.game_id}: {event.result.detail}", file=sys.stderr)
+        for number in range(games):
+            pair = players if number % 2 == 0 else (players[1], players[0])
+            executor.submit(GameJob(f"g{number}", pair, settings, record=False))
+        for result in workers.results(executor):
+            reasons[result.reason] += 1
+            if result.reason in ("time", "stall") or result.outcome == "void":
+                print(f"{result.game_id}: {result.detail}", file=sys.stderr)
     finally:
         executor.close()
     return reasons
@@ -181,15 +174,20 @@ def tell(what: str, reasons: Counter[str], seconds: float) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="time charged, and games lost on time")
-    parser.add_argument("what", choices=("overhead", "instant", "real"))
+    parser.add_argument("what", choices=("overhead", "instant", "real"), nargs="?")
     parser.add_argument("engines", nargs="*", help="commands of two UCI engines, for `real`")
     parser.add_argument("--games", type=int)
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--short", action="store_true", help="one game for each row")
     given = parser.parse_intermixed_args(arguments)
     start = time.monotonic()
+    if given.short:
+        given.what, given.games = given.what or "overhead", 1
+    elif given.what is None:
+        parser.error("what is to be measured?")
     if given.what == "overhead":
-        measure_overhead(given.games or 20, given.json)
+        measure_overhead(given.games or 80, given.json)
         return
     if given.what == "instant":
         command = (sys.executable, "-I", "-S", str(ENGINES / "instant_uci.py"), "--plies", "200")

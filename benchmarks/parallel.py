@@ -33,6 +33,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import instant
+from figures import percentile
+from meter import children, scheduled
 
 #: More than are ever played.
 GAMES = 1000000
@@ -82,26 +84,6 @@ class Figures:
 
 
 # Looking at processes
-
-
-def children(pid: int) -> list[int]:
-    try:
-        return [
-            int(word)
-            for task in os.listdir(f"/proc/{pid}/task")
-            for word in Path(f"/proc/{pid}/task/{task}/children").read_text().split()
-        ]
-    except OSError:
-        return []
-
-
-def scheduled(pid: int) -> tuple[int, int]:
-    """Return the nanoseconds that a process has run and has waited to."""
-    try:
-        ran, waited, _ = map(int, Path(f"/proc/{pid}/schedstat").read_text().split())
-    except OSError:
-        return 0, 0
-    return ran, waited
 
 
 def memory(pid: int) -> tuple[float, float]:
@@ -210,10 +192,6 @@ def turns(pair: tuple[int, int], times: Path) -> list[tuple[int, int, int]]:
             return []  # it had to be killed
         found += [(*map(int, line.split()), pid) for line in lines]
     return sorted(found)  # type: ignore[arg-type]
-
-
-def percentile(values: Sequence[float], share: float) -> float:
-    return sorted(values)[min(len(values) - 1, int(share * len(values)))]
 
 
 def evaluate(
@@ -380,7 +358,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="two small runs, for CI")
     arguments = parser.parse_args()
     if arguments.short:
-        arguments.slots, arguments.seconds = "2,16", 1.0
+        arguments.slots, arguments.seconds = "1,8", 0.3
     slots = [int(word) for word in arguments.slots.split(",")]
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -14,7 +14,7 @@ game loop.  Machines are noisy, so everything takes turns, in one run, with a ba
 The second table has the plies a second of each work by those over UCI.
 
 Without a C compiler the engines are `tests/engines/instant_uci.py` and `instant_usi.py`
-and the bare loop is one in Python; Go is left out.
+and the bare loop is one in Python; Go is left out.  Linux only.
 """
 
 from __future__ import annotations
@@ -31,15 +31,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import instant
-import psutil
+import meter
+import workers
 from rounds import Row, alternate, show_rows
 
-from ringmaster.engines import watcher
-from ringmaster.execution.executor import Done
-from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.results import GameResult
 
 ENGINES = Path(__file__).parent.parent / "tests" / "engines"
 #: What is played: the script, and flags of the engines.
@@ -61,7 +58,7 @@ class Work(NamedTuple):
     command: tuple[str, ...]
     plies: int
     board_size: int
-    bare: Callable[[int, int], float]
+    bare: Callable[[int, int], Mapping[str, float]]
 
     @property
     def game(self) -> GameName:
@@ -92,7 +89,7 @@ def interpreted(name: str) -> Work:
     script = ENGINES / f"instant_{protocol}.py"
     command = (sys.executable, "-I", "-S", str(script), "--plies", "200", *WORKS[name][1])
     return Work(
-        protocol, command, 200, 19, lambda games, slots: bare(protocol, command, games) * slots
+        protocol, command, 200, 19, lambda games, slots: bare(protocol, command, games, slots)
     )
 
 
@@ -109,50 +106,33 @@ def job(work: Work, number: int, *, record: bool) -> GameJob:
     return GameJob(f"g{number}", (one, other), settings, record=record)
 
 
-def own_cpu(engine: str) -> float:
-    """Return the CPU seconds of this process and all workers, without those whose command
-    line has the word `engine`."""
-    total = 0.0
-    me = psutil.Process()
-    for process in (me, *me.children(recursive=True)):
-        try:
-            if engine not in process.cmdline():
-                times = process.cpu_times()
-                total += times.user + times.system
-        except psutil.Error:
-            continue
-    return total
-
-
 def referee(work: Work, games: int, slots: int, *, record: bool) -> Mapping[str, float]:
     """Return plies a second and µs of own CPU a ply, of `games` games for each slot."""
-    games *= slots
+    games, me = games * slots, os.getpid()
     engine = work.command[-1] if work.command[0] == sys.executable else work.command[0]
-    executor = LocalExecutor("ringmaster.play.worker:make_worker", slots, watcher=watcher.__file__)
+    executor = workers.start(slots)
     try:
         for number in range(2 * slots):  # engines start, code is warm
             executor.submit(job(work, number, record=record))
-        while executor.running():
-            executor.wait(None)
-        cpu, start = own_cpu(engine), time.perf_counter()
+        for _ in workers.results(executor):
+            pass
+        cpu, start = meter.used_by(me, engine), time.perf_counter()
         for number in range(games):
             executor.submit(job(work, number, record=record))
         plies = 0
-        while executor.running():
-            for event in executor.wait(None):
-                assert isinstance(event, Done)
-                assert isinstance(event.result, GameResult)
-                assert event.result.outcome != "void", event.result.detail
-                plies += event.result.plies
-        seconds, cpu = time.perf_counter() - start, own_cpu(engine) - cpu
+        for result in workers.results(executor):
+            assert result.outcome != "void", result.detail
+            plies += result.plies
+        seconds, cpu = time.perf_counter() - start, meter.used_by(me, engine) - cpu
     finally:
         executor.close()
     assert plies == work.plies * games, (plies, games)
     return {"plies": plies / seconds, "cpu": cpu / plies * 1e6}
 
 
-def bare(protocol: str, command: tuple[str, ...], games: int) -> float:
-    """Return the plies a second of a bare loop in Python, one game at a time."""
+def bare(protocol: str, command: tuple[str, ...], games: int, slots: int) -> Mapping[str, float]:
+    """Return the plies a second of a bare loop in Python, one game at a time, times
+    `slots`."""
     engines = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
         for _ in range(2)
@@ -176,7 +156,7 @@ def bare(protocol: str, command: tuple[str, ...], games: int) -> float:
         for engine in engines:
             engine.kill()
             engine.wait()
-    return 200 * games / seconds
+    return {"plies": slots * 200 * games / seconds}
 
 
 def _ask(pipe: tuple[int, int], request: bytes, sign: bytes) -> bytes:
@@ -191,15 +171,11 @@ def measure(
     works: Mapping[str, Work], games: int, rounds: int, *, record: bool
 ) -> tuple[list[Row], list[Row]]:
     """Return the lines of both tables."""
-
-    def loop(work: Work, slots: int) -> Mapping[str, float]:
-        return {"plies": work.bare(games, slots)}
-
     measures: dict[str, Callable[[], Mapping[str, float]]] = {}
     for slots in SLOTS:
         for name, work in works.items():
             measures[f"{name} -j {slots}"] = partial(referee, work, games, slots, record=record)
-            measures[f"bare {name} -j {slots}"] = partial(loop, work, slots)
+            measures[f"bare {name} -j {slots}"] = partial(work.bare, games, slots)
     found = alternate(measures, rounds)
     first, second = [], []
     for slots in SLOTS:
@@ -225,7 +201,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="one round of few games")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    games, rounds = (10, 1) if arguments.short else (arguments.games, arguments.rounds)
+    games, rounds = (3, 1) if arguments.short else (arguments.games, arguments.rounds)
     with tempfile.TemporaryDirectory() as name:
         if instant.compiler() is not None:
             works = {each: compiled(each, Path(name)) for each in arguments.work}

@@ -7,7 +7,7 @@ played by `GameRunner` in this process, without records.  Three tables:
 
 loop    CPU a ply, of user and system, and context switches (getrusage); instructions of
         user code (cachegrind) and system calls (strace), where these programs are there,
-        as the difference of a longer and a shorter run, so that starting does not count
+        of the later games of a run, so that starting does not count
 parts   CPU of each part by itself, the least of many repetitions, as a share of the sum
 waits   CPU of a bare Python loop over the same pipes with different ways to wait: what a
         poll before the request, a poll before the read, and an epoll in its place cost
@@ -49,7 +49,7 @@ from ringmaster.play.engine_pool import make_engine
 from ringmaster.play.game_runner import GameRunner
 
 PLIES = 200
-#: Games of the shorter of two runs that are compared.
+#: Games at the beginning of a run that are not counted.
 FEW = 2
 
 
@@ -143,8 +143,7 @@ def traced_figures(work: Work, folder: Path, games: int) -> dict[str, float]:
     found: dict[str, float] = {}
     plies = games * PLIES
     if shutil.which("valgrind"):
-        more, less = (_instructions(work, folder, n) for n in (FEW + games, FEW))
-        found["instructions"] = (more - less) / plies
+        found["instructions"] = _instructions(work, folder, games) / plies
     if shutil.which("strace"):
         calls, before = (_system_calls(work, folder, n) for n in (FEW + games, FEW))
         for name in ("write", "read", "poll"):
@@ -155,23 +154,37 @@ def traced_figures(work: Work, folder: Path, games: int) -> dict[str, float]:
 
 
 def _again(work: Work, folder: Path, games: int) -> list[str]:
-    """Return the command of a process that plays games and does nothing else."""
-    given = [str(WORKS.index(work)), str(folder), str(games)]
-    return [sys.executable, __file__, "--play", *given]
+    """Return the command of a process that plays games and does nothing else, but that it
+    lets a copy of itself end after the first few and after the last."""
+    return [sys.executable, __file__, "--play", str(WORKS.index(work)), str(folder), str(games)]
+
+
+def _play(index: str, folder: str, games: str) -> None:
+    def after(number: int) -> None:
+        if number + 1 in (FEW, int(games)):
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0)
+            os.waitpid(pid, 0)
+
+    Bench(WORKS[int(index)], Path(folder)).play(int(games), after)
 
 
 def _instructions(work: Work, folder: Path, games: int) -> int:
+    """Return the instructions of `games` games, after the first few."""
     words = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
     ran = subprocess.run(
-        [*words, *_again(work, folder, games)],
+        [*words, *_again(work, folder, FEW + games)],
         env={**os.environ, "PYTHONHASHSEED": "0"},
         capture_output=True,
         text=True,
         check=True,
     )
-    found = re.search(r"I\s+refs:\s+([\d,]+)", ran.stderr)
-    assert found is not None, ran.stderr
-    return int(found[1].replace(",", ""))
+    # a copy has counted on from where it was made; the last count has the end, too
+    counts = re.findall(r"I\s+refs:\s+([\d,]+)", ran.stderr)
+    assert len(counts) == 3, ran.stderr
+    before, after = (int(count.replace(",", "")) for count in counts[:2])
+    return after - before
 
 
 def _system_calls(work: Work, folder: Path, games: int) -> dict[str, int]:
@@ -312,17 +325,16 @@ def _least(run: Callable[[], None], rounds: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="what a ply costs the game loop, and where")
-    parser.add_argument("--short", action="store_true")
+    parser.add_argument("--short", action="store_true", help="few games, one piece of work traced")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--play", nargs=3, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.play:
-        index, folder, games = given.play
-        Bench(WORKS[int(index)], Path(folder)).play(int(games))
+        _play(*given.play)
         return
-    games, rounds = (10, 20) if given.short else (30, 60)
-    # tracing slows everything down: in short one piece of work for each game
-    traced = [work for work in WORKS if not given.short or not work.clock]
+    games, rounds = (3, 10) if given.short else (30, 60)
+    # tracing slows everything down
+    traced = WORKS[:1] if given.short else WORKS
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         instant.build("instant", folder)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 
@@ -33,17 +33,23 @@ class Row(NamedTuple):
 
 
 def alternate(
-    measures: Mapping[str, Callable[[], Mapping[str, float]]], rounds: int
+    measures: Mapping[str, Callable[[], Mapping[str, float]]],
+    rounds: int,
+    least: Collection[str] = (),
 ) -> dict[str, dict[str, float]]:
     """Let every measurement take its turn, `rounds` times over, each round in the
-    other direction; returns the median of each figure, nan left out."""
+    other direction; returns the median of each figure, nan left out, or of those called
+    `least`, to which other work only adds, the least."""
     found: dict[str, list[Mapping[str, float]]] = {key: [] for key in measures}
     for number in range(rounds):
         order = list(measures)
         for key in order if number % 2 == 0 else reversed(order):
             found[key].append(measures[key]())
     return {
-        key: {name: _median([each[name] for each in all_of]) for name in all_of[0]}
+        key: {
+            name: (min if name in least else _median)([each[name] for each in all_of])
+            for name in all_of[0]
+        }
         for key, all_of in found.items()
     }
 

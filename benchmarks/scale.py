@@ -8,8 +8,8 @@ The results are invented.  Each figure is of a fresh process: `show` as a comman
 `resume` from the command to the first game given out, with what the same takes in an
 event of no games taken off.  Both are given by the clock and in CPU, the fastest of
 three, since other programs may be at work.  Recording is CPU of ringmaster's loop a game,
-as the median of slices of 2,000 games (100 with --short), alternating with an event of
-1,000 games; the ratio is of these two.
+as the median of five slices of 2,000 games, alternating with an event of 1,000 games; the
+ratio is of these two.
 """
 
 from __future__ import annotations
@@ -30,15 +30,18 @@ from typing import Any, NamedTuple
 TYPES = ("playoff", "allplayall", "gauntlet", "swiss", "mc_tuner", "ce_tuner", "spsa")
 #: Games of the smallest event, that others are compared with.
 FEW = 1000
-#: Those of --short: the cheapest state and the one that grows.
-SHORT_TYPES = ("playoff", "mc_tuner")
-#: Games in a slice; slices of each event.
-SLICE, SHORT_SLICE = 2000, 100
-SLICES = 5
-#: Processes of which `show` and `resume` are the fastest.
-REPEATS = 3
 #: Games that an event may have beyond those recorded.
 _ROOM = 100_000
+
+
+class Effort(NamedTuple):
+    """How much is measured: games of the largest event, processes of which `show` and
+    `resume` are the fastest, games in a slice, slices of each event."""
+
+    most: int
+    repeats: int = 3
+    slice: int = 2000
+    slices: int = 5
 
 
 class Figures(NamedTuple):
@@ -60,25 +63,23 @@ class Figures(NamedTuple):
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
-    parser.add_argument("--types")
+    parser.add_argument("--types", metavar="NAME,NAME")
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--records", action="store_true", help="with game records")
     parser.add_argument("--folder", type=Path, help="where the events are made (~400 MB)")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", action="store_true")
-    parser.add_argument(
-        "--short", action="store_true", help="10 s: two types, 10,000 games at most"
-    )
+    parser.add_argument("--short", action="store_true", help="1,000 games of one type")
     arguments = parser.parse_args()
-    most = 10_000 if arguments.short else arguments.most
-    repeats, games = (1, SHORT_SLICE) if arguments.short else (REPEATS, SLICE)
-    types = SHORT_TYPES if arguments.short else TYPES
+    effort, types = Effort(arguments.most), TYPES
+    if arguments.short:
+        effort, types = Effort(FEW, repeats=1, slice=200, slices=1), ("playoff",)
+    if arguments.types:
+        types = tuple(arguments.types.split(","))
     rows: list[Figures] = []
-    for type_name in types if arguments.types is None else arguments.types.split(","):
+    for type_name in types:
         with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
-            rows += measure(
-                Path(folder), type_name, most, repeats, games, records=arguments.records
-            )
+            rows += measure(Path(folder), type_name, effort, records=arguments.records)
     if arguments.json:
         print(json.dumps([row._asdict() for row in rows], indent=2))
     else:
@@ -87,27 +88,23 @@ def main() -> None:
         plot(rows, arguments.plot)
 
 
-def measure(
-    folder: Path, type_name: str, most: int, repeats: int, games_a_slice: int, *, records: bool
-) -> list[Figures]:
-    """Return the figures of one type at 1,000, 10,000, … games.
-
-    games_a_slice  in which recording is timed
-    """
+def measure(folder: Path, type_name: str, effort: Effort, *, records: bool) -> list[Figures]:
+    """Return the figures of one type at 1,000, 10,000, … games."""
     few, many, none = folder / "few", folder / "many", folder / "none"
     for each in (few, many, none):
         each.mkdir()
-        _child("write", each, type_name, most + _ROOM, int(records))
+        _child("write", each, type_name, effort.most + _ROOM, int(records))
     _child("fill", few, FEW)
-    fresh = fastest([_resume(none) for _ in range(repeats)])
+    repeats = range(effort.repeats)
+    fresh = fastest([_resume(none) for _ in repeats])
     rows = []
     games = FEW
-    while games <= most:
+    while games <= effort.most:
         _child("fill", many, games)
         size = (many / "tune.status").stat().st_size
-        show = fastest([_command(many) for _ in range(repeats)])
-        resume = fastest([_resume(many) for _ in range(repeats)])
-        cpu = json.loads(_child("slices", few, many, games_a_slice).output)
+        show = fastest([_command(many) for _ in repeats])
+        resume = fastest([_resume(many) for _ in repeats])
+        cpu = json.loads(_child("slices", few, many, effort.slice, effort.slices).output)
         rows.append(
             Figures(
                 type_name,

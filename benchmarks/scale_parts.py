@@ -4,8 +4,9 @@ python scale_parts.py write FOLDER TYPE GAMES RECORDS   write a control file
 python scale_parts.py fill FOLDER GAMES                 record so many games
 python scale_parts.py resume FOLDER    go on; prints the moment (CLOCK_MONOTONIC) at
                                        which the first game is given out
-python scale_parts.py slices FEW MANY GAMES    record more, so many in turns; prints the
-                                               CPU seconds a game of both, as JSON
+python scale_parts.py slices FEW MANY GAMES SLICES
+                                       record slices of so many games more, in turns; prints
+                                       the CPU seconds a game of both, as JSON
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import time
 from pathlib import Path
 
 from invented import Invented, fill, write_control_file
-from scale import SLICES
 
 from ringmaster.event import Event
 from ringmaster.reporting.live import QuietDisplay
@@ -51,8 +51,8 @@ def main() -> None:
     elif action == "resume":
         _go_on(path, 1, Invented(lambda: print(time.monotonic(), time.process_time())))
     else:
-        other, games = Path(rest[0]), int(rest[1])
-        pairs = [(_slice(path, games, n), _slice(other, games, n)) for n in range(SLICES)]
+        other, games, slices = Path(rest[0]), int(rest[1]), int(rest[2])
+        pairs = [(_slice(path, games, n), _slice(other, games, n)) for n in range(slices)]
         print(json.dumps([statistics.median(side) for side in zip(*pairs, strict=True)]))
 
 

@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
 
@@ -64,14 +64,17 @@ def first_game(folder: Path, source: str, number: list[int]) -> tuple[float, flo
     return timed(program(str(control), "run", "-g", "1", "-j", "1"))
 
 
-def measures(folder: Path, games: int) -> dict[str, Callable[[], tuple[float, float]]]:
+def measures(
+    folder: Path, games: int, kinds: Collection[str]
+) -> dict[str, Callable[[], tuple[float, float]]]:
     """Return what is measured, by name; plays the games that are needed for that."""
     found: dict[str, Callable[[], tuple[float, float]]] = {
         NOTHING: partial(timed, [sys.executable, "-c", "pass"]),
         "import numpy": partial(timed, [sys.executable, "-c", "import numpy"]),
         "--version": partial(timed, program("--version")),
     }
-    for kind, source in SOURCES.items():
+    for kind in kinds:
+        source = SOURCES[kind]
         fresh = write_event(folder / f"{kind}-fresh", source, 200)
         played = write_event(folder / f"{kind}-played", source, 200)
         timed(program(str(played), "run", "-g", str(games), "-j", "2"))
@@ -85,13 +88,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--games", type=int, default=40)
-    parser.add_argument("--short", action="store_true", help="three rounds")
+    parser.add_argument("--short", action="store_true", help="one round, few games, two types")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    rounds = 3 if arguments.short else arguments.rounds
+    rounds, games, kinds = arguments.rounds, arguments.games, list(SOURCES)
+    if arguments.short:
+        rounds, games, kinds = 1, 4, ["playoff", "spsa"]
     compileall.compile_dir(str(Path(ringmaster.__file__).parent), quiet=1)
     with tempfile.TemporaryDirectory() as name:
-        todo = measures(Path(name), arguments.games)
+        todo = measures(Path(name), games, kinds)
         times: dict[str, list[tuple[float, float]]] = {key: [] for key in todo}
         for number in range(rounds):
             for key in todo if number % 2 == 0 else reversed(todo):

@@ -6,8 +6,9 @@
    Over UCI and USI a move is one write (the position, growing by a move a ply, and `go
    nodes 1`) and a read of the answer; over GTP one write, the opponent's move and genmove,
    and a read of both answers.
-   Prints the seconds from the first move of the second game to the last answer and the
-   loop's own CPU seconds in that time; the first game is there to warm up. */
+   Prints the seconds from the first move of the second game to the last answer, and the
+   CPU seconds in that time of the loop and of both engines (0 where there is no schedstat);
+   the first game is there to warm up. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -31,6 +32,20 @@ static double now(clockid_t clock) {
     struct timespec t;
     clock_gettime(clock, &t);
     return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+static double used_by_engines(void) {
+    double seconds = 0;
+    for (int i = 0; i < 2; i++) {
+        char path[64];
+        unsigned long long ns;
+        snprintf(path, sizeof path, "/proc/%d/schedstat", (int)pids[i]);
+        FILE *file = fopen(path, "r");
+        if (!file) continue;
+        if (fscanf(file, "%llu", &ns) == 1) seconds += ns / 1e9;
+        fclose(file);
+    }
+    return seconds;
 }
 
 static void start(int i, char **command) {
@@ -123,17 +138,19 @@ int main(int argc, char **argv) {
         start(i, argv + 4);
         if (!gtp) word(i, !strcmp(argv[1], "usi") ? "usi\n" : "uci\n", !strcmp(argv[1], "usi") ? "\nusiok" : "\nuciok");
     }
-    double began = 0, cpu = 0;
+    double began = 0, cpu = 0, engines = 0;
     for (int game = 0; game <= games; game++) {
         if (game == 1) {
             began = now(CLOCK_MONOTONIC);
+            engines = used_by_engines();
             cpu = now(CLOCK_PROCESS_CPUTIME_ID);
         }
         if (gtp) play_gtp(plies);
         else play(plies, !strcmp(argv[1], "usi") ? "isready\nusinewgame\n" : "ucinewgame\nisready\n");
     }
     printf("%.9f ", now(CLOCK_MONOTONIC) - began);
-    printf("%.9f\n", now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+    printf("%.9f ", now(CLOCK_PROCESS_CPUTIME_ID) - cpu);
+    printf("%.9f\n", used_by_engines() - engines);
     for (int i = 0; i < 2; i++) kill(pids[i], SIGKILL);
     return 0;
 }

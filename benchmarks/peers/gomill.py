@@ -54,24 +54,6 @@ def manager(command: str) -> Manager:
     return Manager("Gomill", words, lambda folder: read_sgf(folder / "match.games"))
 
 
-def kept() -> Manager:
-    """Return ringmaster with engines that are kept from game to game, and SGF."""
-    usual = ourselves.manager()
-
-    def words(match: Match, folder: Path) -> list[str]:
-        found = usual.command(match, folder)
-        control = folder / "match.ctl"
-        control.write_text(control.read_text().replace('"gtp"', '"gtp", restart="off"'))
-        return list(found)
-
-    return Manager("ringmaster, kept", words, lambda folder: read_sgf(folder / "match.games"))
-
-
-def anew() -> Manager:
-    """Return ringmaster with engines that are started anew for each game, and SGF."""
-    return ourselves.manager()._replace(games=lambda folder: read_sgf(folder / "match.games"))
-
-
 def read_sgf(folder: Path) -> list[Game]:
     """Return the games of a folder of SGF files, one each."""
     games = []
@@ -88,7 +70,8 @@ def rows(path: str, *, rounds: int, short: bool) -> list[Row]:
     found = []
     with tempfile.TemporaryDirectory() as name:
         engine = instant.build("instant", Path(name))
-        for board, (theirs, ours) in BOARDS.items():
+        ours = partial(ourselves.manager, games=lambda folder: read_sgf(folder / "match.games"))
+        for board, (theirs, more) in BOARDS.items():
             of = instant.script(board, Path(name))
             match = Match(
                 "go",
@@ -100,13 +83,13 @@ def rows(path: str, *, rounds: int, short: bool) -> list[Row]:
                 board_size=of.board_size,
             )
             fewer = theirs[1] // (2 if short else 1)
-            scale = ours[0] // theirs[0]
+            scale = more[0] // theirs[0]
             longer = match._replace(games=match.games * scale)
             figures = alternate(
                 {
                     "Gomill": partial(cost, manager(path), match, fewer),
-                    "anew": partial(cost, anew(), longer, fewer * scale),
-                    "kept": partial(cost, kept(), longer, fewer * scale),
+                    "anew": partial(cost, ours(), longer, fewer * scale),
+                    "kept": partial(cost, ours(restart="off"), longer, fewer * scale),
                 },
                 rounds,
             )

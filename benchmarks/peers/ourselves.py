@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from peers.matches import Game, Manager, Match, read_pgn
@@ -11,14 +12,24 @@ from peers.matches import Game, Manager, Match, read_pgn
 CONTROL = """\
 competition_type = "playoff"
 game = {game!r}
-players = {{code: Player({engine!r}, protocol={protocol!r}{limit}) for code in ("one", "two")}}
+players = {{code: Player({engine!r}, protocol={protocol!r}{options}) for code in ("one", "two")}}
 matchups = [Matchup("one", "two")]
 number_of_games = {games}
 {more}"""
 
 
-def manager(*, record: bool = True) -> Manager:
-    """Return ringmaster with its defaults, or without game records."""
+def manager(
+    *,
+    record: bool = True,
+    restart: str | None = None,
+    games: Callable[[Path], list[Game]] | None = None,
+) -> Manager:
+    """Return ringmaster with its defaults, or without game records.
+
+    restart  of its players: whether engines are kept from game to game; None is the
+             default, which over GTP is not to
+    games    reads what was played; by default from the PGN or the store
+    """
 
     def command(match: Match, folder: Path) -> list[str]:
         more = "" if record else "record_games = False\n"
@@ -28,18 +39,21 @@ def manager(*, record: bool = True) -> Manager:
             more += f"move_limit = {match.expected.plies}\n"
         if match.openings is not None:
             more += f"openings = Openings({str(match.openings)!r})\n"
+        options = "" if match.protocol == "gtp" else f", nodes={match.nodes}"
+        if restart is not None:
+            options += f", restart={restart!r}"
         control = CONTROL.format(
             game=match.game,
             engine=list(match.engine),
             protocol=match.protocol,
-            limit="" if match.protocol == "gtp" else f", nodes={match.nodes}",
+            options=options,
             games=match.games,
             more=more,
         )
         (folder / "match.ctl").write_text(control)
         return [sys.executable, "-m", "ringmaster", "match.ctl", "run", "-j", str(match.slots)]
 
-    return Manager("ringmaster" if record else "ringmaster, no records", command, _games)
+    return Manager("ringmaster" if record else "ringmaster, no records", command, games or _games)
 
 
 def _games(folder: Path) -> list[Game]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import instant
 from rounds import Row, alternate
@@ -13,15 +14,35 @@ from peers import ourselves
 from peers.matches import Game, Match, cost
 
 TARGET = ">= 0.75"
-#: What is played over each protocol, how it ends, and the games of the longer and the
-#: shorter match.  The game of shogi has
-#: no end of its own: a limit of moves makes it a draw.
-SCRIPTS = {
-    "chess": ("instant UCI engines, chess", "0-1", (80, 20)),
-    "shogi": ("instant USI engines, shogi", "1/2-1/2", (80, 20)),
-    "go9": ("instant GTP engines, 9x9", None, (80, 20)),
-    "go19": ("instant GTP engines, 19x19", None, (40, 10)),
-}
+
+
+class Work(NamedTuple):
+    """What is played over a protocol.
+
+    result   how every game ends, None where that is not known
+    games    of the longer and of the shorter match
+    restart  of the players, None: as it is by default
+    """
+
+    name: str
+    script: str
+    result: str | None
+    games: tuple[int, int]
+    restart: str | None = None
+    target: str = TARGET
+
+
+#: Over GTP an engine is started anew for each game unless the control file says otherwise;
+#: a ply is what the target is about.  The game of shogi has no end of its own: a limit of
+#: moves makes it a draw.
+UCI = Work("instant UCI engines, chess", "chess", "0-1", (80, 20))
+WORKS = (
+    Work("instant USI engines, shogi", "shogi", "1/2-1/2", (80, 20)),
+    Work("instant GTP engines, 9x9, kept", "go9", None, (80, 20), "off"),
+    Work("instant GTP engines, 9x9, started anew", "go9", None, (80, 20), target=""),
+    Work("instant GTP engines, 19x19, kept", "go19", None, (40, 10), "off"),
+    Work("instant GTP engines, 19x19, started anew", "go19", None, (40, 10), target=""),
+)
 
 
 def rows(*, rounds: int, short: bool) -> list[Row]:
@@ -31,23 +52,24 @@ def rows(*, rounds: int, short: bool) -> list[Row]:
         folder = Path(name)
         engine = instant.build("instant", folder)
         measures = {}
-        for key, (_, result, lengths) in SCRIPTS.items():
-            of = instant.script(key, folder)
-            games, fewer = (12, 4) if short else lengths
+        for work in (UCI, *WORKS):
+            of = instant.script(work.script, folder)
+            games, fewer = (12, 4) if short else work.games
             match = Match(
-                key.rstrip("0123456789"),
+                work.script.rstrip("0123456789"),
                 of.protocol,
                 instant.command(engine, of),
                 games,
                 2,
                 1,
-                expected=None if result is None else Game(result, of.plies),
+                expected=None if work.result is None else Game(work.result, of.plies),
                 board_size=of.board_size,
             )
-            measures[key] = partial(cost, ourselves.manager(), match, fewer)
+            ours = ourselves.manager(restart=work.restart)
+            measures[work.name] = partial(cost, ours, match, fewer)
         figures = alternate(measures, rounds)
-    base = figures.pop("chess")["plies"]
+    base = figures[UCI.name]["plies"]
     return [
-        Row(SCRIPTS[key][0], "plies/s", "our UCI", base, each["plies"], TARGET)
-        for key, each in figures.items()
+        Row(work.name, "plies/s", "our UCI", base, figures[work.name]["plies"], work.target)
+        for work in WORKS
     ]

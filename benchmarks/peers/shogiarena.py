@@ -29,7 +29,7 @@ from peers.matches import SIDES, Game, Manager, Match, cost
 TARGET = ">= 5"
 #: Games of the longer and of the shorter match, theirs and ours; the same in short.
 GAMES = ((44, 4), (160, 40))
-SHORT = ((24, 4), (60, 20))
+SHORT = ((8, 4), (24, 8))
 #: What its database calls a game that the move limit has ended.
 _LIMIT = "DRAW_BY_MAX_PLIES"
 _DRAW = "1/2-1/2"

@@ -140,5 +140,4 @@ def bare_rows(*, rounds: int, short: bool, works: Collection[str] = WORKS) -> li
 
 def _bare(turns: Path, script: instant.Script, match: Match, games: int) -> Mapping[str, float]:
     program, _, _, *flags = match.engine
-    rate = instant.bare(turns, Path(program), script, games // match.slots, match.slots, *flags)
-    return {"plies": rate}
+    return instant.bare(turns, Path(program), script, games // match.slots, match.slots, *flags)

@@ -1,5 +1,5 @@
 """Every benchmark that has a short form runs in it, so that none is found broken on the
-day when it is wanted.  They take half a minute each, so only CI does it, which says
+day when it is wanted.  They take up to eight seconds each, so only CI does it, which says
 RINGMASTER_REQUIRE_ENGINES; the referee's short form has a test that always runs."""
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SHORT = sorted(
 @pytest.mark.slow
 @pytest.mark.skipif(
     "RINGMASTER_REQUIRE_ENGINES" not in os.environ,
-    reason="takes half a minute (RINGMASTER_REQUIRE_ENGINES=1 runs it)",
+    reason="takes a minute (RINGMASTER_REQUIRE_ENGINES=1 runs it)",
 )
 @pytest.mark.parametrize("name", SHORT)
 def test_short_form_of_a_benchmark_runs(tmp_path: Path, name: str) -> None:

@@ -4,7 +4,8 @@
    turns uci|usi|gtp GAMES PLIES ENGINE [ARGUMENT...]
 
    Over UCI and USI a move is one write (the position, growing by a move a ply, and `go
-   nodes 1`) and a read of the answer; over GTP a genmove, and a play to the other engine.
+   nodes 1`) and a read of the answer; over GTP one write, the opponent's move and genmove,
+   and a read of both answers.
    Prints the seconds from the first move of the second game to the last answer and the
    loop's own CPU seconds in that time; the first game is there to warm up. */
 #define _GNU_SOURCE
@@ -52,10 +53,12 @@ static void start(int i, char **command) {
     from[i] = out[0];
 }
 
-/* Write a request and read until a line that begins with `sign` is complete; for GTP,
-   until an empty line.  Returns where that line begins. */
-static char *ask(int i, const char *request, size_t length, const char *sign) {
+/* Write a request and read until a line that begins with `sign` is complete; returns where
+   that line begins.  For GTP, without a sign, it reads `answers` of them, each up to an
+   empty line, and returns where the last begins. */
+static char *ask_all(int i, const char *request, size_t length, const char *sign, int answers) {
     size_t have = 1;
+    char *last = answer + 1;
     answer[0] = '\n';
     if (write(to[i], request, length) != (ssize_t)length) fail("write");
     for (;;) {
@@ -65,7 +68,11 @@ static char *ask(int i, const char *request, size_t length, const char *sign) {
         answer[have] = 0;
         if (answer[have - 1] != '\n') continue;
         if (!sign) {
-            if (have > 2 && answer[have - 2] == '\n') return answer + 1;
+            char *end;
+            while ((end = strstr(last, "\n\n"))) {
+                if (!--answers) return last;
+                last = end + 2;
+            }
             continue;
         }
         char *at = memmem(answer, have, sign, strlen(sign));
@@ -73,17 +80,22 @@ static char *ask(int i, const char *request, size_t length, const char *sign) {
     }
 }
 
+static char *ask(int i, const char *request, size_t length, const char *sign) {
+    return ask_all(i, request, length, sign, 1);
+}
+
 static void word(int i, const char *line, const char *sign) { ask(i, line, strlen(line), sign); }
 
 static void play_gtp(int plies) {
     char line[64];
     for (int i = 0; i < 2; i++) word(i, "clear_board\n", NULL);
+    size_t n = snprintf(line, sizeof line, "genmove b\n");
     for (int ply = 0; ply < plies; ply++) {
         int mover = ply % 2;
-        char *at = ask(mover, mover ? "genmove w\n" : "genmove b\n", 10, NULL) + 2;
+        char *at = ask_all(mover, line, n, NULL, ply ? 2 : 1) + 2;
         at[strcspn(at, " \n")] = 0;
-        int n = snprintf(line, sizeof line, "play %c %.20s\n", mover ? 'w' : 'b', at);
-        ask(1 - mover, line, n, NULL);
+        char colour = mover ? 'w' : 'b', next = mover ? 'b' : 'w';
+        n = snprintf(line, sizeof line, "play %c %.20s\ngenmove %c\n", colour, at, next);
     }
 }
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar, Protocol
 
 import msgspec
@@ -61,7 +60,8 @@ _CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
 
 #: The settings of a tune's games: what is best under others is another question.
 TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
-    replace(s, change="refused") if s.name in _CONDITIONS else s for s in GAME_SETTINGS
+    msgspec.structs.replace(s, change="refused") if s.name in _CONDITIONS else s
+    for s in GAME_SETTINGS
 )
 
 #: Settings of every tuning event with candidates and an opponent, beside its parameters.

@@ -4,7 +4,6 @@ a Gaussian distribution that moves towards the candidates that won most."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -46,8 +45,7 @@ def _identity(value: float) -> float:
     return value
 
 
-@dataclass(frozen=True)
-class CeParameter:
+class CeParameter(msgspec.Struct, frozen=True):
     """A Parameter(…) of a ce_tuner control file."""
 
     code: str

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+import msgspec
 
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.errors import UsageError
@@ -23,8 +24,7 @@ from ringmaster.model.results import GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """What a competition makes of a result.
 
     line    one line for the display and the history, e.g. "a beat b B+3.5"; "" where the
@@ -49,8 +49,7 @@ class Verdict:
     log: str = ""
 
 
-@dataclass(frozen=True)
-class Played:
+class Played(msgspec.Struct, frozen=True):
     """What a ticket says of its game, for exports and results as data.
 
     players     codes, the one who moved first comes first
@@ -68,8 +67,7 @@ class Played:
     pair: int | None = None
 
 
-@dataclass(frozen=True)
-class MatchupInfo:
+class MatchupInfo(msgspec.Struct, frozen=True):
     """What is known of a matchup beside its games.
 
     players          codes, in the order of the control file

@@ -6,7 +6,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import msgspec
@@ -45,8 +44,7 @@ MOST_CANDIDATES = 100_000
 _KEPT = 5000
 
 
-@dataclass(frozen=True)
-class McParameter:
+class McParameter(msgspec.Struct, frozen=True):
     """A Parameter(…) of an mc_tuner control file."""
 
     code: str

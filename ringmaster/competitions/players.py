@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ringmaster.errors import SettingError
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
@@ -57,8 +58,7 @@ class GtpCommandName(String):
         return name
 
 
-@dataclass(frozen=True)
-class PlayerDefinition:
+class PlayerDefinition(msgspec.Struct, frozen=True):
     """A Player(…) of a control file, before its code and game are known."""
 
     values: Mapping[str, Any]

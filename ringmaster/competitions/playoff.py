@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
+
+import msgspec
 
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
@@ -48,8 +49,7 @@ MATCHUP_SETTINGS: tuple[Setting, ...] = (
 _TOP_LEVEL = frozenset({"game", *(setting.name for setting in MATCHUP_SETTINGS)})
 
 
-@dataclass(frozen=True)
-class MatchupDefinition:
+class MatchupDefinition(msgspec.Struct, frozen=True):
     """A Matchup(…) of a control file: only what was given there is in `given`."""
 
     first: str

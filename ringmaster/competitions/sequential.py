@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -153,8 +152,7 @@ def sequential_warnings(limit: int | None, alternating: bool, trial: Trial) -> l
     return lines
 
 
-@dataclass(frozen=True)
-class SprtReport:
+class SprtReport(msgspec.Struct, frozen=True):
     """Where the test of a matchup stands.
 
     players   first is tested to be stronger than second by test.elo1, not test.elo0

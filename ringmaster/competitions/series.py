@@ -4,15 +4,15 @@ still wanted of it, and where its sequential test stands."""
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+
+import msgspec
 
 from ringmaster.competitions.sequential import SprtReport, Trial, fault_warning
 from ringmaster.competitions.tally import Tally
 from ringmaster.stats.sprt import Sprt
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """What the settings ask of a tally now.
 
     codes        the players in the order of the settings; the first is tested

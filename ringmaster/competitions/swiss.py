@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import msgspec
@@ -280,7 +279,7 @@ class Swiss(Tournament):
         verdict = super().take(ticket, result)
         if super().finished():
             # the next round's pairing is a function of the settings of now
-            return replace(verdict, save=True)
+            return msgspec.structs.replace(verdict, save=True)
         return verdict
 
     def _proven(self, id: str) -> bool:

@@ -23,13 +23,13 @@ cost, with costs so far apart that no sum of a later kind outweighs an earlier.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from ringmaster.competitions.matching import cheapest_pairs
 
 
-@dataclass(frozen=True)
-class Entrant:
+class Entrant(msgspec.Struct, frozen=True):
     """A competitor as the pairing of a round sees it.
 
     points   in half points
@@ -41,13 +41,12 @@ class Entrant:
 
     code: str
     points: int = 0
-    met: Mapping[str, int] = field(default_factory=dict)
+    met: Mapping[str, int] = msgspec.field(default_factory=dict)
     byes: int = 0
     balance: int = 0
 
 
-@dataclass(frozen=True)
-class Pairing:
+class Pairing(msgspec.Struct, frozen=True):
     """Pairs of codes, from the top board down, the one that moves first in the
     first game comes first; bye is None where the number of entrants is even."""
 
@@ -55,8 +54,7 @@ class Pairing:
     bye: str | None = None
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(msgspec.Struct, frozen=True):
     """Where an entrant stands: in a group of equal points, at a place from 0."""
 
     group: int

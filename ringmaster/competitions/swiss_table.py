@@ -10,11 +10,11 @@ not in as an opponent with none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What a round gave to one competitor.
 
     opponent  None for a bye
@@ -27,8 +27,7 @@ class Outcome:
     lost: float = 0.0
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(msgspec.Struct, frozen=True):
     """A competitor in the table.
 
     place   from 1; those that no tie-break tells apart have the same

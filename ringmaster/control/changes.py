@@ -3,11 +3,11 @@ results so far keep their meaning."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ringmaster.control.function_changes import function_changes
 from ringmaster.control.values import ABSENT, from_to, has_parts, is_function, same, written
@@ -33,8 +33,7 @@ CHANGED = "has been changed"
 MOST = 12
 
 
-@dataclass(frozen=True)
-class SettingChange:
+class SettingChange(msgspec.Struct, frozen=True):
     """One value that is another now.
 
     path    where it stands now; the list that it was in when it is gone
@@ -86,8 +85,7 @@ class SettingChange:
         )
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """A control file against the settings of its last run.
 
     run        number of that run, None when there has been none
@@ -175,7 +173,8 @@ def find_changes(
         old = before.get(setting.name, default)
         comparison.setting(setting, (setting.name,), old, now[setting.name], "free")
     found = [
-        dataclasses.replace(change, code=_code_in(change.path, now)) for change in comparison.found
+        msgspec.structs.replace(change, code=_code_in(change.path, now))
+        for change in comparison.found
     ]
     return sorted(found, key=lambda change: change.allowed)
 
@@ -183,7 +182,7 @@ def find_changes(
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
     """Return changes as they are judged while nothing has been played."""
     return tuple(
-        c if c.allowed else dataclasses.replace(c, change="free", reason="") for c in changes
+        c if c.allowed else msgspec.structs.replace(c, change="free", reason="") for c in changes
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 from ringmaster.errors import ControlFileError
 
@@ -25,8 +26,7 @@ _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 _COMBINING = frozenset({"Mn", "Me"})
 
 
-@dataclass(frozen=True)
-class Diagnostic:
+class Diagnostic(msgspec.Struct, frozen=True):
     """One problem.
 
     path         the control file as the user named it

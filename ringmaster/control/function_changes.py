@@ -4,8 +4,9 @@ the control file it uses."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ringmaster.control.values import ABSENT, differences, from_to, is_function, same, same_source
 from ringmaster.model.function_source import renormalised
@@ -17,8 +18,7 @@ MOST_LINES = 6
 LINE = 200
 
 
-@dataclass(frozen=True)
-class FunctionChange:
+class FunctionChange(msgspec.Struct, frozen=True):
     """One part of a function that is another now.
 
     what   as it follows the function's name and a colon

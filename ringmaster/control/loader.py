@@ -8,15 +8,15 @@ something has to be said about one, so that a sound file never waits for lark.
 from __future__ import annotations
 
 import ast
-import dataclasses
 import os
 import types
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ringmaster.control import python2
 from ringmaster.control.beside import modules_beside
@@ -25,7 +25,6 @@ from ringmaster.control.names import node_span, unused_names
 from ringmaster.control.parameters import NAME as READ_PARAMETERS
 from ringmaster.control.parameters import ParameterReader
 from ringmaster.control.paths import path_text
-from ringmaster.control.python2_syntax import syntax_remedy
 from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
@@ -53,8 +52,7 @@ FORMATTED_BYTES = "this text has b'…' in it, which bytes become in a string"
 TableOf = Callable[[str], Sequence[Setting] | None]
 
 
-@dataclass(eq=False)
-class Loaded:
+class Loaded(msgspec.Struct, eq=False, dict=True):
     """A control file that has been run and whose settings are sound.
 
     path         as it was given
@@ -79,8 +77,8 @@ class Loaded:
     namespace: dict[str, Any]
     origin: Source
     warnings: list[Diagnostic]
-    values: dict[str, Any] = field(default_factory=dict)
-    _warned: set[SettingPath] = field(default_factory=set)
+    values: dict[str, Any] = msgspec.field(default_factory=dict)
+    _warned: set[SettingPath] = msgspec.field(default_factory=set)
 
     @cached_property
     def positions(self) -> Positions:
@@ -100,7 +98,7 @@ class Loaded:
     def warn(self, path: SettingPath, message: str, expected: str = "") -> None:
         """Add a warning about a setting."""
         error = SettingError(path, message, expected)
-        self.warnings.append(dataclasses.replace(self._diagnose(error), severity="warning"))
+        self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
 
     def look_at(self, path: SettingPath, returned: Any) -> None:
         """Warn of what is suspicious in what a function of the file returned."""
@@ -268,6 +266,9 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
+    # not at the top: its patterns take a while to compile, and are for a wrong file
+    from ringmaster.control.python2_syntax import syntax_remedy
+
     better, remedy = syntax_remedy(source, error)
     return _refused(source, better or span, f"{type(error).__name__}: {error.msg}", remedy)
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import lark
+import msgspec
 
 from ringmaster.control.grammar import Tree, parse
 from ringmaster.control.names import node_span
@@ -38,8 +38,7 @@ _BLOCKS = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a setting path leads.
 
     value  the whole value
@@ -51,8 +50,7 @@ class Place:
     name: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Node:
+class _Node(msgspec.Struct, frozen=True):
     """One part of an expression, with the node that names it."""
 
     value: Tree

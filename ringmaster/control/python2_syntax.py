@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from ringmaster.control.source import Source, Span
 
@@ -17,8 +18,7 @@ _STRING_OR_COMMENT = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class _Leftover:
+class _Leftover(msgspec.Struct, frozen=True):
     """A way of writing that Python 3 does not read.
 
     pattern  as it looks where strings are blank

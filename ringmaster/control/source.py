@@ -10,8 +10,9 @@ import os
 import re
 import stat
 import types
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic, Severity
 
@@ -20,8 +21,7 @@ from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic, Seve
 _CODING = re.compile(rb"(?:[^\n]*\n)?[ \t\f]*#[^\n]*?coding[:=][ \t]*([-_.a-zA-Z0-9]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """A stretch of source: it starts at (line, column) and ends before
     (end_line, end_column)."""
 

@@ -14,11 +14,12 @@ import os
 import select
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable
 from typing import Protocol
 
 from ringmaster import waiting
+from ringmaster.engines import tick
+from ringmaster.engines.error_output import ErrorOutput
 from ringmaster.engines.process import EngineProcess
 from ringmaster.errors import (
     EngineCrashed,
@@ -30,11 +31,6 @@ from ringmaster.errors import (
 
 #: A longer line than this (bytes) is not a protocol any more.
 MAX_LINE = 1 << 20
-#: Lines of standard error kept for messages, and bytes kept of each.
-STDERR_LINES = 20
-STDERR_LINE = 500
-#: Lines of standard error kept for the log, a game.
-STDERR_LOG_LINES = 1000
 
 _CHUNK = 1 << 16
 _NEWLINE = ord("\n")
@@ -47,6 +43,10 @@ _QUOTED = 200
 _LONGEST_POLL = (1 << 31) - 1
 #: Seconds that an engine is left alone at most between two reads of a stream.
 _LONGEST_REST = 0.001
+#: Nanoseconds in which an answer is expected without asking whether there is any, and the
+#: least seconds that an engine must have for that.
+_SOON = 20_000_000
+_SOON_LEAST = 0.1
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
 _LAST_READS = 32
 
@@ -68,11 +68,17 @@ class Exchange(ABC):
 
         It does what feeding the lines one by one does, and may do it faster.
         """
-        each = iter(lines[:-1].split(b"\n"))
-        for line in each:
-            if self.feed(line):
-                return b"\n".join(each)
+        at = 0
+        while at < len(lines):
+            end = lines.index(b"\n", at)
+            if self.feed(lines[at:end]):
+                return lines[end + 1 :]
+            at = end + 1
         return None
+
+    def describe(self) -> str:
+        """Return the request as a message quotes it."""
+        return quoted(self.request)
 
 
 class Stream(ABC):
@@ -125,14 +131,11 @@ class Channel:
         self.has_failed = False
         self._clock = clock
         self._stdout = process.stdout_fd
-        self._stderr = process.stderr_fd
+        self._errors = ErrorOutput(process.stderr_fd, self._note_error)
         self._interrupt = interrupt_fd
         self._partial = b""
         #: Lines that came in the same read as the last answer, after it.
         self._rest = b""
-        self._stderr_partial = b""
-        self._stderr_tail: deque[str] = deque(maxlen=STDERR_LINES)
-        self._stderr_log: list[str] = []
         #: Lines of the last read, for messages.
         self._heard = b""
         #: Another engine's channel that is read while this one is waited for, and
@@ -143,30 +146,54 @@ class Channel:
         #: was wrong with them.
         self._aside_left = 0
         self._aside_error: EngineProtocolError | None = None
+        #: What answers that come at once are read with, where this process has it.
+        self._tick = tick.running()
+        if self._tick is not None:
+            os.set_blocking(self._stdout, True)
         self._poll = waiting.new_poll()
         self._when_seen = waiting.seen_by(self._poll, clock)
         self._exit = process.exit_fd
         #: To ask whether there is output: an answer costs less than a failed read.
         self._output = select.poll()
         self._output.register(self._stdout, select.POLLIN)
-        for fd in (self._stdout, self._stderr, interrupt_fd, self._exit):
+        for fd in (self._stdout, self._errors.fd, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
-    def converse(self, exchange: Exchange, seconds: float) -> int:
+    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
         """Carry out an exchange; returns the nanoseconds the engine took.
 
         The time runs from the moment before the last byte of the request is
         written (an engine may be done before the write returns) to the first sight
         of the line that completes the answer.  Raises EngineTimeout after
         `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
+
+        ahead  what this returned for the exchange before, whose request this one's
+               was written with; None for a request that is still to be written.
+               The time runs from the sight of the answer before, or, if any of
+               this answer came with it, from the writing of both
         """
         start = self._clock()
         stdout = self._stdout
         try:
-            if exchange.request:
+            if ahead is not None:
+                came, self._rest = self._rest, b""
+                start = self._seen
+                if came or self._partial:
+                    start -= ahead
+                    behind = exchange.take(came)
+                    if behind is not None:
+                        self._rest = behind
+                        return self._seen - start
+            elif exchange.request:
                 start = self.send(exchange.request, seconds)
             patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
+            if self._tick is not None and self._attended is None and seconds >= _SOON_LEAST:
+                soon = self._read_soon(exchange, self._tick, start + _SOON)
+                if soon is not None:
+                    self._rest = soon
+                    return self._seen - start
+                patience = self._patience(start + int(seconds * 1e9))
             while True:
                 exited = False
                 for fd, _ in self._poll.poll(patience):
@@ -186,15 +213,13 @@ class Channel:
                     return self._read_last_answer(exchange) - start
                 deadline = start + int(seconds * 1e9)
                 if self._clock() >= deadline:
-                    raise EngineTimeout(
-                        f"no answer to {_request_name(exchange.request)} in {seconds:g} s"
-                    )
+                    raise EngineTimeout(f"no answer to {exchange.describe()} in {seconds:g} s")
                 patience = self._patience(deadline)
         except EngineCrashed as error:
             self.has_failed = True
             after = (self._clock() - start) / 1e9
-            name = _request_name(exchange.request)
-            raise EngineCrashed(f"{error}, {after:.3f} s after {name}", self.code) from None
+            asked = exchange.describe()
+            raise EngineCrashed(f"{error}, {after:.3f} s after {asked}", self.code) from None
         except EngineError as error:
             self.has_failed = True
             # an exchange does not know whose it is
@@ -297,7 +322,7 @@ class Channel:
         self.leave()
         self._attended, self._attended_exchange = other, exchange
         other._aside_left = MAX_ASIDE
-        for fd in (other._stdout, other._stderr):
+        for fd in (other._stdout, other._errors.fd):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
@@ -306,7 +331,7 @@ class Channel:
         other, self._attended = self._attended, None
         self._attended_exchange = None
         if other is not None:
-            for fd in (other._stdout, other._stderr):
+            for fd in (other._stdout, other._errors.fd):
                 self._forget(fd)
 
     def _forget(self, fd: int | None) -> None:
@@ -319,10 +344,10 @@ class Channel:
     def _read_aside(self, fd: int, exchange: Exchange) -> bool:
         """Take a piece of what this engine says while another one is waited for;
         returns whether there is any point in going on."""
-        if fd == self._stderr:
-            if not self._read_stderr():
+        if fd == self._errors.fd:
+            if not self._errors.read():
                 self._forget(fd)
-                self._stderr = None
+                self._errors.fd = None
                 return False
             return True
         try:
@@ -362,6 +387,20 @@ class Channel:
             self._check_partial()
         raise self._crashed()
 
+    def _read_soon(self, exchange: Exchange, reader: tick.Tick, until: int) -> bytes | None:
+        """Let an exchange take what comes without a pause, to the time `until` at most;
+        returns as `Exchange.take` does."""
+        try:
+            while True:
+                lines = self._lines_of(reader.read(self._stdout, _CHUNK))
+                if lines and (rest := exchange.take(lines)) is not None:
+                    return rest
+                self._check_partial()
+                if self._seen >= until:
+                    return None
+        except BlockingIOError:
+            return None
+
     def _read_lines(self) -> bytes:
         """Read what there is and return the lines that are complete with it, b"" for
         none.  Raises EngineCrashed at the end of the output."""
@@ -369,6 +408,10 @@ class Channel:
             chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
             return b""
+        return self._lines_of(chunk)
+
+    def _lines_of(self, chunk: bytes) -> bytes:
+        """Return the lines that are complete with what has just been read."""
         self._seen = self._when_seen()
         if not chunk:
             raise self._crashed()
@@ -487,50 +530,19 @@ class Channel:
     def _handle_other(self, fd: int) -> None:
         if fd == self._interrupt:
             raise JobAbandoned("told to stop")
-        if self._attended is not None and fd in (self._attended._stdout, self._attended._stderr):
+        other = self._attended
+        if other is not None and fd in (other._stdout, other._errors.fd):
             assert self._attended_exchange is not None
-            if not self._attended._read_aside(fd, self._attended_exchange):
+            if not other._read_aside(fd, self._attended_exchange):
                 self._forget(fd)
             return
-        if not self._read_stderr():
+        if not self._errors.read():
             self._poll.unregister(fd)
-            self._stderr = None
+            self._errors.fd = None
 
-    def _read_stderr(self) -> bool:
-        """Take what there is on standard error; returns False at its end."""
-        assert self._stderr is not None
-        try:
-            chunk = os.read(self._stderr, _CHUNK)
-        except BlockingIOError:
-            return True
-        lines = (self._stderr_partial + chunk).split(b"\n")
-        self._stderr_partial = lines.pop()[-STDERR_LINE:]
-        if not chunk and self._stderr_partial:
-            lines.append(self._stderr_partial)
-            self._stderr_partial = b""
-        if lines and self.transcript is not None:
-            self.transcript.note(self.code, "!", b"\n".join(lines))
-        room = STDERR_LOG_LINES - len(self._stderr_log)
-        for line in lines[-max(room, STDERR_LINES) :]:
-            text = line[:STDERR_LINE].rstrip(b"\r").decode("utf-8", "replace")
-            self._stderr_tail.append(text)
-            if len(self._stderr_log) < STDERR_LOG_LINES:
-                self._stderr_log.append(text)
-        return bool(chunk)
-
-    def _drain_stderr(self) -> None:
-        # bounded: a live engine may print to it for ever
-        for _ in range(64):
-            if self._stderr is None:
-                return
-            try:
-                before = len(self._stderr_tail), len(self._stderr_log)
-                if not self._read_stderr():
-                    return
-                if before == (len(self._stderr_tail), len(self._stderr_log)):
-                    return
-            except OSError:
-                return
+    def _note_error(self, lines: bytes) -> None:
+        if self.transcript is not None:
+            self.transcript.note(self.code, "!", lines)
 
     def last_line(self) -> str:
         """Return the last line that the engine has said, as a message quotes it,
@@ -541,24 +553,21 @@ class Channel:
 
     def take_stderr(self) -> list[str]:
         """Return the lines of standard error since the last call (bounded)."""
-        self._drain_stderr()
-        lines, self._stderr_log = self._stderr_log, []
-        return lines
+        return self._errors.take()
 
     def last_words(self) -> str:
         """Return the last lines of standard error, for a message; "" if none."""
-        self._drain_stderr()
-        return "\n".join(line for line in self._stderr_tail if line.strip())
+        return self._errors.last_words()
 
     def _crashed(self) -> EngineCrashed:
         """Make the error for an engine that closed a pipe, saying how it ended."""
         if self.process.wait(0.5, keep_stderr=True):
-            self._drain_stderr()
+            self._errors.drain()
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
         return EngineCrashed("it closed its standard input or output", self.code)
 
 
-def _request_name(request: bytes) -> str:
+def quoted(request: bytes) -> str:
     """Return the last line of a request as a message quotes it."""
     text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
     return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript
-from ringmaster.engines.info import read_info, read_pv, read_score
+from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted
@@ -144,6 +144,8 @@ class Thought:
     @property
     def depth(self) -> int | None:
         """Depth searched, in plies."""
+        if self._numbers is None and self.info:
+            return read_depth(self.info)
         return self.number("depth")
 
     @property
@@ -259,7 +261,17 @@ class Engine(ABC):
 
     def tell_time(self, limits: Limits) -> None:
         """Tell the engine what the clocks say before it is asked for a move,
-        where its protocol does not do both at once."""
+        where its protocol does not do both at once; it may be held back as
+        `observe` says."""
+        return None
+
+    def begin(self, colour: int, limits: Limits) -> None:
+        """Ask for a move for `colour`, which `think` with the same limits then waits
+        for, if there is anything that the engine has to be told first; returns when
+        it has taken note of that.
+
+        Raises EngineRefused when it refuses a move that it was told of.
+        """
         return None
 
     @abstractmethod
@@ -289,7 +301,15 @@ class Engine(ABC):
 
     @abstractmethod
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        """Tell the engine of a move that stands (`own`: it made it itself)."""
+        """Tell the engine of a move that stands (`own`: it made it itself).
+
+        What does not matter before it is asked for something may be held back until
+        then, or until `catch_up`.
+        """
+
+    def catch_up(self) -> None:
+        """Tell the engine what has been held back; raises what that comes to."""
+        return None
 
     @abstractmethod
     def _say_goodbye(self) -> None:

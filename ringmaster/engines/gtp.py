@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp_clock import ClockCommand, ClockNotTold, clock_command, read_kinds
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused
@@ -16,11 +16,17 @@ MAX_RESPONSE = 1 << 20
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _ID = re.compile(rb"\d+ +\S")
+#: An answer as it usually is: nothing, or a word that begins with a letter.
+_USUAL = re.compile(rb"= ?([A-Za-z][!-~]{0,99})?\n\n")
 _COLOURS = ("b", "w")
 #: Characters of a version that go into an engine's name; a longer one is a speech.
 _MAX_VERSION = 32
 _CLEANUP = "kgs-genmove_cleanup"
 _CLAIMING = "gomill-genmove_ex"
+#: Seconds for an engine that has refused a move to answer what was sent with it.
+_REMAINDER = 1.0
+#: Commands that are held back at most: what is written at once must fit in a pipe.
+_MOST_HELD = 64
 
 
 class Command(Exchange):
@@ -28,15 +34,31 @@ class Command(Exchange):
 
     Blank lines before a response are passed over; anything else that is no
     response is an error, as GTP leaves no room for it.
+
+    line      the command itself; `request` is what is written, which may be more
+    optional  whether it does not matter if the engine refuses
+    label     what a refusal is told of, "" if that is plain
     """
 
-    def __init__(self, *words: str) -> None:
-        self.request = (" ".join(words) + "\n").encode("utf-8", "replace")
-        self.ok = False
-        self.text = ""
-        self._lines: list[str] = []
-        self._size = 0
-        self._started = False
+    ok = False
+    text = ""
+    _size = 0
+    _started = False
+    _lines: list[str]
+
+    def __init__(self, *words: str, optional: bool = False, label: str = "") -> None:
+        self.line = self.request = (" ".join(words) + "\n").encode("utf-8", "replace")
+        self.optional = optional
+        self.label = label
+
+    def take(self, lines: bytes) -> bytes | None:
+        if not self._started:
+            usual = _USUAL.match(lines)
+            if usual is not None:
+                self.ok = True
+                self.text = str(usual[1] or b"", "ascii")
+                return lines[usual.end() :]
+        return super().take(lines)
 
     def feed(self, line: bytes) -> bool:
         line = _CONTROL.sub(b"", line.replace(b"\t", b" "))
@@ -45,14 +67,15 @@ class Command(Exchange):
                 return False
             if line[:1] not in (b"=", b"?"):
                 shown = line[:80].decode("utf-8", "replace")
-                raise EngineProtocolError(f"its answer to {self._name()} is no GTP: {shown!r}")
+                raise EngineProtocolError(f"its answer to {self.name()} is no GTP: {shown!r}")
             self._started = True
+            self._lines = []
             self.ok = line[:1] == b"="
             # no id was sent, so digits right after the sign and before a space are
             # an id that nobody asked for; "=2" alone is an answer without its space
             rest = line[1:]
             if _ID.match(rest):
-                raise EngineProtocolError(f"its answer to {self._name()} has a wrong id")
+                raise EngineProtocolError(f"its answer to {self.name()} has a wrong id")
             line = rest.lstrip()
             if not line:
                 return False
@@ -61,12 +84,16 @@ class Command(Exchange):
             return True
         self._size += len(line)
         if self._size > MAX_RESPONSE:
-            raise EngineProtocolError(f"its answer to {self._name()} exceeds {MAX_RESPONSE} bytes")
+            raise EngineProtocolError(f"its answer to {self.name()} exceeds {MAX_RESPONSE} bytes")
         self._lines.append(line.decode("utf-8", "replace").rstrip())
         return False
 
-    def _name(self) -> str:
-        return repr(self.request.split(None, 1)[0].decode())
+    def name(self) -> str:
+        """Return the command's name as a message quotes it."""
+        return repr(self.line.split(None, 1)[0].decode())
+
+    def describe(self) -> str:
+        return quoted(self.line)
 
 
 class GtpEngine(Engine):
@@ -79,6 +106,14 @@ class GtpEngine(Engine):
     _claims = False
     #: The command that was sent last.
     _asked: Command | None = None
+    #: What it has still to be told.
+    _held: tuple[Command, ...] = ()
+    #: The request to move that was written behind what it had to be told, and the
+    #: nanoseconds that the last answer to that took.
+    _begun: Command | None = None
+    _ahead: int = 0
+    #: Whether it is told the time before it moves.
+    _tells_left: bool = False
     _has_list: bool = False
     #: Whether it answers to known_command, as far as is known.
     _can_be_asked: bool = True
@@ -92,16 +127,26 @@ class GtpEngine(Engine):
         return self._timed(words, seconds)[0]
 
     def _timed(self, words: tuple[str, ...], seconds: float | None) -> tuple[str, int]:
-        name = self.player.gtp_aliases.get(words[0], words[0])
-        exchange = Command(name, *words[1:])
-        self._require_silence(name)
+        self.catch_up()
+        exchange = self._make(words)
+        self._require_silence(exchange)
         self._asked = exchange
         elapsed = self.channel.converse(exchange, self._timeout if seconds is None else seconds)
         if not exchange.ok:
-            raise EngineRefused(cut(exchange.text) or "unspecified failure", self.player.code)
+            raise self._refusal(exchange)
         return exchange.text, elapsed
 
-    def _require_silence(self, name: str) -> None:
+    def _make(self, words: tuple[str, ...], *, optional: bool = False, label: str = "") -> Command:
+        name = self.player.gtp_aliases.get(words[0], words[0])
+        return Command(name, *words[1:], optional=optional, label=label)
+
+    def _refusal(self, command: Command) -> EngineRefused:
+        text = cut(command.text) or "unspecified failure"
+        if command.label:
+            text = f"it refused {command.label!r}: {text}"
+        return EngineRefused(text, self.player.code)
+
+    def _require_silence(self, command: Command) -> None:
         """Whatever stands in the pipe now would be taken for the answer to the
         next command.  Raises EngineProtocolError."""
         found = self.channel.unasked()
@@ -109,7 +154,7 @@ class GtpEngine(Engine):
             self.channel.has_failed = True
             shown = found[:80].decode("utf-8", "replace")
             raise EngineProtocolError(
-                f"it said {shown!r} unasked, before {name!r}", self.player.code
+                f"it said {shown!r} unasked, before {command.name()}", self.player.code
             )
 
     def is_fit(self) -> bool:
@@ -194,15 +239,18 @@ class GtpEngine(Engine):
         return problems
 
     def _set_up(self, settings: GameSettings) -> None:
+        self._held, self._begun = (), None
         # startup commands may load networks
         self._timeout = start_timeout(settings, self.player)
+        for words in self.player.startup_gtp_commands:
+            self.require(*words)
         for words in (
-            *self.player.startup_gtp_commands,
             ("boardsize", str(settings.board_size)),
             ("clear_board",),
             ("komi", _komi(settings.komi)),
         ):
-            self.require(*words)
+            self._held += (self._make(words, label=" ".join(words)),)
+        self.catch_up()
         self._set_clock()
         self._timeout = settings.hang_timeout
 
@@ -223,6 +271,7 @@ class GtpEngine(Engine):
             raise EngineRefused(str(error), self.player.code) from None
         if self._told is not None:
             self.require(*self._told.words)
+        self._tells_left = self._told is not None and self.knows("time_left")
 
     def _clock_kinds(self) -> frozenset[str]:
         """Return the clocks that kata-time_settings takes; an engine that has
@@ -240,6 +289,7 @@ class GtpEngine(Engine):
         self._claims = self._may_claim()
         for i, move in enumerate(opening.moves):
             self.observe(i % 2, move, own=False)
+        self.catch_up()
 
     def _may_claim(self) -> bool:
         """Whether to ask for moves in the way that lets the engine claim a win."""
@@ -253,27 +303,95 @@ class GtpEngine(Engine):
             return True
 
     def tell_time(self, limits: Limits) -> None:
-        if self._told is None:
+        if self._told is None or not self._tells_left:
             return
         for colour, left in zip(_COLOURS, limits.time_left, strict=True):
             if left is not None:
                 seconds = number(left[0]) if self._told.fractions else str(int(left[0]))
-                self.optional("time_left", colour, seconds, str(left[1]))
+                words = ("time_left", colour, seconds, str(left[1]))
+                self._held += (self._make(words, optional=True),)
+
+    def catch_up(self) -> None:
+        if self._held:
+            self._tell(())
+
+    def begin(self, colour: int, limits: Limits) -> None:
+        if self._held:
+            self._begun = self._asked = self._make(self._request(colour, limits))
+            self._tell((self._begun,))
+
+    def _tell(self, behind: tuple[Command, ...]) -> None:
+        """Write what was held back, and `behind` after it, in one piece, and read the
+        answers to what was held back.
+
+        GTP answers commands one by one in their order, so that nothing has to wait
+        for the answer before.  Raises EngineRefused.
+        """
+        held, self._held = self._held, ()
+        commands = held + behind
+        first = held[0]
+        self._require_silence(first)
+        first.request = b"".join([command.request for command in commands])
+        ahead = None
+        for done, command in enumerate(held, 1):
+            ahead = self.channel.converse(command, self._timeout, ahead)
+            if not command.ok and not command.optional:
+                self._begun = None
+                self._drain(commands[done:], ahead)
+                raise self._refusal(command)
+            self._ahead = ahead
+
+    def _drain(self, commands: tuple[Command, ...], ahead: int) -> None:
+        """Read the answers to what was written behind a command that was refused: they
+        must not be taken for others'.  An engine that does not give them in time is
+        not talked to any more."""
+        try:
+            for command in commands:
+                ahead = self.channel.converse(command, _REMAINDER, ahead)
+        except EngineError:
+            self.channel.has_failed = True
+
+    def _request(self, colour: int, limits: Limits) -> tuple[str, ...]:
+        """Return the command that asks for a move."""
+        name = _COLOURS[colour]
+        if limits.cleanup:
+            return (_CLEANUP, name)
+        return (_CLAIMING, name, "claim") if self._claims else ("genmove", name)
 
     def think(self, colour: int, limits: Limits) -> Thought:
-        name = _COLOURS[colour]
-        claims = self._claims and not limits.cleanup
-        words: tuple[str, ...] = (_CLEANUP if limits.cleanup else "genmove", name)
-        if claims:
-            words = (_CLAIMING, name, "claim")
-        text, elapsed = self._timed(words, limits.seconds)
+        begun, self._begun = self._begun, None
+        if begun is None:
+            text, elapsed = self._timed(self._request(colour, limits), limits.seconds)
+        else:
+            elapsed = self.channel.converse(begun, limits.seconds, self._ahead)
+            if not begun.ok:
+                raise self._refusal(begun)
+            text = begun.text
+            if not text:
+                self._require_step(begun, limits.seconds)
         answer = text.strip()
         folded = answer.lower()
         if folded == "resign":
             return Thought("resign", answer, elapsed)
-        if folded == "claim" and claims:
+        if folded == "claim" and self._claims and not limits.cleanup:
             return Thought("claim", answer, elapsed)
         return Thought("move", answer, elapsed)
+
+    def _require_step(self, asked: Command, seconds: float) -> None:
+        """See whether an empty answer to `asked` was a second one to the command before,
+        so that the move is still to come: what is asked next would have that for its
+        answer.  Raises EngineProtocolError."""
+        try:
+            version = self.command("protocol_version", seconds=seconds)
+        except EngineProtocolError:
+            raise
+        except EngineError:
+            return
+        if not _is_two(version):
+            self.channel.has_failed = True
+            raise EngineProtocolError(
+                f"it said '=' unasked, before {asked.name()}", self.player.code
+            )
 
     def stop_thinking(self, seconds: float) -> float | None:
         # GTP has no word for it; what can be told is whether an answer is coming
@@ -289,7 +407,9 @@ class GtpEngine(Engine):
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         if not own:
-            self.command("play", _COLOURS[colour], move)
+            if len(self._held) >= _MOST_HELD:
+                self.catch_up()
+            self._held += (self._make(("play", _COLOURS[colour], move)),)
 
     def explain_last_move(self) -> str:
         """Return the engine's comment on the move it just made, "" if none."""

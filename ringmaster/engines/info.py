@@ -15,11 +15,13 @@ LONG_MATE = 999
 
 _SCORE = re.compile(rb"\sscore\s+(cp|mate)\s+([+-]?\d{1,15}|[+-])(?!\S)")
 # an engine may print anything; what has more digits than this is no number
-_NUMBER = re.compile(rb"[+-]?\d{1,15}")
-_NAMES = {
-    name.encode(): name
-    for name in ("depth", "seldepth", "nodes", "nps", "hashfull", "tbhits", "time", "multipv")
-}
+_FIELD = re.compile(
+    rb"(?<!\S)(depth|seldepth|nodes|nps|hashfull|tbhits|time|multipv)\s+([+-]?\d{1,15})(?!\S)"
+)
+#: How most engines begin.
+_DEPTH = re.compile(rb"info depth (\d{1,15})(?!\S)")
+#: What nothing is read behind.
+_TEXT = re.compile(rb"(?:\s|^)(?:pv|string)(?!\S)")
 
 
 def read_score(line: bytes) -> tuple[int | None, int | None]:
@@ -64,20 +66,23 @@ def read_info(line: bytes) -> dict[str, int]:
     """Return the numbers of an info line by name, as far as it has them: "score"
     or "mate" as `read_score` has them, "depth", "seldepth", "nodes", "nps",
     "hashfull" (per mille), "tbhits", "time" (ms), "multipv"."""
-    words = line.split()
-    found: dict[str, int] = {}
-    for i, word in enumerate(words[:-1]):
-        if word in (b"pv", b"string"):
-            break
-        name = _NAMES.get(word)
-        if name is not None and _NUMBER.fullmatch(words[i + 1]):
-            found[name] = int(words[i + 1])
+    end = _TEXT.search(line)
+    fields = _FIELD.findall(line if end is None else line[: end.start()])
+    found = {name.decode(): int(number) for name, number in fields}
     score, mate = read_score(line)
     if score is not None:
         found["score"] = score
     if mate is not None:
         found["mate"] = mate
     return found
+
+
+def read_depth(line: bytes) -> int | None:
+    """Return `read_info`'s "depth" alone, at a fraction of the time."""
+    start = _DEPTH.match(line)
+    if start is not None and line.count(b"depth") == 1 + line.count(b"seldepth"):
+        return int(start[1])
+    return read_info(line).get("depth")
 
 
 def read_pv(line: bytes) -> tuple[str, ...]:

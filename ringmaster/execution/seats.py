@@ -49,7 +49,7 @@ def serve(
         hub.spawn(room.listen)
         hub.spawn(room.speak)
         for slot in slots:
-            context = WorkerContext(slot, control_fd, watcher_fd, setup)
+            context = WorkerContext(slot, control_fd, watcher_fd, setup, alone=False)
             hub.spawn(partial(room.sit, context, work))
         hub.run()
     room.close()

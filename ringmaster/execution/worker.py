@@ -55,12 +55,14 @@ class WorkerContext:
     setup       the executor's `setup`; "marker" is always in it: the value of
                 RINGMASTER_RUN that every engine is to have in its environment.
                 "cpus", if there, has the CPUs that each slot keeps to
+    alone       whether the process has no other worker in it: its signals are free
     """
 
     slot: int
     control_fd: int
     watcher_fd: int | None
     setup: Mapping[str, Any]
+    alone: bool
 
 
 class Work(Protocol):
@@ -113,7 +115,7 @@ def serve(
     try:
         if "cpus" in setup:
             pin(setup["cpus"][slot])
-        worker = find_factory(work)(WorkerContext(slot, control_fd, watcher_fd, setup))
+        worker = find_factory(work)(WorkerContext(slot, control_fd, watcher_fd, setup, alone=True))
         if _send(connection, message(READY, slot)):
             _loop(connection, slot, worker)
         return 0

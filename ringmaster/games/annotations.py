@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from ringmaster.games.text import lines, one_line
@@ -23,14 +23,20 @@ RECORD_INFO = {
 _LONGEST_PV = 100
 
 
-def search_details(move: MoveRecord, info: Sequence[str]) -> list[str]:
+def wanted_details(info: Collection[str]) -> list[tuple[str, str]]:
+    """Return fields of MoveRecord that are asked for with what they are called, in the
+    order of records.  `left` is not among them, since each format has its own place for
+    a clock."""
+    return [(name, label) for name, label in RECORD_INFO.items() if name in info and name != "left"]
+
+
+def search_details(move: MoveRecord, wanted: Iterable[tuple[str, str]]) -> list[str]:
     """Return what is known of a move of the fields that are asked for:
-    ["sd=20", "n=1234", 'pv="e2e4 e7e5"'].  `left` is not among them, since each
-    format has its own place for a clock."""
+    ["sd=20", "n=1234", 'pv="e2e4 e7e5"']."""
     found = []
-    for name, label in RECORD_INFO.items():
+    for name, label in wanted:
         value = getattr(move, name)
-        if name not in info or name == "left" or value is None:
+        if value is None:
             continue
         if name == "pv":
             line = one_line(" ".join(value[:_LONGEST_PV]), 1000).replace('"', "'")
@@ -43,22 +49,23 @@ def search_details(move: MoveRecord, info: Sequence[str]) -> list[str]:
 def search_summary(move: MoveRecord) -> str:
     """Return score, depth and time as the field writes them: "+0.31/12 0.52s",
     "-M5/20 1.2s", or what of it is known.  Scores are from the mover's side."""
-    parts = []
-    if move.mate is not None:
-        sign = "-" if move.mate <= 0 else "+"
-        parts.append(f"{sign}M{abs(move.mate)}")
-    elif move.score is not None:
-        parts.append(f"{move.score / 100:+.2f}" if move.score else "0.00")
-    if parts and move.depth is not None:
-        parts[0] += f"/{move.depth}"
-    if move.seconds is not None:
-        parts.append(_seconds(move.seconds))
-    return " ".join(parts)
+    mate, score, seconds = move.mate, move.score, move.seconds
+    time = "" if seconds is None else _seconds(seconds)
+    if mate is not None:
+        text = f"{'-' if mate <= 0 else '+'}M{abs(mate)}"
+    elif score is None:
+        return time
+    else:
+        text = f"{score / 100:+.2f}" if score else "0.00"
+    depth = "" if move.depth is None else f"/{move.depth}"
+    return f"{text}{depth} {time}" if time else text + depth
 
 
 def _seconds(seconds: float) -> str:
     """Return the time with three decimals below 0.1 s, two below 10 s, else one."""
-    return f"{seconds:.{3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1}f}s"
+    if seconds < 0.0995:
+        return f"{seconds:.3f}s"
+    return f"{seconds:.2f}s" if seconds < 9.995 else f"{seconds:.1f}s"
 
 
 def player_name(record: GameRecord, index: int) -> str:

@@ -109,6 +109,12 @@ class ChessGame(_ChessRules):
     def to_move(self) -> int:
         return self._side
 
+    def step(self, move: str) -> cozy.Move | None:
+        """Return what a move means on `board`, where a king castles by taking its rook;
+        None for what cannot be a move.  Whether it is legal is left to the board."""
+        step = _STEPS.get(move)
+        return self._castling(move) if step is None else step
+
     def play(self, move: str) -> None:
         board = self._board
         step = _STEPS.get(move)

@@ -184,7 +184,10 @@ def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord
         if "pv" in wanted:
             words += map(_csa_move, line_of(board, expected_line(move)))
         yield " ".join(words)
-    summary = ", ".join(filter(None, (search_summary(move), details(move, wanted))))
+    summary = search_summary(move)
+    more = details(move, wanted)
+    if more:
+        summary = f"{summary}, {more}" if summary else more
     if summary:
         yield from _comment(f"*{summary}")
     if move.comment:
@@ -201,4 +204,7 @@ def _comment(text: str) -> Iterator[str]:
         # what looks like a score is one only where it was written as such
         cleaned = one_line(line, 2000)
         if cleaned.lstrip("*"):
-            yield "'" + re.sub(r"^\*\*+ ?", "*", cleaned)
+            yield "'" + (_STARS.sub("*", cleaned, count=1) if cleaned.startswith("**") else cleaned)
+
+
+_STARS = re.compile(r"\*\*+ ?")

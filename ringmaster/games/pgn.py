@@ -1,9 +1,8 @@
 """Game records in PGN, for chess and its variants.
 
 Only writing, and only the text of the record: when and where it is stored is
-left to the caller.  Made after a game, never in it: SAN comes from python-chess,
-at some 30 microseconds a ply (of variants from pyffish).  Engine text is cleaned
-first, so that a record parses whatever an engine calls itself or says of its moves.
+left to the caller.  Made after a game, never in it.  Engine text is cleaned first, so
+that a record parses whatever an engine calls itself or says of its moves.
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from ringmaster.games.annotations import (
     player_name,
     search_details,
     search_summary,
+    wanted_details,
 )
 from ringmaster.games.san import san_moves
 from ringmaster.games.text import one_line, shown
@@ -91,9 +91,9 @@ def write_pgn(record: GameRecord) -> str:
         raise ValueError(f"PGN records are for chess, not for {record.settings.game}")
     result = record.score if record.score in _RESULTS else "*"
     movetext, plies = _movetext(record)
-    words = [*movetext, *_comment(_closing_comment(record, result)), result]
+    closing = _comment(_closing_comment(record, result))
     tags = "".join(f'[{name} "{_quoted(value)}"]\n' for name, value in _tags(record, result, plies))
-    return f"{tags}\n{_wrapped(words)}\n\n"
+    return f"{tags}\n{_wrapped(' '.join([*movetext, closing, result]))}\n\n"
 
 
 def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, str]]:
@@ -178,33 +178,39 @@ def _hours(seconds: int) -> str:
 
 
 def _movetext(record: GameRecord) -> tuple[list[str], int]:
-    """Return the words of the moves with their comments, and how many plies
-    they are."""
-    words: list[str] = []
+    """Return moves and comments in their order, and how many plies they are."""
     fen = record.opening.fen
     try:
         sans = san_moves(record.settings.variant, fen, [move.move for move in record.moves])
     except ValueError as error:
-        return list(_comment(f"The opening cannot be shown: {error}")), 0
+        return [_comment(f"The opening cannot be shown: {error}")], 0
+    pieces: list[str] = []
     book = record.opening.moves
     info = record.settings.record_info
+    details = wanted_details(info)
     after_comment = True
-    before = _plies_before(fen)
-    for ply, move in enumerate(record.moves):
-        if ply == len(sans):
-            words += _comment(f"The move {shown(move.move)} is not legal here")
-            return words, ply
-        number, black = divmod(before + ply, 2)
-        if not black or after_comment:
-            words.append(f"{number + 1}{'...' if black else '.'}")
-        words.append(sans[ply])
-        if ply < len(book) and move.move == book[ply]:
-            comment = "book"
+    number, black = divmod(_plies_before(fen) + 2, 2)
+    for ply, (move, san) in enumerate(zip(record.moves, sans, strict=False)):
+        if not black:
+            pieces.append(f"{number}. {san}")
         else:
-            comment = ", ".join(filter(None, _said(move, info)))
-        words += _comment(comment)
+            pieces.append(f"{number}... {san}" if after_comment else san)
+            number += 1
+        black = not black
+        if ply < len(book) and move.move == book[ply]:
+            comment = "{book}"
+        elif info or move.comment:
+            comment = _comment(", ".join(filter(None, _said(move, details, "left" in info))))
+        else:
+            summary = search_summary(move)
+            comment = f"{{{summary}}}" if summary else ""
+        if comment:
+            pieces.append(comment)
         after_comment = bool(comment)
-    return words, len(record.moves)
+    if len(sans) < len(record.moves):
+        illegal = shown(record.moves[len(sans)].move)
+        pieces.append(_comment(f"The move {illegal} is not legal here"))
+    return pieces, len(sans)
 
 
 def _plies_before(fen: str | None) -> int:
@@ -217,11 +223,11 @@ def _plies_before(fen: str | None) -> int:
     return 2 * max(number - 1, 0) + (fields[1] == "b")
 
 
-def _said(move: MoveRecord, info: tuple[str, ...]) -> Iterator[str]:
+def _said(move: MoveRecord, details: list[tuple[str, str]], with_clock: bool) -> Iterator[str]:
     """Yield the parts of a move's comment."""
     yield search_summary(move)
-    yield from search_details(move, info)
-    if "left" in info and move.left is not None:
+    yield from search_details(move, details)
+    if with_clock and move.left is not None:
         # the one way to tell of a clock that viewers of PGN understand
         whole, fraction = divmod(round(max(move.left, 0.0) * 1000), 1000)
         yield f"[%clk {whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}.{fraction:03d}]"
@@ -249,38 +255,38 @@ def _closing_comment(record: GameRecord, result: str) -> str:
     return "; ".join([sentence, *map(one_line, note_lines(record))])
 
 
-def _comment(text: str) -> Iterator[str]:
-    """Yield the words of a comment; braces, which PGN cannot quote, become
+def _comment(text: str) -> str:
+    """Return a comment, "" without words; braces, which PGN cannot quote, become
     parentheses."""
-    words = one_line(text, 2000).translate(_BRACES).split()
-    if words:
-        words[0] = "{" + words[0]
-        words[-1] += "}"
-        yield from words
+    words = " ".join(one_line(text, 2000).translate(_BRACES).split())
+    return f"{{{words}}}" if words else ""
 
 
 _BRACES = str.maketrans("{}", "()")
 
 
-def _wrapped(words: list[str]) -> str:
-    """Return words on lines of at most 79 characters.
+def _wrapped(text: str) -> str:
+    """Return words with single spaces between them on lines of at most 79 characters.
 
     In the first column % would hide a line and [ look like a tag, so a space
     goes before them; ; likewise.
     """
     finished: list[str] = []
-    line = ""
-    for word in words:
-        while word:
-            if line and len(line) + 1 + len(word) <= _WIDTH:
-                line, word = f"{line} {word}", ""
-                continue
-            if line:
-                finished.append(line)
-            indent = " " if word[0] in "%[;" else ""
-            room = _WIDTH - len(indent)
-            line, word = indent + word[:room], word[room:]
-    return "\n".join([*finished, line])
+    start = 0
+    while True:
+        indent = " " if text[start] in "%[;" else ""
+        room = _WIDTH - len(indent)
+        if len(text) - start <= room:
+            return "\n".join([*finished, indent + text[start:]])
+        end = text.rfind(" ", start, start + room + 1)
+        if end < 0:
+            # a word that is longer than a line
+            end = start + room
+            finished.append(indent + text[start:end])
+            start = end
+        else:
+            finished.append(indent + text[start:end])
+            start = end + 1
 
 
 def _quoted(value: str) -> str:

@@ -1,8 +1,8 @@
 """Standard algebraic notation: reading the moves of opening books, writing those
 of game records, for chess, Chess960 and the variants.
 
-Reading is done on the fast rules where they are there, since books have many
-moves; writing on python-chess, once a game is over.
+Both are done on the fast rules where they are there, since books and recorded games
+have many moves; python-chess stays the judge of what is not in the usual form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ import re
 from collections.abc import Sequence
 
 from ringmaster.games.chess import HAVE_COZY, ChessGame, ReferenceChessGame
+from ringmaster.games.chess960 import Chess960Game
 from ringmaster.games.game import Game
+from ringmaster.games.san_writer import fast_san_moves, reference_san_moves
 from ringmaster.games.variants import VariantGame
 from ringmaster.games.variants import san_moves as variant_san_moves
 
@@ -143,16 +145,13 @@ def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
     """
     if variant not in ("standard", "chess960"):
         return variant_san_moves(variant, fen, moves)
-    import chess
-
-    board = chess.Board(fen or chess.STARTING_FEN, chess960=variant == "chess960")
-    found = []
-    for move in moves:
+    if HAVE_COZY:
         try:
-            step = chess.Move.from_uci(move)
+            game = Chess960Game(fen) if variant == "chess960" else ChessGame(fen)
         except ValueError:
-            break
-        if not board.is_legal(step):
-            break
-        found.append(board.san_and_push(step))
-    return found
+            # python-chess also shows games from positions that none can begin from
+            return reference_san_moves(variant, fen, moves)
+        sans = fast_san_moves(game, moves)
+        if len(sans) == len(moves):
+            return sans
+    return reference_san_moves(variant, fen, moves)

@@ -7,6 +7,8 @@ parses whatever an engine calls itself or says of its moves.
 
 from __future__ import annotations
 
+from functools import cache
+
 from ringmaster import __version__
 from ringmaster.games.annotations import (
     note_lines,
@@ -16,7 +18,7 @@ from ringmaster.games.annotations import (
     search_summary,
 )
 from ringmaster.games.text import lines, one_line
-from ringmaster.games.vertices import parse_vertex
+from ringmaster.games.vertices import Point, format_vertex, parse_vertex
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl, number
 
@@ -127,9 +129,22 @@ def _point(vertex: str, size: int) -> str:
 
     Raises ValueError for what is no vertex.
     """
+    usual = _usual_points(size).get(vertex)
+    if usual is not None:
+        return usual
     point = parse_vertex(vertex, size)
-    if point is None:
-        return ""
+    return "" if point is None else _letters(point, size)
+
+
+@cache
+def _usual_points(size: int) -> dict[str, str]:
+    """Return what `_point` does for a vertex as games write it."""
+    board = ((column, row) for column in range(size) for row in range(size))
+    points = {format_vertex(point): _letters(point, size) for point in board}
+    return {**points, format_vertex(None): ""}
+
+
+def _letters(point: Point, size: int) -> str:
     column, row = point
     return _LETTERS[column] + _LETTERS[size - 1 - row]
 

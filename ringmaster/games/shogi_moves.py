@@ -100,6 +100,8 @@ _DETAILS = ("nodes", "seldepth", "nps", "hashfull", "tbhits", "left")
 def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
     """Return what is known of the search beside score, depth and time, as far as
     it is wanted: "nodes 1234, nps 5678"."""
+    if not wanted:
+        return ""
     parts = []
     for field in _DETAILS:
         value = getattr(move, field)
@@ -141,4 +143,7 @@ def how_it_ended(record: GameRecord, to_move: int) -> str:
 
 def _digits(square: str) -> str:
     """Return "7g" as "77"."""
-    return square[0] + str("abcdefghi".index(square[1]) + 1)
+    return square[0] + _DIGITS[square[1]]
+
+
+_DIGITS = dict(zip("abcdefghi", "123456789", strict=True))

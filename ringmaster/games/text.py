@@ -29,6 +29,9 @@ def shown(text: str, limit: int = 40) -> str:
 
 def one_line(text: str, limit: int = 500) -> str:
     """Return `text` on one line: runs of control characters become a space."""
+    # what is printable in Python's sense has nothing that is replaced here
+    if len(text) <= limit and text.isprintable():
+        return text.strip()
     text = _CONTROLS.sub(" ", text[: 2 * limit])
     return cut(_SURROGATES.sub("\ufffd", text).strip(), limit)
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, eq=False)
-class Call:
+
+class Call(msgspec.Struct, frozen=True, eq=False):
     """A recorded call such as Player("gnugo", cwd="."): interpreted later, so
     that its errors can name the setting it became part of.
 

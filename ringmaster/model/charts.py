@@ -7,15 +7,15 @@ name.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 #: What a piece is in its chart; pieces of one role look alike in all charts.
 Role = Literal["main", "aside", "average", "estimate"]
 
 
-@dataclass(frozen=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """A line through points (x, y), or the points alone."""
 
     name: str
@@ -24,8 +24,7 @@ class Series:
     joined: bool = True
 
 
-@dataclass(frozen=True)
-class Band:
+class Band(msgspec.Struct, frozen=True):
     """What lies between two lines, as points (x, low, high)."""
 
     name: str
@@ -33,8 +32,7 @@ class Band:
     role: Role = "main"
 
 
-@dataclass(frozen=True)
-class Whiskers:
+class Whiskers(msgspec.Struct, frozen=True):
     """Measurements (x, y, low, high) with their 95 % intervals."""
 
     name: str
@@ -42,8 +40,7 @@ class Whiskers:
     role: Role = "main"
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(msgspec.Struct, frozen=True):
     """A value of y that holds from one x to another (None: to the edge)."""
 
     name: str
@@ -53,8 +50,7 @@ class Level:
     last: float | None = None
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """A value with its 95 % interval, along y at the right edge, or along x.
 
     low, high  None where the interval has no end; both are where none is known
@@ -71,8 +67,7 @@ class Interval:
 Piece = Series | Band | Whiskers | Level | Interval
 
 
-@dataclass(frozen=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """Pieces in one frame, the first one at the bottom.
 
     note    a second line of the title
@@ -87,8 +82,7 @@ class Chart:
     bounds: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True)
-class Compared:
+class Compared(msgspec.Struct, frozen=True):
     """A row of a comparison: a value with its 95 % interval, whose ends may be
     infinite, and the value as text."""
 
@@ -99,8 +93,7 @@ class Compared:
     text: str = ""
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(msgspec.Struct, frozen=True):
     """Values side by side, a row each, from the top down; `mark` is a value of x
     to compare them with."""
 
@@ -111,8 +104,7 @@ class Comparison:
     mark: float | None = None
 
 
-@dataclass(frozen=True)
-class ChartGroup:
+class ChartGroup(msgspec.Struct, frozen=True):
     """Charts of one kind, to be shown side by side; `text` says how to read them."""
 
     title: str

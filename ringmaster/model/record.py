@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.time_control import TimeControl
 
 
-@dataclass(frozen=True, slots=True)
-class MoveRecord:
+class MoveRecord(msgspec.Struct, frozen=True, gc=False):
     """One move as it was played.
 
     player   index of who played it

@@ -6,8 +6,9 @@ or (later) a page.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 Align = Literal["left", "right", "decimal"]
 LEFT: Align = "left"
@@ -15,8 +16,7 @@ RIGHT: Align = "right"
 Cell = str | int | float | None
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Rows under headers.  `title` is printed above, `notes` below; a cell that
     is None prints as nothing.  A float is printed by the table's own format,
     so cells that need another precision are given as strings."""
@@ -28,22 +28,19 @@ class Table:
     align: tuple[Align, ...] = ()
 
 
-@dataclass(frozen=True)
-class Text:
+class Text(msgspec.Struct, frozen=True):
     """Lines of plain text."""
 
     lines: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(msgspec.Struct, frozen=True):
     """Blocks from top to bottom."""
 
     blocks: tuple[Table | Text, ...] = ()
 
 
-@dataclass(frozen=True)
-class Progress:
+class Progress(msgspec.Struct, frozen=True):
     """How far a competition is.
 
     total is None when there is no limit.  `label` names what is counted.
@@ -53,4 +50,4 @@ class Progress:
     total: int | None
     label: str = "games"
     phase: str = ""
-    warnings: tuple[str, ...] = field(default=())
+    warnings: tuple[str, ...] = ()

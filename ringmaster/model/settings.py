@@ -17,10 +17,12 @@ import re
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import GeneratorType
 from typing import Any, Final, Literal
+
+import msgspec
 
 from ringmaster.errors import SettingError
 from ringmaster.model.calls import Call as Call
@@ -49,8 +51,7 @@ INHERITED: Final = _Mark("as at the top level")
 INVALID: Final = _Mark("INVALID")
 
 
-@dataclass
-class Context:
+class Context(msgspec.Struct):
     """One interpretation: where relative paths start, and what went wrong.
 
     returned  is told what functions of the control file return when they are
@@ -58,7 +59,7 @@ class Context:
     """
 
     directory: Path
-    problems: list[SettingError] = field(default_factory=list)
+    problems: list[SettingError] = msgspec.field(default_factory=list)
     returned: Callable[[SettingPath, Any], None] | None = None
 
     def refuse(self, path: SettingPath, message: str, expected: str = "") -> Any:
@@ -92,8 +93,7 @@ class SettingType(ABC):
 Change = Literal["free", "report", "refused"]
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """One row of a table.
 
     help    one sentence for the reference documentation

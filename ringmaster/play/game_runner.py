@@ -181,6 +181,9 @@ class GameRunner:
             if limit and plies >= limit:
                 return self._referee.at_move_limit(game)
             mover = game.to_move
+            refusal = self._prepare(mover, limits[mover])
+            if refusal is not None:
+                return refusal
             outcome = self._ask(mover, limits[mover])
             if isinstance(outcome, Settlement):
                 return self._with_final_message(mover, outcome)
@@ -207,30 +210,42 @@ class GameRunner:
             try:
                 self.engines[mover].observe(mover, move, own=True)
                 self.engines[1 - mover].observe(mover, move, own=False)
+                if over:
+                    self.engines[1 - mover].catch_up()
             except EngineError as error:
-                said = self._objection(mover, move, error, over=over)
+                said = self._objection(mover, error, over=over)
                 if said is not None:
                     return said
             if adjudicator is not None and ending is None:
                 verdict = adjudicator.judge(game, mover, *outcome.verdict())
                 if verdict is not None:
-                    return self._referee.adjudicated(verdict)
+                    return self._catch_up(1 - mover) or self._referee.adjudicated(verdict)
             if not over and job.players[mover].ponder:
                 self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, self.engines)
 
-    def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
-        """Return the mover's move, or how the game ended instead."""
-        clock = self._clocks[mover]
+    def _prepare(self, mover: int, limits: Limits) -> Settlement | None:
+        """Tell the mover what it has to know before it thinks; returns how the game has
+        ended if it refuses its opponent's move."""
         engine = self.engines[mover]
         if self._pondering.is_on:
             self._pondering.end(mover)
-        if clock.has_time:
+        if self._clocks[mover].has_time:
             self._set_clock(mover, limits)
         if self._is_told[mover]:
             limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
             engine.tell_time(limits)
+        try:
+            engine.begin(mover, limits)
+        except EngineRefused as error:
+            return self._refused(mover, error)
+        return None
+
+    def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
+        """Return the mover's move, or how the game ended instead."""
+        clock = self._clocks[mover]
+        engine = self.engines[mover]
         try:
             thought = engine.think(mover, limits)
         except EngineTimeout as error:
@@ -295,9 +310,7 @@ class GameRunner:
         if elapsed > self._slowest[mover]:
             self._slowest[mover] = elapsed
 
-    def _objection(
-        self, mover: int, move: str, error: EngineError, *, over: bool
-    ) -> Settlement | None:
+    def _objection(self, mover: int, error: EngineError, *, over: bool) -> Settlement | None:
         """Return how the game ends when an engine fails at being told of a move that
         stands; raises `error` again when it is no answer.
 
@@ -308,12 +321,24 @@ class GameRunner:
             return None
         if not isinstance(error, EngineRefused):
             raise error
-        opponent = 1 - mover
+        return self._refused(1 - mover, error)
+
+    def _catch_up(self, index: int) -> Settlement | None:
+        """Tell an engine at once of its opponent's move; returns how the game has ended
+        if it refuses it."""
+        try:
+            self.engines[index].catch_up()
+        except EngineRefused as error:
+            return self._refused(index, error)
+        return None
+
+    def _refused(self, index: int, error: EngineRefused) -> Settlement:
+        """Settle a game in which an engine has refused its opponent's last move."""
+        assert self._game is not None
+        move, code = self._game.moves[-1], self.job.players[index].code
         if "illegal move" in str(error).lower():
-            detail = f"{self.job.players[opponent].code} calls {move} illegal"
-            return self._referee.loss(mover, "illegal move", detail)
-        detail = f"{self.job.players[opponent].code} refused {move}: {error}"
-        return self._referee.loss(opponent, "refused", detail)
+            return self._referee.loss(1 - index, "illegal move", f"{code} calls {move} illegal")
+        return self._referee.loss(index, "refused", f"{code} refused {move}: {error}")
 
     def _comment(self, mover: int, *, over: bool) -> str:
         """Return what the mover says of its move, "" when it says nothing."""
@@ -446,7 +471,11 @@ class GameRunner:
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
         played = self._game.moves[len(job.opening.moves) :]
-        moves += map(_move_record, played, self._turns)
+        wanted = job.settings.record_info
+        numbers = [name for name in _NUMBERS if name in wanted]
+        with_line = "pv" in wanted
+        for move, turn in zip(played, self._turns, strict=False):
+            moves.append(_move_record(move, turn, numbers, with_line))
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -478,26 +507,28 @@ def _name(engine: Engine) -> str:
     return engine.name if wants_own else player.code
 
 
-def _move_record(move: str, turn: _Turn) -> MoveRecord:
+def _move_record(move: str, turn: _Turn, numbers: list[str], with_line: bool) -> MoveRecord:
+    """Return a move with what the record is to say of it, and no more."""
     thought = turn.thought
+    score, mate = thought.verdict()
     left, overtime = (None, None) if turn.clock is None else turn.clock
     return MoveRecord(
         move,
         turn.mover,
-        seconds=thought.elapsed_ns / 1e9,
-        score=thought.score,
-        mate=thought.mate,
-        depth=thought.depth,
-        nodes=thought.nodes,
-        seldepth=thought.number("seldepth"),
-        nps=thought.number("nps"),
-        hashfull=thought.number("hashfull"),
-        tbhits=thought.number("tbhits"),
-        pv=thought.pv,
+        thought.elapsed_ns / 1e9,
+        score,
+        mate,
+        thought.depth,
         comment=turn.comment,
         left=None if left is None else left / 1e9,
         overtime=overtime,
+        pv=thought.pv if with_line else (),
+        **{name: thought.number(name) for name in numbers},
     )
+
+
+#: Numbers of an info line that only some records have.
+_NUMBERS = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
 def _describe_illegal(error: IllegalMove) -> str:

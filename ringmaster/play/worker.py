@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from ringmaster.engines import tick
 from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
@@ -33,6 +34,7 @@ class Context(Protocol):
     watcher_fd  write end of the watcher's pipe, or None
     setup       JSON data from whoever made the executor: "marker" (environment
                 marker of the run), "parallel" (bool: several workers)
+    alone       whether the process and its signals are this worker's only
     """
 
     @property
@@ -43,6 +45,8 @@ class Context(Protocol):
     def watcher_fd(self) -> int | None: ...
     @property
     def setup(self) -> Mapping[str, Any]: ...
+    @property
+    def alone(self) -> bool: ...
 
 
 class Worker:
@@ -175,4 +179,6 @@ class Worker:
 
 def make_worker(context: Context) -> Worker:
     """Return a worker; the name executors are given."""
+    if context.alone:
+        tick.start()
     return Worker(context)

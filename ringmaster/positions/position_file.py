@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -46,8 +45,7 @@ COLUMNS: dict[str, str] = {
 Floats = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True):
     """What is known of one position beside its text.
 
     result    of the game, from the side that moves first (White in chess, Black in

@@ -4,9 +4,11 @@ puts the lines on a terminal is `terminal.py`; nothing here knows of one."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import groupby, islice
 from typing import Literal
+
+import msgspec
 
 from ringmaster.model.report import Cell, Progress, Report, Table, Text
 from ringmaster.reporting.rate import Estimate, format_duration, format_rate
@@ -228,10 +230,14 @@ def _forms(report: Report, columns: int) -> Iterator[list[str]]:
     and all but the first lines of titles; without headers that repeat; and with
     one line for each table whose rows are the sides of a match."""
     yield render_report(report).splitlines()
-    blocks = [replace(b, notes=()) if isinstance(b, Table) else b for b in report.blocks]
+    blocks = [
+        msgspec.structs.replace(b, notes=()) if isinstance(b, Table) else b for b in report.blocks
+    ]
     yield render_report(Report(tuple(blocks))).splitlines()
     blocks = [
-        replace(b, title=_first_line(b), rows=_without_totals(b)) if isinstance(b, Table) else b
+        msgspec.structs.replace(b, title=_first_line(b), rows=_without_totals(b))
+        if isinstance(b, Table)
+        else b
         for b in blocks
     ]
     yield _without_blanks(render_report(Report(tuple(blocks))).splitlines())
@@ -264,7 +270,9 @@ def _with_headers_once(blocks: list[Table | Text]) -> list[str]:
             continue
         # drawn as one table, so that all columns stand under the one header
         rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
-        drawn = iter(render_table(replace(first, rows=tuple(rows), title="")).splitlines())
+        drawn = iter(
+            render_table(msgspec.structs.replace(first, rows=tuple(rows), title="")).splitlines()
+        )
         header = [next(drawn)]
         for table in tables:
             if isinstance(table, Table):

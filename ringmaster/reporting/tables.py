@@ -4,10 +4,9 @@ What a report says is the competition's; this is only its layout."""
 from __future__ import annotations
 
 import math
-import re
 
-from ringmaster.model.report import Cell, Report, Table, Text
-from ringmaster.reporting.text import clusters, cut, sanitise, width
+from ringmaster.model.report import LEFT, RIGHT, Align, Cell, Report, Table, Text
+from ringmaster.reporting.text import cut, pad, sanitise, width
 
 #: The widest cell, in columns; no number comes near it.
 CELL_LIMIT = 60
@@ -62,26 +61,36 @@ def _lines_of(text: str) -> list[str]:
 
 
 def _grid(table: Table, count: int) -> list[str]:
-    # tabulate takes 5 ms to import and `--version` has no use for it
-    from tabulate import tabulate
+    """Return the lines of a table's headers and rows, with two spaces between columns;
+    a column is at least two wider than its header."""
 
-    stand_ins = _StandIns()
+    def filled(cells: tuple[Cell, ...]) -> list[str]:
+        return [*map(cell_text, cells), *[""] * (count - len(cells))]
 
-    def row(cells: tuple[Cell, ...]) -> list[str]:
-        texts = [stand_ins.put(cell_text(cell)) for cell in cells]
-        return texts + [""] * (count - len(texts))
-
-    default = ("left", *["right"] * (count - 1))
-    align = (*table.align[:count], *default[len(table.align) :])
-    drawn = tabulate(
-        [row(cells) for cells in table.rows],
-        headers=row(table.headers) if any(table.headers) else (),
-        tablefmt="plain",
-        colalign=align,
-        disable_numparse=True,
-    )
-    lines = [stand_ins.restore(line).rstrip() for line in drawn.split("\n")]
+    headers = filled(table.headers)
+    rows = [filled(cells) for cells in table.rows]
+    default = (LEFT, *[RIGHT] * (count - 1))
+    align = (*table.align[:count], *default[len(table.align) :]) if rows else (LEFT,) * count
+    least = [width(header) + 2 * any(table.headers) for header in headers]
+    columns = [
+        _column(header, [cells[i] for cells in rows], align[i], least[i])
+        for i, header in enumerate(headers)
+    ]
+    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
+    if not any(table.headers):
+        del lines[0]
     return lines if table.rows or any(lines) else []
+
+
+def _column(header: str, cells: list[str], align: Align, least: int) -> list[str]:
+    """Return a header and the cells below it, all equally wide."""
+    if align == "decimal":
+        places = [len(cell.partition(".")[2]) + ("." in cell) for cell in cells]
+        cells = [cell + " " * (max(places) - n) for cell, n in zip(cells, places, strict=True)]
+    columns = max(least, *map(width, (header, *cells)))
+    if align == LEFT:
+        return [pad(cell, columns) for cell in (header, *cells)]
+    return [" " * (columns - width(cell)) + cell for cell in (header, *cells)]
 
 
 def cell_text(cell: Cell) -> str:
@@ -105,38 +114,3 @@ def format_float(value: float) -> str:
         return f"{value:.6g}"
     text = f"{value:.{max(0, 5 - magnitude)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-class _StandIns:
-    """Private-use letters in place of what is not one column wide, so that
-    tabulate, which counts characters, aligns columns.  Sanitised text has no
-    private-use letters of its own."""
-
-    _FIRST = 0xF0000
-    _FILLER = "\ue000"
-    _ANY = re.compile("[\ue000\U000f0000-\U000ffffd]")
-
-    def __init__(self) -> None:
-        self._letters: dict[str, str] = {}
-        self._meanings: dict[str, str] = {self._FILLER: ""}
-
-    def put(self, text: str) -> str:
-        if text.isascii():
-            return text
-        return "".join(map(self._letter, clusters(text)))
-
-    def _letter(self, cluster: str) -> str:
-        columns = width(cluster)
-        if len(cluster) == 1 == columns:
-            return cluster
-        letter = self._letters.get(cluster)
-        if letter is None:
-            letter = chr(self._FIRST + len(self._letters))
-            self._letters[cluster] = letter
-            self._meanings[letter] = cluster
-        return letter + self._FILLER * (columns - 1)
-
-    def restore(self, text: str) -> str:
-        if text.isascii():
-            return text
-        return self._ANY.sub(lambda match: self._meanings[match[0]], text)

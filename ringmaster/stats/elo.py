@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 #: Two-sided 95 % quantile of the normal distribution.
 Z95 = 1.959963984540054
@@ -22,8 +23,7 @@ NELO = 800 / math.log(10)
 FEWEST = 4
 
 
-@dataclass(frozen=True)
-class EloEstimate:
+class EloEstimate(msgspec.Struct, frozen=True):
     """elo ± error (95 %), los = probability that the first is the stronger.
 
     low, high bound the 95 % interval, which is symmetric in score, not in Elo.
@@ -55,8 +55,7 @@ class EloEstimate:
         return f"{self.elo:+.1f} ± {self.error:.1f} Elo, {los}"
 
 
-@dataclass(frozen=True)
-class NormalizedElo:
+class NormalizedElo(msgspec.Struct, frozen=True):
     """nelo ± error (95 %); both are 0 and infinite when results say nothing."""
 
     nelo: float

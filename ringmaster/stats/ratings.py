@@ -8,9 +8,12 @@ against one rated d points lower; a draw counts as half a win and half a loss.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
+
+import msgspec
 
 from ringmaster.stats.elo import Z95
 
@@ -24,8 +27,7 @@ _CLOSE = 1e-10
 _PRIOR = 10
 
 
-@dataclass(frozen=True)
-class Rating:
+class Rating(msgspec.Struct, frozen=True):
     """Elo above the average of all players, or on the anchor's scale, ± error (95 %,
     of the distance to that; infinite when the results say nothing of the spread)."""
 
@@ -107,43 +109,101 @@ def bradley_terry(
     """
     if players < 2 or not _comparable(players, scores):
         return None
-    import numpy as np  # a tenth of a second that other reports can do without
-
-    games, points = np.zeros((players, players)), np.zeros((players, players))
+    games, points = _zeros(players), [0.0] * players
     for (i, j), (wins, draws, losses) in scores.items():
-        games[i, j] += wins + draws + losses
-        games[j, i] += wins + draws + losses
-        points[i, j] += wins + draws / 2
-        points[j, i] += losses + draws / 2
-    # the ratings' sum is free; this makes it zero
-    fixed = np.full((players, players), 1 / players)
-    theta = np.zeros(players)
+        games[i][j] += wins + draws + losses
+        games[j][i] += wins + draws + losses
+        points[i] += wins + draws / 2
+        points[j] += losses + draws / 2
+    theta = [0.0] * players
     for _ in range(_STEPS):
-        p = 1 / (1 + np.exp(theta[None, :] - theta[:, None]))
-        weight = games * p * (1 - p)
-        information = np.diag(weight.sum(axis=1)) - weight
-        step = np.linalg.solve(information + fixed, (points - games * p).sum(axis=1))
-        longest = float(np.abs(step).max())
-        theta = theta + step * min(1.0, _LONGEST_STEP / longest if longest else 1.0)
+        weight, surplus = _zeros(players), points.copy()
+        for i, row in enumerate(games):
+            for j, count in enumerate(row):
+                if count:
+                    p = 1 / (1 + math.exp(theta[j] - theta[i]))
+                    weight[i][j] = count * p * (1 - p)
+                    surplus[i] -= count * p
+        inverse = _pseudo_inverse(_laplacian(weight))
+        step = [_dot(row, surplus) for row in inverse]
+        longest = max(map(abs, step))
+        shorter = min(1.0, _LONGEST_STEP / longest if longest else 1.0)
+        theta = [t + s * shorter for t, s in zip(theta, step, strict=True)]
         if longest < _CLOSE:
             break
-    theta -= theta.mean()
-    elo = (theta * _UNIT).tolist()
-    spread = _dispersions(players, scores, pairs or {}, theta.tolist())
+    centre = math.fsum(theta) / players
+    theta = [t - centre for t in theta]
+    elo = [t * _UNIT for t in theta]
+    spread = _dispersions(players, scores, pairs or {}, theta)
     covariance = None
     if spread is not None:
-        seen = np.zeros((players, players))
+        seen = _zeros(players)
         for (i, j), share in spread.items():
-            seen[i, j] = seen[j, i] = share
-        seen *= weight
-        inverse = np.linalg.inv(information + fixed) - fixed
-        matrix = inverse @ (np.diag(seen.sum(axis=1)) - seen) @ inverse * _UNIT**2
-        covariance = tuple(tuple(float(x) for x in row) for row in matrix)
+            seen[i][j] = seen[j][i] = share * weight[i][j]
+        matrix = _product(_product(inverse, _laplacian(seen)), inverse)
+        covariance = tuple(tuple(x * _UNIT**2 for x in row) for row in matrix)
     origin, level = (None, 0.0) if anchor is None else anchor
     errors = [_error(covariance, i, origin) for i in range(players)]
     shift = level - (0.0 if origin is None else elo[origin])
     ratings = [Rating(x + shift, error) for x, error in zip(elo, errors, strict=True)]
     return Ratings(tuple(ratings), covariance)
+
+
+Matrix = list[list[float]]
+
+#: So many players are done in plain Python before NumPy would have been imported.
+_FEW = 50
+
+
+def _zeros(n: int) -> Matrix:
+    return [[0.0] * n for _ in range(n)]
+
+
+def _laplacian(weight: Matrix) -> Matrix:
+    """Return the sums of the rows of a symmetric matrix on the diagonal, less the matrix."""
+    found = [[-x for x in row] for row in weight]
+    for i, row in enumerate(weight):
+        found[i][i] += math.fsum(row)
+    return found
+
+
+def _pseudo_inverse(laplacian: Matrix) -> Matrix:
+    """Return the inverse of a graph's Laplacian on what sums to 0, which it is defined
+    for: by Gauss and Jordan, from a matrix to which 1/n was added everywhere.
+
+    The matrix is positive definite, so that no pivot has to be looked for.
+    """
+    n = len(laplacian)
+    if n > _FEW:
+        import numpy as np  # not at the top: see _FEW
+
+        inverse: Matrix = (np.linalg.inv(np.array(laplacian) + 1 / n) - 1 / n).tolist()
+        return inverse
+    rows = [
+        [x + 1 / n for x in row] + [float(i == j) for j in range(n)]
+        for i, row in enumerate(laplacian)
+    ]
+    for k in range(n):
+        pivot = rows[k][k]
+        rows[k] = top = [x / pivot for x in rows[k]]
+        for i, row in enumerate(rows):
+            if i != k and (factor := row[k]):
+                rows[i] = [x - factor * y for x, y in zip(row, top, strict=True)]
+    return [[x - 1 / n for x in row[n:]] for row in rows]
+
+
+def _product(one: Matrix, other: Matrix) -> Matrix:
+    if len(one) > _FEW:
+        import numpy as np  # not at the top: see _FEW
+
+        product: Matrix = (np.array(one) @ np.array(other)).tolist()
+        return product
+    columns = [*zip(*other, strict=True)]
+    return [[_dot(row, column) for column in columns] for row in one]
+
+
+def _dot(one: Sequence[float], other: Sequence[float]) -> float:
+    return math.fsum(map(operator.mul, one, other))
 
 
 def _error(

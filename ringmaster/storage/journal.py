@@ -26,6 +26,8 @@ _NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]
 def one_line(text: str) -> str:
     """Return text without anything that could end a line, move a cursor or
     turn the direction of writing."""
+    if text.isprintable():
+        return text
     text = text.replace("\r", "").replace("\n", " | ")
     text = text.encode("utf-8", "backslashreplace").decode()
     return _CONTROL.sub(_escaped, text)
@@ -187,7 +189,7 @@ def _end_last_line(fd: int, path: Path) -> None:
 
 
 def write_through(fd: int, data: bytes, path: Path) -> None:
-    """Append data, whole or not at all.  Raises StoreUnwritable."""
+    """Append data, whole or not at all; nobody else appends.  Raises StoreUnwritable."""
     written = 0
     try:
         while written < len(data):
@@ -199,7 +201,7 @@ def write_through(fd: int, data: bytes, path: Path) -> None:
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
 
 
-def write_record(folder: Path, name: str, text: str) -> None:
+def write_record(folder: str | Path, name: str, text: str) -> None:
     """Write a game record; it is there whole or not at all.
 
     folder  made if it is missing
@@ -208,12 +210,25 @@ def write_record(folder: Path, name: str, text: str) -> None:
     """
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r} cannot be the name of a game record")
-    temporary = folder / f".{name}.new"
+    temporary, path = f"{folder}/.{name}.new", f"{folder}/{name}"
     try:
-        folder.mkdir(exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", errors="backslashreplace", newline="")
-        os.replace(temporary, folder / name)
+        try:
+            fd = _create(temporary)
+        except FileNotFoundError:
+            os.mkdir(folder)
+            fd = _create(temporary)
+        try:
+            data = text.encode("utf-8", "backslashreplace")
+            while data:
+                data = data[os.write(fd, data) :]
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
     except OSError as error:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise StoreUnwritable(f"cannot write {folder / name}: {error.strerror}") from error
+            os.unlink(temporary)
+        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+
+
+def _create(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)

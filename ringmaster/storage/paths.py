@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
-from dataclasses import dataclass
 from glob import escape
 from pathlib import Path
+
+import msgspec
 
 from ringmaster.errors import StoreUnwritable, UsageError
 
@@ -14,8 +15,7 @@ from ringmaster.errors import StoreUnwritable, UsageError
 RECORD_SUFFIXES = ("pgn", "sgf", "csa", "kif", "kifu")
 
 
-@dataclass(frozen=True)
-class OutputPaths:
+class OutputPaths(msgspec.Struct, frozen=True):
     """The output files of the competition whose control file is `control`;
     `tune.ctl` has tune.status, tune.log, … (Gomill's names).
 

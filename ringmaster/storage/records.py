@@ -27,6 +27,8 @@ SYNC_PERIOD = 1.0
 #: that each ends its last line: http://www2.computer-shogi.org/protocol/record_v22.html
 _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
 _NOTE = "collected"
+#: Records read at a time.
+_BATCH = 100
 
 
 class GameRecords:
@@ -49,6 +51,8 @@ class GameRecords:
     ) -> None:
         self._store = store
         self._paths = paths
+        self._folder = str(paths.games.parent)
+        self._void = paths.void.name
         self._single = files in ("both", "single")
         self._collects = files in ("both", "collected")
         self._warn = warn
@@ -101,21 +105,24 @@ class GameRecords:
         self._collect()
 
     def _write_single(self, pending: Pending) -> None:
-        void = pending.folder == self._paths.void.name
+        void = pending.folder == self._void
         if void or self._single:
-            write_record(self._paths.log.parent / pending.folder, pending.name, pending.text)
+            write_record(f"{self._folder}/{pending.folder}", pending.name, pending.text)
         if void or not self._collects:
             self._written.append((pending.game_id, pending.attempt))
 
     def _collect(self) -> None:
         """Append the records whose turn has come."""
-        while self._collects and (batch := self._store.in_turn(self._last)):
+        while self._collects:
+            batch = self._store.in_turn(self._last, _BATCH)
             for placed in batch:
                 pending = placed.pending
                 suffix = pending.name.rpartition(".")[2]
                 self._file(suffix).append(pending.text.encode("utf-8", "backslashreplace"))
                 self._last = placed.place
                 self._appended.append((pending.game_id, pending.attempt))
+            if len(batch) < _BATCH:
+                return
 
     def _file(self, suffix: str) -> _Collected:
         found = self._collected.get(suffix)
@@ -171,6 +178,7 @@ class _Collected:
 
     def __init__(self, path: Path, known: int, between: bytes, warn: Callable[[str], None]) -> None:
         self.path = path
+        self._name = str(path)
         self._between = between
         self._warn = warn
         self._fd = open_to_append(path, end_line=False)
@@ -209,7 +217,7 @@ class _Collected:
     def is_gone(self) -> bool:
         """Whether the file has been moved or deleted, or another put in its place."""
         try:
-            return not os.path.samestat(os.stat(self.path), os.fstat(self._fd))
+            return not os.path.samestat(os.stat(self._name), os.fstat(self._fd))
         except FileNotFoundError:
             return True
 

@@ -368,6 +368,13 @@ def _pending(game_id: str, attempt: int, folder: str, name: str, text: bytes) ->
     return Pending(game_id, attempt, folder, name, whole)
 
 
+def _compressed(text: bytes) -> bytes:
+    """Return a record's text as `zlib.decompress` reads it."""
+    # zlib's usual 256 KiB cost several times what compressing a game does
+    packer = zlib.compressobj(1, zlib.DEFLATED, wbits=13, memLevel=5)
+    return packer.compress(text) + packer.flush()
+
+
 class _SqliteTransaction(Transaction):
     """`new_names` were added to the store's in this transaction; `over` says
     that its block has ended."""
@@ -519,7 +526,7 @@ class _SqliteTransaction(Transaction):
 
     def add_pending(self, pending: Pending) -> None:
         """See `Transaction.add_pending`."""
-        text = zlib.compress(pending.text.encode("utf-8", "surrogatepass"), 1)
+        text = _compressed(pending.text.encode("utf-8", "surrogatepass"))
         self._execute(
             "INSERT OR REPLACE INTO pending VALUES (?, ?, ?, ?, ?)",
             (pending.game_id, pending.attempt, pending.folder, pending.name, text),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -312,7 +311,7 @@ def test_comparison_says_from_when_changes_apply() -> None:
         "note None → 'x', applies at once",
         "a note",
     ]
-    jobs = replace(comparison, unit="job")
+    jobs = msgspec.structs.replace(comparison, unit="job")
     assert next(jobs.texts()) == "coefficient 0.45 → 0.3, applies from job 812"
     assert list(comparison.texts(1))[1] == "1 more changes; `diff` lists them all"
     assert comparison.as_data()[0] == {

@@ -3,12 +3,12 @@ what to write instead."""
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -294,7 +294,9 @@ def test_program_with_bytes_in_it_is_not_warned_of() -> None:
 def test_bytes_in_what_a_function_returns_are_warned_of_once() -> None:
     text = TUNER_FILE + "def make_candidate(a, b):\n    return Player('x --n=%s' % b'3')\n"
     table = tuple(
-        dataclasses.replace(s, type=Function(result=PLAYER)) if s.name == "make_candidate" else s
+        msgspec.structs.replace(s, type=Function(result=PLAYER))
+        if s.name == "make_candidate"
+        else s
         for s in TABLES["mc_tuner"]
     )
     Path("tune.ctl").write_text(text)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from ringmaster.competitions import competition_class, type_names
 from ringmaster.control.reference import changes_rst, reference_rst
@@ -68,7 +69,7 @@ def test_changes_are_listed_by_what_they_mean() -> None:
         (
             Setting("code", String(), "."),
             Setting("format", String(), ".", change="report"),
-            replace(doubled, name="size"),
+            msgspec.structs.replace(doubled, name="size"),
         ),
         as_dict,
     )

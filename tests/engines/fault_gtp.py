@@ -38,6 +38,7 @@ FLAGS: Table = {
     "final-score": ("TEXT", str, None, "the answer to final_score, word for word"),
     "claim": ("[N]", int, None, "claim the win at the N-th (first) move, if it may"),
     "resign-at": ("N", int, 0, "resign at the N-th move"),
+    "twice": ("CMD", str, [], "answer CMD twice"),
     "missing-blank-line": ("", str, False, "no response is ended by an empty line"),
     "extra-output": ("", str, False, "a line of chatter before each response"),
     "id-mismatch": ("", str, False, "each response has an id that was not asked for"),
@@ -151,6 +152,8 @@ class GtpEngine:
             data += faults.BAD_UTF8 + b"\n"
         if not self._flags["missing-blank-line"]:
             data += b"\n"
+        if name in self._flags["twice"]:
+            data += data
         if self._flags["extra-output"]:
             data = CHATTER + data
         if is_move:

@@ -32,19 +32,26 @@ class DialogueChannel:
     def __init__(self, answers: dict[str, Answer]) -> None:
         self.answers = answers
         self.said: list[str] = []
+        #: The same by what was written at once.
+        self.writes: list[str] = []
         self.process: Any = None
         self.has_failed = False
         #: What stands in the pipe before the next command.
         self.stray = b""
+        #: Commands that were written and whose answers were not asked for yet.
+        self.unanswered: list[str] = []
 
     def unasked(self) -> bytes:
         stray, self.stray = self.stray, b""
         return stray
 
-    def converse(self, exchange: Exchange, seconds: float) -> int:
-        line = exchange.request.decode().rstrip("\n")
-        self.said.append(line)
-        words = line.split()
+    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
+        if ahead is None:
+            assert not self.unanswered, "answers are left behind"
+            self.writes.append(exchange.request.decode())
+            self.unanswered = self.writes[-1].splitlines()
+            self.said += self.unanswered
+        words = self.unanswered.pop(0).split()
         answer = self.answers.get(words[0], "? unknown command")
         if words[0] == "list_commands" and "list_commands" not in self.answers:
             answer = "\n".join([*self.answers, "list_commands"])

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ringmaster.engines import tick
 from ringmaster.engines.channel import MAX_LINE, Channel, Exchange, Stream
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.errors import (
@@ -20,6 +21,15 @@ from ringmaster.errors import (
     EngineTimeout,
     JobAbandoned,
 )
+
+
+@pytest.fixture(params=["poll", "tick"], autouse=True)
+def way_to_read(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Everything holds for both ways of reading."""
+    if request.param == "tick":
+        tick.start()
+    yield
+    tick.stop()
 
 
 class Until(Exchange):
@@ -72,6 +82,36 @@ def test_lines_after_the_answer_do_not_answer_the_next_request() -> None:
         exchange = Until(b"no", b"2\n")
         channel.converse(exchange, 10)
         assert exchange.seen == [b"no"]
+
+
+def test_answer_that_came_with_the_one_before_is_timed_from_the_writing_of_both() -> None:
+    with shell("read x; read y; printf 'one\\ntwo\\nmore\\n'; cat") as channel:
+        ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
+        assert channel.converse(Until(b"two"), 10, ahead) == ahead
+        assert channel.unasked() == b"more"
+
+
+def test_answer_that_was_begun_with_the_one_before_is_timed_from_the_writing_too() -> None:
+    with shell("read x; printf 'one\\ntw'; read y; printf 'o\\n'; cat") as channel:
+        ahead = channel.converse(Until(b"one", b"1\n"), 10)
+        channel.send(b"2\n", 10)
+        assert channel.converse(Until(b"two"), 10, ahead) >= ahead
+
+
+def test_answer_that_comes_later_is_timed_from_the_sight_of_the_one_before() -> None:
+    with shell("read x; echo one; read y; echo two; cat") as channel:
+        channel.converse(Until(b"one", b"1\n"), 10)
+        channel.send(b"2\n", 10)
+        day = 86400 * 10**9
+        assert channel.converse(Until(b"two"), 10, day) < day
+
+
+def test_each_answer_to_what_was_written_together_has_its_own_deadline_and_name() -> None:
+    with shell("read x; echo one; cat > /dev/null") as channel:
+        ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
+        with pytest.raises(EngineTimeout, match=r"no answer to .* in 0\.05 s"):
+            channel.converse(Until(b"two"), 0.05, ahead)
+        assert channel.has_failed
 
 
 def test_silent_engine_is_cut_off_at_its_deadline() -> None:

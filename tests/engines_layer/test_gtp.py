@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringmaster.engines.channel import Exchange
 from ringmaster.engines.gtp import MAX_RESPONSE, Command
 from ringmaster.errors import EngineProtocolError
 from tests.engines_layer.dialogue import converse, still_waits
@@ -80,3 +81,41 @@ def test_any_lines_give_an_answer_or_a_protocol_error(lines: list[bytes]) -> Non
     except EngineProtocolError:
         return
     assert not done or command.text == command.text.strip()
+
+
+class Plain(Command):
+    """Takes its answer line by line."""
+
+    take = Exchange.take
+
+
+PIECES = [b"=", b"?", b" ", b"\n", b"\n\n", b"= ", b"D4", b"pass", b"resign", b"2", b"=2", b"\t"]
+PIECES += [b"\r", b"\x00", b"\xff", b"a" * 99, "\u265e".encode(), b"W+3.5", b"(x)"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join), st.data())
+@settings(max_examples=500)
+def test_usual_answers_are_read_as_all_others_are(said: bytes, data: st.DataObject) -> None:
+    lines = [line + b"\n" for line in said.split(b"\n")]
+    size = data.draw(st.integers(1, len(lines)))
+    reads = [b"".join(lines[at : at + size]) for at in range(0, len(lines), size)]
+    assert _outcome(Command("genmove", "b"), reads) == _outcome(Plain("genmove", "b"), reads)
+
+
+def _outcome(command: Command, reads: list[bytes]) -> object:
+    """Return what becomes of a command whose answer is read in pieces of whole lines:
+    what it holds, which piece completes it, and what stands behind the answer."""
+    try:
+        for number, lines in enumerate(reads):
+            rest = command.take(lines)
+            if rest is not None:
+                return command.ok, command.text, number, rest
+    except EngineProtocolError as error:
+        return str(error)
+    return None
+
+
+def test_what_stands_behind_an_answer_is_kept_whole() -> None:
+    for command in (Command("play", "b", "D4"), Plain("play", "b", "D4")):
+        assert command.take(b"=\n\n= E5\n\n") == b"= E5\n\n"
+        assert (command.ok, command.text) == (True, "")

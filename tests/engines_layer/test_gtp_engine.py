@@ -47,6 +47,7 @@ def test_clock_is_set_after_the_board_and_told_before_each_move() -> None:
     assert channel.said[-2:] == ["komi 6.5", "time_settings 600 300 25"]
     channel.said.clear()
     engine.tell_time(Limits(60, time_left=((599.9, 0), (31.25, 3))))
+    engine.catch_up()
     assert channel.said == ["time_left b 599 0", "time_left w 31 3"]
 
 
@@ -55,6 +56,7 @@ def test_side_without_a_clock_is_not_told_of() -> None:
     engine.start_game(go(), Opening(), 1)
     channel.said.clear()
     engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
+    engine.catch_up()
     assert channel.said == ["time_left w 12 0"]
 
 
@@ -62,6 +64,7 @@ def test_fractions_are_told_to_engines_that_were_told_of_them() -> None:
     engine, channel = talker(player(time_control="10+0.5"), kata__time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     engine.tell_time(Limits(60, time_left=((9.125, 0), (10.0, 0))))
+    engine.catch_up()
     assert channel.said[-3:] == [
         "kata-time_settings fischer 10 0.5",
         "time_left b 9.125 0",
@@ -85,6 +88,7 @@ def test_engine_without_time_left_plays_on(time_left: str | None) -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", **more)
     engine.start_game(go(), Opening(), 0)
     engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.catch_up()
     assert ("time_left b 600 0" in channel.said) == (time_left is not None)
 
 
@@ -92,14 +96,16 @@ def test_engine_that_hangs_over_time_left_is_no_loss_on_time() -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     channel.answers["time_left"] = EngineTimeout("no answer")
+    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
     with pytest.raises(EngineTimeout):
-        engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+        engine.begin(0, Limits(60))
 
 
 def test_engine_without_a_clock_hears_nothing_of_time() -> None:
     engine, channel = talker(None, time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
+    engine.catch_up()
     assert not any("time" in line for line in channel.said)
 
 
@@ -119,6 +125,7 @@ def test_aliases_hold_for_clock_and_cleanup_too() -> None:
     )
     engine.start_game(go(cleanup=True), Opening(), 0)
     engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.catch_up()
     assert engine.think(0, Limits(60, cleanup=True)).move == "pass"
     assert channel.said[-3:] == ["my-clock 600 0 0", "my-left b 600 0", "tidy b"]
 
@@ -306,3 +313,120 @@ def test_check_tells_what_was_refused(more: dict[str, Any], problem: str) -> Non
 def test_check_tells_of_a_clock_that_the_engine_cannot_be_told_of() -> None:
     engine, _ = talker(player(time_control="600+5x30"), time_settings="")
     assert engine.check(go()) == ["its time control 600+5x30 needs the command kgs-time_settings"]
+
+
+# what is written together
+
+
+def test_move_clocks_and_request_are_written_in_one_piece() -> None:
+    engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
+    engine.start_game(go(), Opening(), 1)
+    limits = Limits(60, time_left=((599.9, 0), (31.25, 0)))
+    engine.observe(0, "C3", own=False)
+    engine.tell_time(limits)
+    engine.begin(1, limits)
+    assert channel.writes[-1] == "play b C3\ntime_left b 599 0\ntime_left w 31 0\ngenmove w\n"
+    assert engine.think(1, limits).move == "D4"
+    assert channel.unanswered == []
+
+
+def test_move_at_the_end_of_a_game_is_told_without_a_request() -> None:
+    engine, channel = talker()
+    engine.start_game(go(), Opening(), 1)
+    engine.observe(0, "pass", own=False)
+    assert channel.said[-1] != "play b pass"
+    engine.catch_up()
+    engine.catch_up()
+    assert channel.writes[-1] == "play b pass\n"
+
+
+def test_what_was_held_back_comes_before_any_other_command() -> None:
+    engine, channel = talker(None, final_score="0")
+    engine.start_game(go(), Opening(), 1)
+    engine.observe(0, "pass", own=False)
+    assert engine.optional("final_score") == "0"
+    assert channel.said[-2:] == ["play b pass", "final_score"]
+
+
+def test_next_game_does_not_hear_of_the_last_move_of_the_one_before() -> None:
+    engine, channel = talker()
+    engine.start_game(go(), Opening(), 1)
+    engine.observe(0, "C3", own=False)
+    engine.start_game(go(), Opening(), 1)
+    assert not any(line.startswith("play") for line in channel.said)
+
+
+@pytest.mark.parametrize("plies", [0, 1, 64, 65, 150])
+def test_opening_is_told_in_few_pieces_and_in_order(plies: int) -> None:
+    engine, channel = talker()
+    moves = tuple(f"A{n}" for n in range(plies))
+    engine.start_game(go(), Opening(moves=moves), 0)
+    played = [line for line in channel.said if line.startswith("play")]
+    assert played == [f"play {'bw'[n % 2]} A{n}" for n in range(plies)]
+    assert sum("play" in text for text in channel.writes) == -(-plies // 64)
+    assert channel.unanswered == []
+
+
+def test_refused_move_is_told_and_the_answer_on_its_way_is_read() -> None:
+    engine, channel = talker(
+        player(time_control="600"), time_settings="", time_left="", play="? illegal move"
+    )
+    engine.start_game(go(), Opening(), 1)
+    limits = Limits(60, time_left=((599.9, 0), None))
+    engine.observe(0, "C3", own=False)
+    engine.tell_time(limits)
+    with pytest.raises(EngineRefused, match=r"^illegal move$"):
+        engine.begin(1, limits)
+    assert channel.unanswered == []
+    assert not channel.has_failed
+    assert engine.command("komi", "0") == ""
+
+
+def test_engine_that_does_not_answer_after_its_refusal_is_not_talked_to_again() -> None:
+    engine, channel = talker(None, play="? illegal move", genmove=EngineTimeout("no answer"))
+    engine.start_game(go(), Opening(), 1)
+    engine.observe(0, "C3", own=False)
+    with pytest.raises(EngineRefused, match=r"^illegal move$"):
+        engine.begin(1, Limits(60))
+    assert channel.has_failed
+
+
+def test_refused_clock_is_passed_over() -> None:
+    engine, channel = talker(player(time_control="600"), time_settings="", time_left="? what?")
+    engine.start_game(go(), Opening(), 0)
+    limits = Limits(60, time_left=((599.9, 0), (600.0, 0)))
+    engine.tell_time(limits)
+    engine.begin(0, limits)
+    assert engine.think(0, limits).move == "D4"
+    assert channel.unanswered == []
+
+
+def test_failure_of_a_move_that_was_asked_for_ahead_is_a_refusal_to_move() -> None:
+    engine, _ = talker(None, genmove="? out of memory")
+    engine.start_game(go(), Opening(), 1)
+    engine.observe(0, "C3", own=False)
+    engine.begin(1, Limits(60))
+    with pytest.raises(EngineRefused, match=r"^out of memory$"):
+        engine.think(1, Limits(60))
+
+
+@pytest.mark.parametrize("version", ["2", "? unknown command"])
+def test_empty_move_of_an_engine_that_keeps_step_is_a_move_like_any_other(version: str) -> None:
+    engine, channel = talker(None, genmove="")
+    engine.start_game(go(), Opening(), 1)
+    channel.answers["protocol_version"] = version
+    engine.observe(0, "C3", own=False)
+    engine.begin(1, Limits(60))
+    assert engine.think(1, Limits(60)).move == ""
+
+
+def test_empty_move_that_was_a_second_answer_to_play_is_a_broken_protocol() -> None:
+    engine, channel = talker(None, genmove="", protocol_version="2")
+    engine.start_game(go(), Opening(), 1)
+    # the answer to genmove itself comes one command late
+    channel.answers["protocol_version"] = "E5"
+    engine.observe(0, "C3", own=False)
+    engine.begin(1, Limits(60))
+    with pytest.raises(EngineProtocolError, match="it said '=' unasked, before 'genmove'"):
+        engine.think(1, Limits(60))
+    assert channel.has_failed

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.engines.engine import Limits
-from ringmaster.engines.info import read_info, read_pv
+from ringmaster.engines.info import read_depth, read_info, read_pv
 from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.uci import go_command
 from ringmaster.engines.universal import Go, Handshake, Ready
@@ -144,6 +144,15 @@ def test_mate_scores_are_read() -> None:
 
 def test_words_of_the_pv_are_not_taken_for_values() -> None:
     assert read_info(b"info depth 1 pv depth 7 nodes 3") == {"depth": 1}
+
+
+WORDS = b"depth seldepth nodes score cp mate pv string multipv 5 -3 +7 12x 1111111111111111 e2e4"
+
+
+@given(st.lists(st.sampled_from(WORDS.split()), max_size=12), st.sampled_from((b" ", b"  ", b"\t")))
+def test_the_depth_alone_is_the_depth_among_all_numbers(words: list[bytes], between: bytes) -> None:
+    line = between.join([b"info", b"depth", *words])
+    assert read_depth(line) == read_info(line).get("depth")
 
 
 @given(st.binary(max_size=200))

@@ -8,6 +8,7 @@ from typing import Any
 
 import chess
 import chess.pgn
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -436,7 +437,7 @@ def test_no_text_breaks_a_record(
         time_controls=(value, value),
         opening=Opening(name=value),
         settings=GameSettings("chess", record_info=("pv",)),
-        moves=tuple(dataclasses.replace(move, comment=comment) for move in RECORD.moves),
+        moves=tuple(msgspec.structs.replace(move, comment=comment) for move in RECORD.moves),
     )
     text = write_pgn(full)
     text.encode()

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.games.chess import ReferenceChessGame, new_chess_game
+from ringmaster.games.chess import ChessGame, ReferenceChessGame, new_chess_game
 from ringmaster.games.chess960 import start_fen
 from ringmaster.games.san import read_san, san_moves
+from ringmaster.games.san_writer import fast_san_moves, reference_san_moves
 from ringmaster.games.start import beginning
 
 
@@ -39,6 +40,58 @@ def test_every_legal_move_is_read_back_from_what_python_chess_calls_it(
         board.push(move)
     assert san_moves(variant, fen, played) == written
     assert san_moves(variant, fen, [*played, "a1a1"]) == written
+
+
+#: Castling, pieces of a kind in rows, files and pairs, pawns about to promote or to be taken
+#: in passing.
+POSITIONS = (
+    "r3k2r/pppq1ppp/2npbn2/2b1p3/2B1P3/2NPBN2/PPPQ1PPP/R3K2R w KQkq - 4 8",
+    "8/8/8/7k/Q3Q3/8/8/Q3K3 w - - 0 40",
+    "4k3/N3N3/8/8/N3N3/8/8/4K3 b - - 12 33",
+    "R6R/8/3k4/8/8/8/1K6/R6R w - - 0 1",
+    "8/P1P4P/8/3k4/8/3K4/p2p3p/8 w - - 0 1",
+    "4k3/1p1p1p1p/8/P1P1P1P1/p1p1p1p1/8/1P1P1P1P/4K3 w - - 0 1",
+)
+
+
+@given(
+    st.integers(0, 1 << 32),
+    st.sampled_from((chess.STARTING_FEN, *POSITIONS)) | st.integers(0, 959).map(start_fen),
+)
+@settings(max_examples=100, deadline=None)
+def test_the_fast_rules_write_what_python_chess_writes(seed: int, fen: str) -> None:
+    variant = "standard" if fen in (chess.STARTING_FEN, *POSITIONS) else "chess960"
+    rng = random.Random(seed)
+    board = chess.Board(fen, chess960=variant == "chess960")
+    played: list[str] = []
+    for _ in range(120):
+        legal = list(board.legal_moves)
+        if not legal:
+            break
+        rare = [m for m in legal if m.promotion or board.is_castling(m) or board.is_en_passant(m)]
+        move = rng.choice(rare if rare and rng.random() < 0.5 else legal)
+        played.append(board.uci(move))
+        board.push(move)
+    game = beginning("chess", variant=variant)(fen)
+    assert isinstance(game, ChessGame)
+    expected = reference_san_moves(variant, fen, played)
+    assert len(expected) == len(played)
+    assert fast_san_moves(game, played) == expected
+
+
+@pytest.mark.parametrize("bad", ["e1e3", "e4e5", "0000", "a7a8q", "xy", "e1h1", "", "P@e4"])
+def test_moves_are_written_up_to_the_first_that_is_not_legal(bad: str) -> None:
+    assert san_moves("standard", None, ["e2e4", "e7e5", bad, "g1f3"]) == ["e4", "e5"]
+
+
+def test_a_position_that_no_game_can_begin_from_is_left_to_python_chess() -> None:
+    # Black is in check with White to move
+    fen = "4k3/4R3/8/8/8/8/8/4K3 w - - 0 1"
+    with pytest.raises(ValueError, match="in check"):
+        new_chess_game(fen)
+    assert san_moves("standard", fen, ["e7e3", "e8d8"]) == ["Re3+", "Kd8"]
+    with pytest.raises(ValueError, match="fen"):
+        san_moves("standard", "not a position", ["e2e4"])
 
 
 @pytest.mark.parametrize("begin", [new_chess_game, ReferenceChessGame])

@@ -10,6 +10,7 @@ from sgfmill import sgf
 
 from ringmaster.games.sgf import write_sgf
 from ringmaster.games.text import lines, one_line
+from ringmaster.games.vertices import format_vertex
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
@@ -246,3 +247,17 @@ def test_no_text_breaks_a_record(
     assert not second.has_property("C")
     for text in (lines(description), lines(note), one_line(code)):
         assert text in root.get("C")
+
+
+@pytest.mark.parametrize("size", [2, 9, 19, 25])
+def test_every_vertex_is_written_the_same_in_upper_and_lower_case(size: int) -> None:
+    rules = GameSettings("go", board_size=size, komi=7.5)
+    points = [(column, row) for column in range(size) for row in range(size)]
+    names = [*map(format_vertex, points), format_vertex(None)]
+    upper, lower = (
+        write_sgf(record(settings=rules, moves=tuple(MoveRecord(name, 0) for name in each)))
+        for each in (names, [name.lower() for name in names])
+    )
+    assert upper == lower
+    # sgfmill counts (row, column)
+    assert moves(parse(upper)) == [("b", (row, column)) for column, row in points] + [("b", None)]

@@ -315,7 +315,9 @@ def test_positions_that_are_gone_or_cut_off_are_a_sentence(worker: Worker, tmp_p
 
 def test_abandoned_job_leaves_at_once_and_no_engine_is_left(positions: Path) -> None:
     read_fd, write_fd = os.pipe()
-    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
+    made = make_worker(
+        SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}, alone=False)
+    )
     try:
         os.write(write_fd, b"x")
         settings = GameSettings(game="chess", hang_timeout=60)

@@ -321,6 +321,55 @@ def test_failing_go_engine(
     assert (result.outcome, result.reason) == (outcome, reason)
 
 
+@pytest.mark.parametrize("clock", [None, TimeControl.parse("0+25/1")])
+@pytest.mark.parametrize(
+    ("flags", "outcome", "reason", "told"),
+    [
+        (["--crash-on", "play:2", "--exit-code", "9"], "void", "crash", "after 'play b "),
+        (["--hang-on", "play:2"], "void", "hang", "no answer to 'play b "),
+        (["--garbage-on", "play:2"], "void", "protocol", "answer to 'play' is no GTP"),
+        (["--twice", "play"], "void", "protocol", "unasked"),
+        (["--fail", "play:cannot do that"], "win", "refused", "bad refused B1: cannot do that"),
+        (["--fail", "play:illegal move"], "win", "illegal move", "bad calls B1 illegal"),
+        (["--bestmove", " "], "win", "illegal move", "illegal move ''"),
+        (["--twice", "genmove"], "void", "protocol", "unasked"),
+    ],
+)
+def test_fault_over_the_opponents_move_is_not_one_over_the_own(
+    worker: Worker,
+    flags: list[str],
+    outcome: str,
+    reason: str,
+    told: str,
+    clock: TimeControl | None,
+) -> None:
+    bad = gtp("bad", *flags, time_control=clock)
+    result = play(worker, gtp("good"), bad, game="go", scorer="internal")
+    assert (result.outcome, result.reason) == (outcome, reason)
+    assert told in result.detail
+    assert result.faulty == (0 if reason == "illegal move" and "--fail" in flags else 1)
+
+
+def test_engine_that_has_refused_a_move_is_kept_in_step(worker: Worker, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    bad = gtp("bad", "--fail", "play:illegal move", "--pid-file", str(pids), restart="off")
+    results = [play(worker, gtp("good"), bad, game="go") for _ in range(3)]
+    assert [result.detail for result in results] == ["bad calls B1 illegal"] * 3
+    assert len(pids.read_text().split()) == 1
+
+
+def test_engine_that_thinks_on_after_it_has_refused_a_move_is_replaced(
+    worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ringmaster.engines.gtp._REMAINDER", 0.05)
+    pids = tmp_path / "pids"
+    flags = ("--fail", "play:illegal move", "--slow", "100", "--pid-file", str(pids))
+    bad = gtp("bad", *flags, restart="off")
+    results = [play(worker, gtp("good"), bad, game="go") for _ in range(2)]
+    assert [result.detail for result in results] == ["bad calls B1 illegal"] * 2
+    assert len(pids.read_text().split()) == 2
+
+
 def check(worker: Worker, player: Player, game: Any = "chess") -> CheckResult:
     settings = GameSettings(game=game, board_size=9, hang_timeout=0.5)
     result = worker.run(CheckJob("c", player, settings, show_stderr=True))

@@ -23,7 +23,9 @@ from tests.play.test_faults import command
 
 def make(**setup: Any) -> Iterator[Worker]:
     read_fd, write_fd = os.pipe()
-    made = make_worker(SimpleNamespace(slot=3, control_fd=read_fd, watcher_fd=None, setup=setup))
+    made = make_worker(
+        SimpleNamespace(slot=3, control_fd=read_fd, watcher_fd=None, setup=setup, alone=False)
+    )
     yield made
     made.close()
     os.close(read_fd)

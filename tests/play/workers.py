@@ -19,7 +19,9 @@ def one_worker(engines: str) -> Iterator[Worker]:
     engines  what stands in the command lines of its engines
     """
     read_fd, write_fd = os.pipe()
-    made = make_worker(SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}))
+    made = make_worker(
+        SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}, alone=False)
+    )
     yield made
     made.close()
     os.close(read_fd)

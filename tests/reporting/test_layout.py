@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -169,7 +170,7 @@ def test_many_matchups_take_a_line_each() -> None:
 def with_totals(view: View) -> View:
     totals = ("", "", "", "6.5", "54.17%", "5.5", "45.83%", "")
     blocks = [
-        dataclasses.replace(block, rows=(*block.rows, totals))
+        msgspec.structs.replace(block, rows=(*block.rows, totals))
         for block in view.report.blocks
         if isinstance(block, Table)
     ]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from ringmaster.stats import ratings as module
 from ringmaster.stats.elo import elo_of_score, from_games
 from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
@@ -182,3 +183,21 @@ def test_covariance_is_symmetric_and_of_differences_that_are_not_negative(
     assert matrix == pytest.approx(matrix.T, rel=1e-6, abs=1e-6)
     assert matrix.sum(axis=1) == pytest.approx(0, abs=1e-4 * max(1, abs(matrix).max()))
     assert np.linalg.eigvalsh(matrix).min() > -1e-6 * abs(matrix).max()
+
+
+@given(st.lists(results, min_size=10, max_size=10))
+def test_few_players_have_the_ratings_that_numpy_would_give_them(
+    drawn: list[tuple[int, int, int]],
+) -> None:
+    pairs = [(i, j) for i in range(5) for j in range(i + 1, 5)]
+    scores = dict(zip(pairs, drawn, strict=True))
+    plain = bradley_terry(5, scores)
+    assume(plain is not None)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_FEW", 0)
+        arrays = bradley_terry(5, scores)
+    assert plain is not None
+    assert arrays is not None
+    assert [r.elo for r in plain] == pytest.approx([r.elo for r in arrays], abs=1e-6)
+    assert [r.error for r in plain] == pytest.approx([r.error for r in arrays], rel=1e-5)
+    assert (plain.covariance is None) == (arrays.covariance is None)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -81,7 +81,7 @@ def test_parameters_may_change_places() -> None:
     assert turned.theta[[1, 2, 0]].tolist() == tune.theta.tolist()
     assert turned.averages.mean()[[1, 2, 0]].tolist() == tune.averages.mean().tolist()
     first, last = turned.regression.fits()[1], tune.regression.fits()[0]
-    assert dataclasses.asdict(first) == pytest.approx(dataclasses.asdict(last))
+    assert msgspec.structs.asdict(first) == pytest.approx(msgspec.structs.asdict(last))
 
 
 def test_perturbation_of_a_parameter_does_not_depend_on_the_others() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -15,16 +14,14 @@ from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(msgspec.Struct, frozen=True):
     """One side of a game: the player, and the parameter values it has."""
 
     player: Player
     values: Named
 
 
-@dataclass(frozen=True)
-class Sides:
+class Sides(msgspec.Struct, frozen=True):
     """What the players of closing matches are made of.
 
     code         of the player that is tuned

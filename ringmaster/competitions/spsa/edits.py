@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -91,8 +90,7 @@ class Before(msgspec.Struct):
     past: Past
 
 
-@dataclass(frozen=True)
-class Tune:
+class Tune(msgspec.Struct, frozen=True):
     """A tune under its terms."""
 
     past: Past

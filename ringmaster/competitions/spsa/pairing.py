@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 Pairing = Literal["self_play", "reference"]
 #: "+" and "-" for the sides of an iteration, "=" for the opponent.
 Side = Literal["+", "-", "="]
 
 
-@dataclass(frozen=True)
-class Games:
+class Games(msgspec.Struct, frozen=True):
     """The games of the iterations, each of `size` games (an even number).
 
     In self-play two games in a row are a pair: θ⁺ against θ⁻ from one opening, then with

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import State
@@ -18,8 +19,7 @@ from ringmaster.tuners.spsa.regression import Fit
 _NO_SIGNAL = "not yet"
 
 
-@dataclass(frozen=True)
-class Findings:
+class Findings(msgspec.Struct, frozen=True):
     """What the results say of one tuned parameter, in its own units.
 
     optimum, low, high, elo_at_stake, signal  the method's own, or the regression's; None
@@ -36,8 +36,7 @@ class Findings:
     signal: bool
 
 
-@dataclass(frozen=True)
-class TuneReport:
+class TuneReport(msgspec.Struct, frozen=True):
     """A tune as it stands.
 
     engine_value  what an engine is given for a value of a parameter, by its place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.closing_match import VERIFY
@@ -39,8 +39,7 @@ PARAMETER = CallOf(
 )
 
 
-@dataclass(frozen=True)
-class AnnealingSettings:
+class AnnealingSettings(msgspec.Struct, frozen=True):
     """Annealing(…) of a control file: factors at the first game, and the games over
     which they go down to 1."""
 

@@ -10,7 +10,7 @@ parameters.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 from ringmaster.competitions.spsa.edits import Past
 from ringmaster.competitions.spsa.pairing import Games, Side
@@ -19,8 +19,7 @@ from ringmaster.competitions.spsa.state import Iteration
 from ringmaster.model.jobs import Ticket
 
 
-@dataclass(frozen=True)
-class Tickets:
+class Tickets(msgspec.Struct, frozen=True):
     """Makes and reads the tickets of a tune.
 
     games  those of the iterations to come

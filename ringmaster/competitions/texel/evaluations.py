@@ -4,7 +4,6 @@ recorded: the loss of a shard, so that whoever takes it needs no position."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -20,8 +19,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
 
-@dataclass(frozen=True)
-class EngineJob:
+class EngineJob(msgspec.Struct, frozen=True):
     """Who scores, and where the positions are."""
 
     player: Player

@@ -4,9 +4,9 @@ optimiser is shown, a shard at a time."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -27,8 +27,7 @@ CACHED = 8_000_000
 BINS = 20
 
 
-@dataclass(frozen=True)
-class Labels:
+class Labels(msgspec.Struct, frozen=True):
     """Targets and weights of a shard, (n,) each."""
 
     target: Floats

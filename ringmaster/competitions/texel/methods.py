@@ -5,9 +5,10 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
+
+import msgspec
 
 from ringmaster.competitions.texel.choices import Choice
 from ringmaster.errors import SettingError
@@ -42,15 +43,14 @@ _CLASSES: dict[str, tuple[str, str]] = {
 LIMITS = ("patience", "most_passes")
 
 
-@dataclass(frozen=True)
-class OptimiserSettings:
+class OptimiserSettings(msgspec.Struct, frozen=True):
     """An optimiser of a control file.
 
     arguments  those that were given, by name
     """
 
     name: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def __repr__(self) -> str:
         return repr(self.name)
@@ -60,8 +60,7 @@ class OptimiserSettings:
         return {"name": self.name, **self.arguments}
 
 
-@dataclass(frozen=True)
-class RidgeSettings:
+class RidgeSettings(msgspec.Struct, frozen=True):
     """Ridge(…) of a control file; strength None: a path of strengths."""
 
     strength: float | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ringmaster.competitions.texel.methods import finite
 from ringmaster.competitions.texel.shards import Shards
@@ -27,8 +28,7 @@ LATEST = 4
 MOST_ROWS = 40
 
 
-@dataclass(frozen=True)
-class TuneReport:
+class TuneReport(msgspec.Struct, frozen=True):
     """A tune as it stands.
 
     values        settings of the control file

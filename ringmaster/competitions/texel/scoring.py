@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ringmaster.competitions.texel.choices import Choice
@@ -41,8 +41,7 @@ _FIRST: dict[GameName, str] = {"chess": "w", "shogi": "b", "go": "b"}
 MATE = 10_000.0
 
 
-@dataclass(frozen=True)
-class Scoring:
+class Scoring(msgspec.Struct, frozen=True):
     """How positions are scored.
 
     kind      what the engine is asked

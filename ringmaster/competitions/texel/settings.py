@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.closing_match import VERIFY
@@ -61,8 +62,7 @@ PARAMETER = CallOf(
 )
 
 
-@dataclass(frozen=True)
-class PositionsSettings:
+class PositionsSettings(msgspec.Struct, frozen=True):
     """Positions(…) of a control file.
 
     dataset      what is read
@@ -183,7 +183,7 @@ _EVAL_LIMIT = Setting(
 )
 
 
-class Results(Target):
+class Results(Target, frozen=True):
     """The target Texel(): the results alone."""
 
     def __repr__(self) -> str:

@@ -3,8 +3,9 @@ no number depends on how many workers there were."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+import msgspec
 
 #: Positions of a shard: as they should be, at least, at most.
 SIZE, LEAST, MOST = 2_500, 200, 10_000
@@ -17,8 +18,7 @@ MANY = 800
 PROBED = 200
 
 
-@dataclass(frozen=True)
-class Shards:
+class Shards(msgspec.Struct, frozen=True):
     """The shards of a set: first those of training, then those of validation.
 
     train, validation  positions

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -48,16 +48,14 @@ from ringmaster.tuners.texel.targets import Target
 MOST_NAMED = 12
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """A shard to be given out: place in the pass's list of shards."""
 
     number: int
     place: int
 
 
-@dataclass(frozen=True)
-class Means:
+class Means(msgspec.Struct, frozen=True):
     """How a tune measures: what of the settings the errors depend on."""
 
     target: Target
@@ -79,8 +77,7 @@ class Means:
         return (*own, COMPARED) if self.static_first else (*own, STATIC, COMPARED)
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(msgspec.Struct, frozen=True):
     """What a shard led to.
 
     line    of the history, where a pass was completed by it

@@ -12,9 +12,9 @@ worst; always the last iterate 34 % and 440 %, always the mean 10 % and 59 %.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.spsa.space import Array, Flags
@@ -26,8 +26,7 @@ MOST_BLOCKS = 64
 SETTLED = 0.8
 
 
-@dataclass(frozen=True, eq=False)
-class Drift:
+class Drift(msgspec.Struct, frozen=True, eq=False):
     """Whether θ still moves in one direction.
 
     z        last θ − mean of the last half, in standard deviations that it would have

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.spsa.space import Array, Space
@@ -70,8 +71,7 @@ class Constant(Gains):
         return self.r
 
 
-@dataclass(frozen=True)
-class Annealing:
+class Annealing(msgspec.Struct, frozen=True):
     """From `factor` down to 1, exponentially over `games` games, then 1."""
 
     factor: float = 1.0
@@ -131,8 +131,7 @@ class WeatherFactory(Gains):
         return self.c0 / math.pow(k, self.gamma)
 
 
-@dataclass(frozen=True, eq=False)
-class Autoselect:
+class Autoselect(msgspec.Struct, frozen=True, eq=False):
     """What fishtest's Autoselect derives from ranges.
 
     c, r     (n,) each

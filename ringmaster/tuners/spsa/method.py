@@ -6,6 +6,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.spsa.gains import Gains
@@ -17,8 +18,7 @@ from ringmaster.tuners.spsa.space import Array, Space
 Memory = dict[str, Array]
 
 
-@dataclass(frozen=True)
-class Interval:
+class Interval(msgspec.Struct, frozen=True):
     """What a method knows of one parameter, in its own units.
 
     low, high     95 % interval of the optimum, within the bounds

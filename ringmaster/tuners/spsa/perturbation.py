@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -15,8 +15,7 @@ from ringmaster.tuners.spsa.space import Array, Space
 Rounding = Literal["stochastic", "nearest"]
 
 
-@dataclass(frozen=True, eq=False)
-class Perturbation:
+class Perturbation(msgspec.Struct, frozen=True, eq=False):
     """One iteration: what the two sides play with; arrays (n,).
 
     iteration    from 1

@@ -19,9 +19,9 @@ quantiles, not the normal ones, say here whether a curvature is visible.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.spsa.gains import C
@@ -39,8 +39,7 @@ LEAST_SPREAD = 3e-5
 KNOWN_GAMES, KNOWN_VARIANCE = 4.0, 0.5
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """What the results say of one parameter, in its own units.
 
     slope, slope_error  Elo gained a unit upwards at the mean of what was played, and
@@ -66,8 +65,7 @@ class Fit:
     games_to_halve: int | None
 
 
-@dataclass(frozen=True, eq=False)
-class Lines:
+class Lines(msgspec.Struct, frozen=True, eq=False):
     """The fits of many parameters as arrays, (…, n); m is counted from `start + mean`.
 
     a, a_error, b, b_error  of a − b·m, and their standard errors; b is zero, its error

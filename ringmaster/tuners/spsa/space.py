@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -18,8 +18,7 @@ Flags = npt.NDArray[np.bool_]
 SMALLEST_INTEGER_C = 0.5
 
 
-@dataclass(frozen=True, eq=False)
-class Space:
+class Space(msgspec.Struct, frozen=True, eq=False, dict=True):
     """Where θ may be; every array is (n,)."""
 
     start: Array

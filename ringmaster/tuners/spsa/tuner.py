@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.spsa.averages import Averages
@@ -20,8 +20,7 @@ Counts = Literal["iterations", "pairs", "games"]
 Trust = Literal["auto", "last", "mean"]
 
 
-@dataclass(frozen=True)
-class Counting:
+class Counting(msgspec.Struct, frozen=True):
     """What k counts.
 
     "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)

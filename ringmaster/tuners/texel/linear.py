@@ -34,9 +34,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
 from typing import Any, ClassVar, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -211,7 +211,7 @@ class Linear(Optimiser):
             return self._told_start(errors, data)
         step = Step(self._used, theta, errors.train, errors.validation, _LABELS[purpose])
         if purpose == "moved":
-            self._course.append(replace(step, taken=False))
+            self._course.append(msgspec.structs.replace(step, taken=False))
             return self._told_moved(number, data)
         return self._told_fitted(number, step, data)
 
@@ -277,7 +277,7 @@ class Linear(Optimiser):
             "over": self._over,
             "problem": self._problem,
             "best": [list(self._best), self._best_pass],
-            "course": [asdict(step) for step in self._course],
+            "course": [msgspec.structs.asdict(step) for step in self._course],
             "path": self._path,
             "chosen": self._chosen,
             "agreements": self._agreements,
@@ -341,7 +341,9 @@ class Linear(Optimiser):
         new, old = (step.validation, before.validation) if held else (step.train, before.train)
         better = new is not None and old is not None and new < old
         self._over = True
-        self._course.append(replace(step, taken=better, extra={"ridge": self._chosen}))
+        self._course.append(
+            msgspec.structs.replace(step, taken=better, extra={"ridge": self._chosen})
+        )
         notes = [f"at the values found the engine agrees with the model: {found.numbers}"]
         if found.problem:
             notes = [f"at the values found {found.problem}"]

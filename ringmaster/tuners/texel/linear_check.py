@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
@@ -30,8 +30,7 @@ _GOOD = 0.98
 _SIDES = "counts are to be White's (sente's) less the other side's"
 
 
-@dataclass(frozen=True)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True):
     """Predicted against real numbers, in centipawns.
 
     correlation  NaN where one of them does not vary

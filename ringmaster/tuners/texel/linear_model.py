@@ -17,15 +17,17 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 #: Positions in a block.
 BLOCK = 16384
@@ -327,6 +329,9 @@ class FeatureModel:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
+        # not at the top: the state of a tune can be shown without threads
+        from concurrent.futures import ThreadPoolExecutor
+
         return ThreadPoolExecutor(self.threads, thread_name_prefix="linear")
 
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -70,8 +70,7 @@ class _Sums(NamedTuple):
     curvature: Array | None
 
 
-@dataclass(frozen=True, eq=False)
-class Fitted:
+class Fitted(msgspec.Struct, frozen=True, eq=False):
     """Where the penalised loss of the linear model is least for one strength.
 
     theta      all parameters, (n,), not rounded
@@ -87,8 +86,7 @@ class Fitted:
     reduction: float
 
 
-@dataclass(frozen=True, eq=False)
-class Agreement:
+class Agreement(msgspec.Struct, frozen=True, eq=False):
     """How the linear model compares with a pass of the engine, and how sure its fit is there.
 
     correlation  of the predicted and the real changes of the scores since the base; None

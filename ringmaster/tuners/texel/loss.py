@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -33,8 +33,7 @@ class Sum(NamedTuple):
     weight: float = 0.0
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(msgspec.Struct, frozen=True):
     """A loss of scores against targets, with the win-rate scale C in centipawns.
 
     Scores and targets are (n,), and so is what comes back, as float64; a NaN score gives NaN.

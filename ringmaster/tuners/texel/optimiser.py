@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -24,8 +24,7 @@ from ringmaster.tuners.texel.loss import Loss
 Part = Literal["train", "validation", "all"] | tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Pass:
+class Pass(msgspec.Struct, frozen=True):
     """One set of values to be scored.
 
     number  from 0; 0 is the start values over "all"
@@ -40,16 +39,14 @@ class Pass:
     keep: bool = False
 
 
-@dataclass(frozen=True)
-class Errors:
+class Errors(msgspec.Struct, frozen=True):
     """What a pass came to: mean losses, each None where the pass had no such positions."""
 
     train: float | None = None
     validation: float | None = None
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(msgspec.Struct, frozen=True):
     """Some positions with all that is known of them; every array is (n,) but `scores`,
     which is (passes, n).
 
@@ -81,8 +78,7 @@ class Data(Protocol):
         passes; never more than a shard at a time in memory."""
 
 
-@dataclass(frozen=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """What an optimiser made of a pass.
 
     notes   lines for the history
@@ -95,8 +91,7 @@ class Told:
     step: bool = False
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """A point of an optimiser's course: values that were taken, or whose errors show
     how it goes.
 
@@ -112,7 +107,7 @@ class Step:
     validation: float | None
     label: str = ""
     taken: bool = True
-    extra: dict[str, float] = field(default_factory=dict)
+    extra: dict[str, float] = msgspec.field(default_factory=dict)
 
 
 class Optimiser(ABC):

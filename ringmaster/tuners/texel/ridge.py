@@ -11,8 +11,8 @@ does for all: a strength of 0.001 lets a parameter go a tenth of its range for 1
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.spsa.space import Space
@@ -32,8 +32,7 @@ def strengths_of(ridge: Sequence[float | None] | None) -> tuple[float, ...]:
     return tuple(sorted(found)) or (0.0,)
 
 
-@dataclass(frozen=True, eq=False)
-class Penalty:
+class Penalty(msgspec.Struct, frozen=True, eq=False):
     """The ridge of a space with one strength."""
 
     space: Space

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from ringmaster.tuners.texel.loss import Array, LossKind, Numbers, cross_entropy, sigmoid
@@ -30,8 +30,7 @@ _NARROW = 1e-9
 _SIGNIFICANT = 2.5
 
 
-@dataclass(frozen=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """A fitted scale.
 
     scale    C, centipawns

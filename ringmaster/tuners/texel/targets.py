@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -57,8 +57,7 @@ class Mixture(NamedTuple):
     lambdas: Array
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """What positions are tuned towards.
 
     kind          "texel": the result alone; "elmo", "gaussian": a blend; "function": a blend
@@ -193,8 +192,7 @@ ENTROPIES = (
 )
 
 
-@dataclass(frozen=True)
-class Entropies:
+class Entropies(msgspec.Struct, frozen=True):
     """The cross entropies of predictions against target, result and teacher, and these'
     own entropies: sums over some positions, to be added up.
 

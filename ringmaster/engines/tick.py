@@ -1,0 +1,86 @@
+"""Reading from an engine without asking first whether it has said anything.
+
+A referee that waits with `poll` and then reads pays for both on every move, a good third
+of what the kernel charges it for a move of an instant engine.  A read that blocks costs
+less, but knows no deadline and listens to nobody else.  So it is only begun here: a timer
+ticks, and at the next tick the descriptor is made non-blocking, whereupon the read, which
+the signal has interrupted and Python tries again (PEP 475), gives up.  The caller then
+waits as it would have from the start.  A signal that comes just before the read is
+repeated by the next tick; nothing is ever thrown out of the handler, so no byte is lost.
+
+It takes the process's alarm signal and its main thread, so it is for worker processes
+that play one game at a time, and has to be started.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+#: Seconds between two ticks; a read is given up after at most two of them.
+PERIOD = 0.01
+
+
+class Tick:
+    """The timer and the read that it may interrupt."""
+
+    def __init__(self) -> None:
+        """Take SIGALRM.  Raises ValueError outside of the main thread."""
+        self._fd = -1
+        self._runs = False
+        signal.signal(signal.SIGALRM, self._come)
+
+    def read(self, fd: int, size: int) -> bytes:
+        """Read from a descriptor that blocks, as `os.read` does.
+
+        Raises BlockingIOError when there has been nothing to read for `PERIOD` or two.
+        """
+        # in this order: a tick in between finds the descriptor, or is followed by others
+        self._fd = fd
+        if not self._runs:
+            self._runs = True
+            signal.setitimer(signal.ITIMER_REAL, PERIOD, PERIOD)
+        try:
+            return os.read(fd, size)
+        except BlockingIOError:
+            os.set_blocking(fd, True)
+            raise
+        finally:
+            self._fd = -1
+
+    def _come(self, _number: int, _frame: FrameType | None) -> None:
+        # whoever reads next starts it again: a process that waits for long is left alone
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        self._runs = False
+        if self._fd >= 0:
+            os.set_blocking(self._fd, False)
+
+    def stop(self) -> None:
+        """Let the alarm signal go."""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+_tick: Tick | None = None
+
+
+def start() -> None:
+    """Let the engines of this process be read so from now on; idempotent.  Raises
+    ValueError outside of the main thread."""
+    global _tick
+    if _tick is None:
+        _tick = Tick()
+
+
+def stop() -> None:
+    """End what `start` began; idempotent."""
+    global _tick
+    if _tick is not None:
+        _tick.stop()
+        _tick = None
+
+
+def running() -> Tick | None:
+    """Return what engines are read with, None when they are waited for instead."""
+    return _tick

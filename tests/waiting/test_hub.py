@@ -271,9 +271,11 @@ def test_the_end_is_heard_by_all_that_listen_for_it_and_by_nobody_else() -> None
 
     run(world, listener, engine("a", 9, 1), engine("b", 2, 9), engine("c", 3))
     at = 1 * MS
-    assert heard == [("a", [9], at), ("a", [9], at), ("b", [9], at), ("b", [9], at)] + [
-        ("c", [3], 5 * MS)
-    ] * 2
+    assert (
+        heard
+        == [("a", [9], at), ("a", [9], at), ("b", [9], at), ("b", [9], at)]
+        + [("c", [3], 5 * MS)] * 2
+    )
 
 
 def test_things_come_out_of_a_mailbox_in_order_whenever_they_were_put_in() -> None:
@@ -318,7 +320,7 @@ def pipes() -> Iterator[list[tuple[int, int]]]:
 def test_a_descriptor_that_was_forgotten_may_come_again_as_another(
     pipes: list[tuple[int, int]],
 ) -> None:
-    (read, write), (other_read, other_write) = pipes
+    (read, _), (other_read, other_write) = pipes
     heard = []
 
     def task(hub: Hub) -> None:

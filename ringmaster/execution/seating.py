@@ -12,7 +12,7 @@ from typing import Any
 
 #: Games at a time for each CPU up to which every worker has a process to itself.
 ALONE_A_CPU = 4
-#: Processes for each CPU beyond that: while one waits for the parent, another plays.
+#: Processes for each CPU beyond that: enough to keep it busy.
 PROCESSES_A_CPU = 1
 #: Descriptors of a game (two engines with pipes and their files in /proc, transcripts),
 #: and of everything else in a process.

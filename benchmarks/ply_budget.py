@@ -196,7 +196,7 @@ def parts(bench: Bench, rounds: int) -> dict[str, float]:
     )
     answers = [f"{infos}bestmove {move}\n".encode() for move in moves]
     engine = bench.engine(0, -1)
-    engine._gap, engine._expected, engine._turned = b" moves ", "", (False, False)
+    engine._last_move, engine._expected, engine._turned = "", "", (False, False)
     limits = Limits(1.0, clock_ms=(1000, 900), increment_ms=(100, 100)) if work.clock else None
     limits = limits or Limits(1.0, nodes=1)
 
@@ -214,14 +214,13 @@ def parts(bench: Bench, rounds: int) -> dict[str, float]:
             mine.charge(10_000)
 
     def request() -> None:
-        # both engines are told of each move, one is asked
-        engine._position, engine._gap = b"position startpos", b" moves "
-        for move in moves:
-            Go(engine._position + b"\n" + engine._go_command(limits))
-            engine.observe(0, move, own=True)
-        engine._position, engine._gap = b"position startpos", b" moves "
-        for move in moves:
-            engine.observe(0, move, own=False)
+        # both engines are told of each move, one is asked: each of every other one
+        for first in (0, 1):
+            engine._position, engine._since = b"position startpos", " moves"
+            for ply, move in enumerate(moves):
+                if ply % 2 == first:
+                    Go(b"\n".join((engine._present(), engine._go_command(limits))))
+                engine.observe(0, move, own=ply % 2 == first)
 
     def answer() -> None:
         for line in answers:

@@ -2,9 +2,9 @@
 
 An exchange is a small object that knows a protocol and does no input or
 output: it has the bytes of a request and is fed the lines of the answer.  The
-channel moves the bytes, measures the time from the last byte written to the
-first sight of the answer, and raises when the deadline passes, however much
-the engine prints meanwhile.  Lines and buffers are bounded; standard error is
+channel moves the bytes, measures the time from the moment before the last byte
+is written to the first sight of the answer, and raises when the deadline passes,
+however much the engine prints meanwhile.  Lines and buffers are bounded; standard error is
 drained along the way and its last lines kept.
 """
 

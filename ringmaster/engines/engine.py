@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import msgspec
+
 from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
 from ringmaster.engines.process import EngineProcess, Surroundings
@@ -23,6 +25,8 @@ START_TIMEOUT = 30.0
 USI_START_TIMEOUT = 120.0
 #: Seconds an engine may take to quit before it is killed.
 QUIT_PATIENCE = 1.0
+#: The same for one that has not kept to its protocol.
+_RESTART_PATIENCE = 0.1
 
 
 #: Characters kept of an engine's name, and of longer texts of its own.
@@ -73,45 +77,26 @@ class Limits:
     cleanup: bool = False
 
 
-class Thought:
+class Thought(msgspec.Struct, gc=False):
     """What came of a request to move.
 
     move        as the engine wrote it
-    elapsed_ns  from the last byte of the request to the first sight of the answer
+    elapsed_ns  from the moment before the last byte of the request was written to the
+                first sight of the answer
     ponder      the opponent's answer that the engine expects, "" if it names none
     info        the info line that its score is from (UCI, USI), b"" without one;
                 what it says is read when it is asked for
     is_turned   whether the line's score is the opponent's
     """
 
-    __slots__ = (
-        "_numbers",
-        "_verdict",
-        "elapsed_ns",
-        "info",
-        "is_turned",
-        "kind",
-        "move",
-        "ponder",
-    )
-
-    def __init__(
-        self,
-        kind: ThoughtKind,
-        move: str,
-        elapsed_ns: int,
-        ponder: str = "",
-        info: bytes = b"",
-        is_turned: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.move = move
-        self.elapsed_ns = elapsed_ns
-        self.ponder = ponder
-        self.info = info
-        self.is_turned = is_turned
-        self._numbers: dict[str, int] | None = None
-        self._verdict: tuple[int | None, int | None] | None = None
+    kind: ThoughtKind
+    move: str
+    elapsed_ns: int
+    ponder: str = ""
+    info: bytes = b""
+    is_turned: bool = False
+    _numbers: dict[str, int] | None = None
+    _verdict: tuple[int | None, int | None] | None = None
 
     def number(self, name: str) -> int | None:
         """Return what the info line says of "depth", "seldepth", "nodes", "nps",
@@ -185,6 +170,11 @@ class Engine(ABC):
         self._channel: Channel | None = None
         self._has_head_start = False
         self._timeout = START_TIMEOUT
+        #: Whether it loses a command that is written before it has answered the last
+        #: one; found out by `launch`, unless it is known already.
+        self.takes_one_command = False
+        #: What `launch` has found out that a user ought to know.
+        self.remarks: list[str] = []
 
     @property
     def channel(self) -> Channel:
@@ -218,6 +208,7 @@ class Engine(ABC):
         """
         player = self.player
         self._timeout = timeout
+        self.remarks = []
         try:
             if not self._has_head_start:
                 self._start(transcript)
@@ -226,11 +217,11 @@ class Engine(ABC):
         except EngineError as error:
             error.code = player.code
             words = self.last_words()
-            self.end(patience=0.1)
+            self.end(patience=_RESTART_PATIENCE)
             message = str(error) if not words else f"{error}\nits last words:\n{words}"
             raise EngineNotStarted(message, player.code) from error
         except BaseException:
-            self.end(patience=0.1)
+            self.end(patience=_RESTART_PATIENCE)
             raise
 
     def _start(self, transcript: Transcript | None) -> None:
@@ -246,6 +237,13 @@ class Engine(ABC):
             process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
         )
         self._channel.transcript = transcript
+
+    def _start_anew(self) -> None:
+        """End the process and start another one in its place."""
+        transcript = self.channel.transcript
+        self.end(patience=_RESTART_PATIENCE)
+        self._channel = None
+        self._start(transcript)
 
     @abstractmethod
     def _shake_hands(self) -> None:

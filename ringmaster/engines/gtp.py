@@ -7,7 +7,7 @@ import re
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp_clock import ClockCommand, ClockNotTold, clock_command, read_kinds
-from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused
+from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.time_control import number
 
@@ -25,6 +25,8 @@ _CLEANUP = "kgs-genmove_cleanup"
 _CLAIMING = "gomill-genmove_ex"
 #: Seconds for an engine that has refused a move to answer what was sent with it.
 _REMAINDER = 1.0
+#: Seconds after one answer for the next, to a command that was written with the first.
+_AHEAD_PATIENCE = 2.0
 #: Commands that are held back at most: what is written at once must fit in a pipe.
 _MOST_HELD = 64
 
@@ -206,8 +208,17 @@ class GtpEngine(Engine):
             self._has_list = True
         except EngineRefused:
             pass
-        name = self.optional("name") or ""
-        release = self.optional("version") or ""
+        introduction = self._introduce()
+        if introduction is None:
+            self.takes_one_command = True
+            self.remarks.append(
+                f"{self.player.code} takes one command at a time: of two that were written"
+                " together it answered the first"
+            )
+            self._start_anew()
+            self._shake_hands()
+            return
+        name, release = introduction
         # an engine may repeat its name in its version, and greet its opponent there
         if name and release.casefold().startswith(name.casefold()):
             release = release[len(name) :].lstrip()
@@ -215,6 +226,21 @@ class GtpEngine(Engine):
             release = ""
         self.name = (f"{name}:{release}" if name and release else name)[:MAX_NAME]
         self.description = cut(self.optional("gomill-describe_engine") or "")
+
+    def _introduce(self) -> tuple[str, str] | None:
+        """Return the engine's name and version, "" for what it does not tell; None if it
+        has lost the second of these questions, which are written together."""
+        if self.takes_one_command:
+            return self.optional("name") or "", self.optional("version") or ""
+        name, release = self._make(("name",)), self._make(("version",))
+        self._require_silence(name)
+        name.request += release.request
+        ahead = self.channel.converse(name, self._timeout)
+        try:
+            self.channel.converse(release, min(_AHEAD_PATIENCE, self._timeout), ahead)
+        except EngineTimeout:
+            return None
+        return name.text if name.ok else "", release.text if release.ok else ""
 
     def check(self, settings: GameSettings) -> list[str]:
         problems = []
@@ -316,7 +342,9 @@ class GtpEngine(Engine):
             self._tell(())
 
     def begin(self, colour: int, limits: Limits) -> None:
-        if self._held:
+        if self._held and self.takes_one_command:
+            self._tell(())
+        elif self._held:
             self._begun = self._asked = self._make(self._request(colour, limits))
             self._tell((self._begun,))
 
@@ -325,9 +353,13 @@ class GtpEngine(Engine):
         answers to what was held back.
 
         GTP answers commands one by one in their order, so that nothing has to wait
-        for the answer before.  Raises EngineRefused.
+        for the answer before; an engine that takes one command at a time must have
+        nothing `behind`.  Raises EngineRefused.
         """
         held, self._held = self._held, ()
+        if self.takes_one_command:
+            self._tell_one_by_one(held)
+            return
         commands = held + behind
         first = held[0]
         self._require_silence(first)
@@ -340,6 +372,13 @@ class GtpEngine(Engine):
                 self._drain(commands[done:], ahead)
                 raise self._refusal(command)
             self._ahead = ahead
+
+    def _tell_one_by_one(self, commands: tuple[Command, ...]) -> None:
+        for command in commands:
+            self._require_silence(command)
+            self.channel.converse(command, self._timeout)
+            if not command.ok and not command.optional:
+                raise self._refusal(command)
 
     def _drain(self, commands: tuple[Command, ...], ahead: int) -> None:
         """Read the answers to what was written behind a command that was refused: they

@@ -46,10 +46,11 @@ def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     """Return the `go` line for the limits, its newline included."""
     words = b"go ponder" if ponder else b"go"
     if limits.clock_ms is not None:
-        words += b" wtime %d btime %d" % limits.clock_ms
-        first, second = limits.increment_ms
-        if first or second:
-            words += b" winc %d binc %d" % (first, second)
+        if limits.increment_ms == (0, 0):
+            words = b"%b wtime %d btime %d" % (words, *limits.clock_ms)
+        else:
+            numbers = (words, *limits.clock_ms, *limits.increment_ms)
+            words = b"%b wtime %d btime %d winc %d binc %d" % numbers
         if limits.moves_to_go:
             words += b" movestogo %d" % limits.moves_to_go
     return words + move_limits(limits) + b"\n"

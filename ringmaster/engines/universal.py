@@ -191,9 +191,10 @@ class UniversalEngine(Engine):
         self.name = handshake.name[:MAX_NAME]
         self.options = handshake.options
         self._set: dict[str, str] = {}
+        #: The position as it was asked about last, and the moves since, a space before
+        #: each; where none has been played, what stands before the first one.
         self._position = b""
-        #: What stands before the next move.
-        self._gap = b" moves "
+        self._since = " moves"
         #: The opponent's move that the last answer expects, and the last one played.
         self._expected = ""
         self._last_move = ""
@@ -300,7 +301,7 @@ class UniversalEngine(Engine):
         self._get_ready(settings, opening)
         start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
         self._position = f"position {start}".encode()
-        self._gap = b" moves "
+        self._since = " moves"
         self._expected = self._last_move = ""
         self._search = self._pondering = None
         self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
@@ -339,9 +340,15 @@ class UniversalEngine(Engine):
         return [begin + (text if text.count(b" ") != 3 else text + b" 0 1") + end for text in texts]
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        self._position += self._gap + move.encode()
-        self._gap = b" "
+        self._since += " " + move
         self._last_move = move
+
+    def _present(self) -> bytes:
+        """Return the line that sets up the position, without its end."""
+        if self._last_move:
+            self._position += self._since.encode()
+            self._since = ""
+        return self._position
 
     def think(self, colour: int, limits: Limits) -> Thought:
         seconds, spent = limits.seconds, 0
@@ -358,7 +365,7 @@ class UniversalEngine(Engine):
         channel = self.channel
         # A late line of the last search must not answer this one.
         channel.discard_input()
-        go = Go(self._position + b"\n" + self._go_command(limits))
+        go = Go(b"\n".join((self._present(), self._go_command(limits))))
         self._search = go
         return self._thought(colour, go, spent + channel.converse(go, seconds))
 
@@ -400,7 +407,7 @@ class UniversalEngine(Engine):
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):
             return None
-        request = self._position + self._gap + self._expected.encode() + b"\n"
+        request = self._present() + f" {self._expected}\n".encode()
         request += self._go_command(limits, ponder=True)
         self.channel.discard_input()
         self.channel.send(request, _READING)

@@ -83,12 +83,12 @@ def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     """
     words = b"go ponder" if ponder else b"go"
     if limits.clock_ms is not None:
-        words += b" btime %d wtime %d" % limits.clock_ms
-        black, white = limits.increment_ms
-        if (black or white) and not limits.byoyomi_ms:
-            words += b" binc %d winc %d" % (black, white)
+        if limits.byoyomi_ms or limits.increment_ms == (0, 0):
+            clocks = (words, *limits.clock_ms, limits.byoyomi_ms)
+            words = b"%b btime %d wtime %d byoyomi %d" % clocks
         else:
-            words += b" byoyomi %d" % limits.byoyomi_ms
+            numbers = (words, *limits.clock_ms, *limits.increment_ms)
+            words = b"%b btime %d wtime %d binc %d winc %d" % numbers
     return words + move_limits(limits) + b"\n"
 
 

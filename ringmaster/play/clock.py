@@ -42,13 +42,15 @@ class Clock:
         #: time, else the stones to be played in the period (Canadian) or the periods
         #: left, the present one included (Japanese).
         self._left, self._stage = now = 0, 0
-        self._increment = self._to_go = self._period = 0
+        self._increment = self._period = 0
+        #: Moves to the next time control, 0 when there is none.
+        self.moves_to_go = 0
         self._canadian = False
         #: Both, as overtime begins.
         self._fresh = now
         if control is not None:
             self._increment = round(control.increment * _NS)
-            self._to_go = control.moves
+            self.moves_to_go = control.moves
             self._period = round(control.period * _NS)
             self._canadian = control.overtime == "canadian"
             self._fresh = self._period, control.periods or control.stones
@@ -105,11 +107,6 @@ class Clock:
         return left + (count - 1 if count else self._fresh[1]) * self._period
 
     @property
-    def moves_to_go(self) -> int:
-        """Moves to the next time control, 0 when there is none."""
-        return self._to_go
-
-    @property
     def time_left(self) -> tuple[float, int] | None:
         """What GTP's time_left says: (seconds, stones or periods), None without
         a limit.  Seconds are in whole milliseconds.
@@ -150,10 +147,10 @@ class Clock:
         # within the margin an overstepped clock stands at zero, not below
         left = self._left - elapsed
         left = (left if left > 0 else 0) + self._increment
-        if self._to_go:
-            self._to_go -= 1
-            if self._to_go == 0:
-                self._to_go = control.moves
+        if self.moves_to_go:
+            self.moves_to_go -= 1
+            if self.moves_to_go == 0:
+                self.moves_to_go = control.moves
                 left += round(control.base * _NS)
         self._set(left, 0)
         return True

@@ -74,6 +74,8 @@ class EnginePool:
     def __init__(self, make: MakeEngine) -> None:
         self._make = make
         self._idle: list[Engine] = []
+        #: Keys of what was found to take one command at a time.
+        self._one_at_a_time: list[Any] = []
 
     def take(
         self, players: tuple[Player, Player], surroundings: Surroundings
@@ -90,7 +92,7 @@ class EnginePool:
                     chosen[i] = self._pick(player, same_code)
         self.close()
         first, second = (
-            engine or self._make(player, surroundings)
+            engine or self._make_known(player, surroundings)
             for engine, player in zip(chosen, players, strict=True)
         )
         return first, second
@@ -111,7 +113,20 @@ class EnginePool:
             chosen.end(RESTART_PATIENCE)
             chosen = None
         self.close()
-        return chosen or self._make(player, surroundings)
+        return chosen or self._make_known(player, surroundings)
+
+    def _make_known(self, player: Player, surroundings: Surroundings) -> Engine:
+        """Return a new engine that is told what was found out of others like it."""
+        engine = self._make(player, surroundings)
+        if self._one_at_a_time and launch_key(player) in self._one_at_a_time:
+            engine.takes_one_command = True
+        return engine
+
+    def _note_habits(self, engine: Engine) -> None:
+        if engine.takes_one_command:
+            key = launch_key(engine.player)
+            if key not in self._one_at_a_time:
+                self._one_at_a_time.append(key)
 
     def _pick(self, player: Player, same_code: bool) -> Engine | None:
         key = launch_key(player)
@@ -133,6 +148,7 @@ class EnginePool:
         """Take engines back after a game; unhealthy ones are ended."""
         leaving = []
         for engine in engines:
+            self._note_habits(engine)
             if healthy and engine.player.keeps_process and engine.is_alive():
                 self._idle.append(engine)
             else:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+import msgspec
 
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
@@ -60,8 +61,7 @@ STOP_GRACE = 1.0
 CLEANUP_BEGINS = "cleanup begins"
 
 
-@dataclass(slots=True)
-class _Turn:
+class _Turn(msgspec.Struct, gc=False):
     """A move that stands; `clock` is what is left after it, in ns and in stones
     or periods, None without a clock."""
 
@@ -107,6 +107,8 @@ class GameRunner:
         self._slowest = [0, 0]
         self._game: Game | None = None
         self._explained: tuple[bool, ...] = (False, False)
+        #: What was found out of engines that were started for this game.
+        self._remarks: list[str] = []
 
     def play(self) -> GameResult:
         """Play the game.  Raises JobAbandoned."""
@@ -132,6 +134,7 @@ class GameRunner:
             if transcript is not None:
                 self._detach(transcript)
         notes = [transcript.failure] if transcript is not None and transcript.failure else []
+        notes += self._remarks
         notes += settlement.notes
         return self._result(settlement, usage, started, time.monotonic() - begun, notes)
 
@@ -153,6 +156,7 @@ class GameRunner:
                 engine.forget_peak()
             else:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
+                self._remarks += engine.remarks
                 meter.begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
@@ -166,16 +170,17 @@ class GameRunner:
         transcript.close()
 
     def _play(self) -> Settlement:
-        job = self.job
+        job, engines = self.job, self.engines
         adjudicator = make_adjudicator(job.settings)
-        game = self._game = self._referee.begin(self.engines)
+        game = self._game = self._referee.begin(engines)
         ending = game.ending()
         limit = job.settings.move_limit
         limits = self._limits()
         explained = self._explained = tuple(
             isinstance(e, GtpEngine) and job.record and e.knows("gomill-explain_last_move")
-            for e in self.engines
+            for e in engines
         )
+        records, ponders = job.record, tuple(player.ponder for player in job.players)
         plies = 0
         while ending is None:
             if limit and plies >= limit:
@@ -195,7 +200,7 @@ class GameRunner:
             plies += 1
             ending = game.ending()
             comment = ""
-            if ending is not None and self._referee.resume(game, self.engines):
+            if ending is not None and self._referee.resume(game, engines):
                 ending = None
                 comment = CLEANUP_BEGINS
                 for each in limits:
@@ -204,14 +209,14 @@ class GameRunner:
             over = ending is not None or plies == limit
             if explained[mover]:
                 comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
-            if job.record:
+            if records:
                 self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
             move = game.moves[-1]
             try:
-                self.engines[mover].observe(mover, move, own=True)
-                self.engines[1 - mover].observe(mover, move, own=False)
+                engines[mover].observe(mover, move, own=True)
+                engines[1 - mover].observe(mover, move, own=False)
                 if over:
-                    self.engines[1 - mover].catch_up()
+                    engines[1 - mover].catch_up()
             except EngineError as error:
                 said = self._objection(mover, error, over=over)
                 if said is not None:
@@ -220,10 +225,10 @@ class GameRunner:
                 verdict = adjudicator.judge(game, mover, *outcome.verdict())
                 if verdict is not None:
                     return self._catch_up(1 - mover) or self._referee.adjudicated(verdict)
-            if not over and job.players[mover].ponder:
+            if ponders[mover] and not over:
                 self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
-        return self._referee.settle(game, ending, self.engines)
+        return self._referee.settle(game, ending, engines)
 
     def _prepare(self, mover: int, limits: Limits) -> Settlement | None:
         """Tell the mover what it has to know before it thinks; returns how the game has
@@ -251,13 +256,17 @@ class GameRunner:
         except EngineTimeout as error:
             if clock.allowance() is None:
                 raise
-            self._count(mover, round(limits.seconds * 1e9))
+            elapsed = round(limits.seconds * 1e9)
+            self._thinking[mover] += elapsed
+            self._slowest[mover] = max(self._slowest[mover], elapsed)
             return self._out_of_time(mover, error)
         except EngineRefused as error:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
         elapsed = thought.elapsed_ns
-        self._count(mover, elapsed)
+        self._thinking[mover] += elapsed
+        if elapsed > self._slowest[mover]:
+            self._slowest[mover] = elapsed
         if not clock.charge(elapsed):
             spent = elapsed / 1e9
             had = f" with {clock.total / 1e9:.3f} s left" if clock.has_time else ""
@@ -304,11 +313,6 @@ class GameRunner:
             first, second = self._shown[mover]
             limits.clock_ms = (first.remaining_ms, second.remaining_ms)
             limits.moves_to_go = clock.moves_to_go
-
-    def _count(self, mover: int, elapsed: int) -> None:
-        self._thinking[mover] += elapsed
-        if elapsed > self._slowest[mover]:
-            self._slowest[mover] = elapsed
 
     def _objection(self, mover: int, error: EngineError, *, over: bool) -> Settlement | None:
         """Return how the game ends when an engine fails at being told of a move that

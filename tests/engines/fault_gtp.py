@@ -39,6 +39,7 @@ FLAGS: Table = {
     "claim": ("[N]", int, None, "claim the win at the N-th (first) move, if it may"),
     "resign-at": ("N", int, 0, "resign at the N-th move"),
     "twice": ("CMD", str, [], "answer CMD twice"),
+    "one-at-a-time": ("", str, False, "lose what is written before the answer is"),
     "missing-blank-line": ("", str, False, "no response is ended by an empty line"),
     "extra-output": ("", str, False, "a line of chatter before each response"),
     "id-mismatch": ("", str, False, "each response has an id that was not asked for"),
@@ -108,6 +109,8 @@ class GtpEngine:
             if line is None:
                 self._faults.end_of_input()
                 self._faults.hang()
+            if self._flags["one-at-a-time"]:
+                self._reader.lose()
             # GTP 2, section 2.2: comments and control characters are discarded
             text = line.decode("utf-8", "replace").partition("#")[0].replace("\t", " ")
             words = text.split()

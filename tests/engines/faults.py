@@ -223,6 +223,11 @@ class Reader:
         """Have `line` read again."""
         self._lines.insert(0, line)
 
+    def lose(self) -> None:
+        """Lose what has been read behind the last line."""
+        self._lines.clear()
+        self._rest = b""
+
     def _read(self) -> None:
         chunk = os.read(0, 1 << 16)
         if not chunk:

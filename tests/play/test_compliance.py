@@ -486,6 +486,16 @@ def test_go_engine_with_odd_habits_is_warned_of(flags: list[str], text: str) -> 
     assert any(text in line for line in told(findings, "warn")), findings
 
 
+def test_go_engine_that_takes_one_command_at_a_time_is_warned_of_and_tested(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
+    problems, findings = examine_go(filler("--one-at-a-time"))
+    assert problems == ()
+    warnings = told(findings, "warn")
+    assert warnings[0].startswith("commands together: it takes one command at a time")
+
+
 def test_board_size_that_cannot_be_should_be_refused() -> None:
     player = filler("--also", "boardsize")
     # it plays on the size that it began with

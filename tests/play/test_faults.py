@@ -321,6 +321,7 @@ def test_failing_go_engine(
     assert (result.outcome, result.reason) == (outcome, reason)
 
 
+@pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("clock", [None, TimeControl.parse("0+25/1")])
 @pytest.mark.parametrize(
     ("flags", "outcome", "reason", "told"),
@@ -342,12 +343,42 @@ def test_fault_over_the_opponents_move_is_not_one_over_the_own(
     reason: str,
     told: str,
     clock: TimeControl | None,
+    together: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if not together:
+        monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
+        flags = [*flags, "--one-at-a-time"]
     bad = gtp("bad", *flags, time_control=clock)
     result = play(worker, gtp("good"), bad, game="go", scorer="internal")
     assert (result.outcome, result.reason) == (outcome, reason)
     assert told in result.detail
     assert result.faulty == (0 if reason == "illegal move" and "--fail" in flags else 1)
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["--crash-on", "play"],
+        ["--hang-on", "play"],
+        ["--garbage-on", "play"],
+        ["--fail", "play:illegal move"],
+    ],
+)
+def test_fault_over_the_last_move_before_the_move_limit_comes_too_late(
+    worker: Worker, flags: list[str]
+) -> None:
+    settings = {"move_limit": 2, "hang_timeout": 0.2}
+    result = play(worker, gtp("bad", *flags), gtp("good"), game="go", **settings)
+    assert (result.outcome, result.reason, result.plies) == ("unknown", "move limit", 2)
+
+
+@pytest.mark.parametrize("flags", [["--crash-on", "play"], ["--fail", "play:illegal move"]])
+def test_engine_is_not_told_of_a_move_when_its_opponent_resigns(
+    worker: Worker, flags: list[str]
+) -> None:
+    result = play(worker, gtp("bad", *flags), gtp("good", "--resign-at", "1"), game="go")
+    assert (result.outcome, result.winner, result.reason) == ("win", 0, "resignation")
 
 
 def test_engine_that_has_refused_a_move_is_kept_in_step(worker: Worker, tmp_path: Path) -> None:

@@ -231,3 +231,70 @@ def test_of_two_engines_that_cannot_be_started_the_first_is_named(worker: Worker
     result = play(worker, Player("a", ("/no/such/one",)), Player("b", ("/no/such/other",)))
     assert (result.reason, result.faulty) == ("start", 0)
     assert "/no/such/one" in result.detail
+
+
+# Engines that lose what they have read ahead
+
+
+def commands_without_answer(log: Path, code: str) -> int:
+    """Return how many commands a player had not answered at most, by a transcript."""
+    waiting = most = 0
+    for line in log.read_text().splitlines():
+        _, who, direction, *words = line.split()
+        if who == code:
+            waiting += (direction == ">") - (direction == "<" and words[:1] in (["="], ["?"]))
+            most = max(most, waiting)
+    return most
+
+
+def notes_on(result: GameResult, code: str) -> int:
+    return sum(f"{code} takes one command at a time" in note for _, note in result.stderr)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_engine_that_loses_what_it_reads_ahead_is_told_one_command_at_a_time(
+    worker: Worker, tmp_path: Path
+) -> None:
+    pids, logs = tmp_path / "pids", [tmp_path / "1", tmp_path / "2"]
+    loser = filler("b", "--one-at-a-time", "--pid-file", str(pids), time_control="60")
+    results = [play(worker, filler("a"), loser, log=log) for log in logs]
+    honest = play(worker, filler("a"), filler("b"))
+    assert [(r.outcome, r.score, r.plies) for r in results] == 2 * [
+        (honest.outcome, honest.score, honest.plies)
+    ]
+    # found out once, by a process that is not there any more
+    assert [notes_on(r, "b") for r in results] == [1, 0]
+    processes = [int(pid) for pid in pids.read_text().split()]
+    assert len(processes) == 3
+    assert not any(map(psutil.pid_exists, processes))
+    assert commands_without_answer(logs[1], "b") == 1
+    assert "time_left w 60 0" in told(logs[1], "b")
+
+
+@pytest.mark.usefixtures("impatient")
+def test_kept_engine_that_takes_one_command_at_a_time_is_noted_once(worker: Worker) -> None:
+    loser = filler("b", "--one-at-a-time", restart="off")
+    results = [play(worker, filler("a"), loser) for _ in range(2)]
+    assert [notes_on(r, "b") for r in results] == [1, 0]
+    assert {r.outcome for r in results} == {"win"}
+
+
+@pytest.mark.usefixtures("impatient")
+def test_engine_told_one_by_one_is_believed_when_it_calls_a_move_illegal(worker: Worker) -> None:
+    loser = filler("b", "--one-at-a-time", "--fail", "play:illegal move", time_control="60")
+    result = play(worker, filler("a"), loser)
+    assert (result.outcome, result.winner, result.reason) == ("win", 1, "illegal move")
+    assert "b calls" in result.detail
+
+
+@pytest.mark.usefixtures("impatient")
+def test_engine_that_does_not_tell_its_version_at_all_does_not_start(worker: Worker) -> None:
+    dumb = filler("b", "--hang-on", "version", ready_timeout=0.5)
+    result = play(worker, filler("a"), dumb)
+    assert (result.outcome, result.reason, result.faulty) == ("void", "start", 1)
+    assert "no answer to 'version'" in result.detail

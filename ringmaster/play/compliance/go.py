@@ -68,6 +68,15 @@ def try_handshake(bench: Bench) -> None:
         "handshake", f"protocol version 2, {1000 * bench.handshake_seconds:.0f} ms after its start"
     )
     bench.passed("ready for a game", f"in {1000 * bench.setup_seconds:.0f} ms")
+    if _gtp(bench).takes_one_command:
+        bench.warned(
+            "commands together",
+            "it takes one command at a time: of two that were written together it answered"
+            " the first; it is given one after the other, which takes longer",
+            exchange=(),
+        )
+    else:
+        bench.passed("commands together", "of two that were written together both are answered")
 
 
 def try_commands(bench: Bench) -> None:

@@ -52,8 +52,8 @@ skip_player_checks = True
 class Figures:
     """One run; seconds, but for what says otherwise.
 
-    started, asked  from the program's start until the last worker was there, and until
-                    the last game's first move was asked for
+    started, asked  from the program's start until the first engine was (which waits for
+                    the last worker), and until the last game's first move was asked for
     share           plies a second, of those that would be played if nothing but the
                     engines took time
     stopped         from SIGTERM until no process was left, engines included
@@ -98,7 +98,7 @@ def memory(pid: int) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Family:
-    """The processes of a run: `parents` are the engines' parents, one for each pair."""
+    """The processes of a run: `parents` are the engines', of one pair or many."""
 
     others: tuple[int, ...]
     parents: tuple[int, ...]
@@ -114,9 +114,23 @@ def ours_now(main: int) -> Family:
     the nursery's."""
     helpers = children(main)
     workers = [worker for helper in helpers for worker in children(helper)]
-    engines = [children(worker) for worker in workers]
-    pairs = tuple((pair[0], pair[1]) for pair in engines if len(pair) == 2)
+    games: dict[str, list[int]] = {}
+    for engine in (engine for worker in workers for engine in children(worker)):
+        if (slot := slot_of(engine)) is not None:
+            games.setdefault(slot, []).append(engine)
+    pairs = tuple((pair[0], pair[1]) for pair in games.values() if len(pair) == 2)
     return Family((main, *helpers), tuple(workers), pairs)
+
+
+def slot_of(engine: int) -> str | None:
+    """Return which of the games at a time an engine plays in, None for a process that is
+    still being started."""
+    try:
+        words = Path(f"/proc/{engine}/environ").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return None
+    variables = dict(word.partition("=")[::2] for word in words)
+    return variables.get("RINGMASTER_SLOT", "") if "RINGMASTER_RUN" in variables else None
 
 
 def bare_now(main: int) -> Family:
@@ -141,12 +155,12 @@ class Window:
 def observe(
     process: subprocess.Popen[bytes], slots: int, look: Callable[[int], Family], seconds: float
 ) -> tuple[float, Window, list[tuple[float, float]]]:
-    """Follow a run until its end; returns the seconds until all the workers were there,
+    """Follow a run until its end; returns the seconds until the first engine was there,
     what was seen while all games were played, and the memory of each own process."""
     began, started = time.monotonic(), 0.0
     while True:
         family = look(process.pid)
-        if not started and len(family.parents) >= (1 if look is bare_now else slots):
+        if not started and any(children(parent) for parent in family.parents):
             started = time.monotonic() - began
         if len(family.pairs) == slots:
             break
@@ -324,7 +338,7 @@ def draw(rows: Sequence[tuple[str, int, Figures]], file: str) -> None:
 
 
 HEADERS = {
-    "started": "workers s",
+    "started": "start s",
     "asked": "playing s",
     "stopped": "end s",
     "share": "of ideal",

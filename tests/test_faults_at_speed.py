@@ -137,13 +137,16 @@ def moves(record: str | None) -> str:
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize("parallel", [2, 4])
+@pytest.mark.parametrize(("parallel", "processes"), [(2, 2), (4, 4), (12, 2)])
 def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
-    tmp_path: Path, parallel: int
+    tmp_path: Path, parallel: int, processes: int
 ) -> None:
     jobs, expected = schedule(tmp_path)
     executor = LocalExecutor(
-        "ringmaster.play.worker:make_worker", parallel, watcher=watcher.__file__
+        "ringmaster.play.worker:make_worker",
+        parallel,
+        watcher=watcher.__file__,
+        processes=processes,
     )
     try:
         for job in jobs:

@@ -6,9 +6,11 @@ import json
 import os
 import random
 import re
+import select
 import signal
 import sqlite3
 import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -280,15 +282,48 @@ def test_killed_worker_costs_only_its_own_game(tmp_path: Path) -> None:
     assert shown(control)["games"]["completed"] == len(ids)
 
 
-def _wait_for_workers(main: psutil.Process) -> list[psutil.Process]:
-    """Return the worker processes, once engines run under them."""
+@pytest.fixture
+def one_cpu() -> Iterator[None]:
+    """This process and its children have one CPU: a few workers share a process."""
+    if not hasattr(os, "sched_getaffinity") or not hasattr(select, "epoll"):
+        pytest.skip("needs Linux")
+    cpus = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cpus)})
+    yield
+    os.sched_setaffinity(0, cpus)
+
+
+@pytest.mark.usefixtures("one_cpu")
+def test_killed_event_whose_workers_share_a_process_loses_no_game(tmp_path: Path) -> None:
+    control = write_event(tmp_path, PLAYOFF, GAMES // 3)
+    rng = random.Random(1)
+    for _ in range(ROUNDS):
+        kill_at_random(control, rng, 8)
+        assert living_engines(control) == []
+    process = start(control, "-q", "-j", "8")
+    try:
+        (worker,) = _wait_for_workers(psutil.Process(process.pid), 1)
+        worker.kill()
+        assert process.wait(120) == 0
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    assert living_engines(control) == []
+    ids = [row[0] for row in results(control)]
+    assert len(ids) == len(set(ids)) == shown(control)["games"]["total"]
+    assert {path.stem for path in control.with_suffix(".games").iterdir()} == set(ids)
+
+
+def _wait_for_workers(main: psutil.Process, count: int = 2) -> list[psutil.Process]:
+    """Return `count` worker processes, once engines run under them."""
     while main.is_running():
         parents = {
             child.ppid()
             for child in _descendants(main)
             if any(ENGINE.name in word for word in _command(child))
         }
-        if len(parents) >= 2:
+        if len(parents) >= count:
             return [psutil.Process(pid) for pid in sorted(parents)]
     raise AssertionError("the run ended before it had engines")
 

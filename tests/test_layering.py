@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "ringmaster"
 
 LAYERS = [
     {"errors"},
+    {"waiting"},
     {"model"},
     {"engines", "games", "parameter_files", "positions"},
     {"play", "demo", "datasets"},
@@ -31,7 +32,7 @@ NARROWED = {
     "competitions": {"errors", "model", "games", "positions", "datasets", "tuners", "stats"},
     "positions": {"errors", "model"},
     "datasets": {"errors", "model", "games", "positions"},
-    "execution": {"errors", "model"},
+    "execution": {"errors", "model", "waiting"},
     "storage": {"errors", "model"},
     "parameter_files": {"errors", "model"},
     "reporting": {"errors", "model"},

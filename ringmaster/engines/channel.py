@@ -17,6 +17,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
+from ringmaster import waiting
 from ringmaster.engines import tick
 from ringmaster.engines.error_output import ErrorOutput
 from ringmaster.engines.process import EngineProcess
@@ -149,7 +150,8 @@ class Channel:
         self._tick = tick.running()
         if self._tick is not None:
             os.set_blocking(self._stdout, True)
-        self._poll = select.poll()
+        self._poll = waiting.new_poll()
+        self._when_seen = waiting.seen_by(self._poll, clock)
         self._exit = process.exit_fd
         #: To ask whether there is output: an answer costs less than a failed read.
         self._output = select.poll()
@@ -245,7 +247,7 @@ class Channel:
         start = self._clock()
         deadline, first = start + patience, stream.done
         done, lines = first, b""
-        waiting = self._write_now(memoryview(self._noted(stream.begin())))
+        rest = self._write_now(memoryview(self._noted(stream.begin())))
         try:
             while True:
                 for fd, _ in poll.poll(self._patience(deadline)):
@@ -257,10 +259,10 @@ class Channel:
                             if more is None:
                                 return
                             if more:
-                                more = bytes(waiting) + self._noted(more)
-                                waiting = self._write_now(memoryview(more))
+                                more = bytes(rest) + self._noted(more)
+                                rest = self._write_now(memoryview(more))
                     elif fd == stdin:
-                        waiting = self._write_now(waiting)
+                        rest = self._write_now(rest)
                     elif fd == exit_fd:
                         return self._take_last(stream)
                     else:
@@ -272,7 +274,7 @@ class Channel:
                         # Being woken for every line that an engine prints costs both
                         # sides more than the line.
                         each = (now - start) / (done - first) / 1e9
-                        time.sleep(min(stream.slack * each, _LONGEST_REST))
+                        waiting.sleep(min(stream.slack * each, _LONGEST_REST))
                 elif self._clock() >= deadline:
                     raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
         finally:
@@ -410,7 +412,7 @@ class Channel:
 
     def _lines_of(self, chunk: bytes) -> bytes:
         """Return the lines that are complete with what has just been read."""
-        self._seen = self._clock()
+        self._seen = self._when_seen()
         if not chunk:
             raise self._crashed()
         if self._partial or self.transcript is not None or chunk[-1] != _NEWLINE:

@@ -21,8 +21,12 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ringmaster import waiting
 from ringmaster.engines import usage, watcher
 from ringmaster.errors import EngineNotStarted
+
+#: Seconds that the kernel as a rule needs at most to end a process that it kills.
+_KILLED = 1.0
 
 
 @dataclass(frozen=True)
@@ -108,7 +112,7 @@ class EngineProcess:
         output and (unless `keep_stderr`) standard error are drained meanwhile.
         """
         deadline = time.monotonic() + seconds
-        poller = select.poll()
+        poller = waiting.new_poll()
         if self.exit_fd is not None:
             poller.register(self.exit_fd, select.POLLIN)
         for fd in (self.stdout_fd, None if keep_stderr else self.stderr_fd):
@@ -148,7 +152,8 @@ class EngineProcess:
     def close_stdin(self) -> None:
         """Close the engine's standard input, which tells most engines to quit;
         idempotent."""
-        if self._popen.stdin is not None:
+        if self._popen.stdin is not None and not self._popen.stdin.closed:
+            waiting.forget(self._popen.stdin.fileno())
             self._popen.stdin.close()
         # the number may soon be another file's
         self.stdin_fd = -1
@@ -171,6 +176,7 @@ class EngineProcess:
         self._signal_group(signal.SIGKILL)
         for process in family:
             process.kill()
+        self.wait(_KILLED)
         self._popen.wait()
         self._release()
 
@@ -184,9 +190,11 @@ class EngineProcess:
     def _release(self) -> None:
         self.is_open = False
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
-            if stream is not None:
+            if stream is not None and not stream.closed:
+                waiting.forget(stream.fileno())
                 stream.close()
         if self.exit_fd is not None:
+            waiting.forget(self.exit_fd)
             os.close(self.exit_fd)
         self._usage.close()
         if self._watcher_fd is not None:

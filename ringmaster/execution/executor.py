@@ -39,7 +39,8 @@ class Executor(ABC):
     """Carries out up to `slots` jobs at a time.
 
     Guarantees: every submitted job gives exactly one event, unless `close` is
-    called first; a dead worker is replaced and costs only its own job; after
+    called first; a dead worker is replaced and costs only its own job, and those of
+    the workers that share its process; after
     `close` returns, no process that the executor started, nor an engine one of
     them started, is alive.
     """

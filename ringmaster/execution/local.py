@@ -1,9 +1,13 @@
-"""An executor on this machine: worker processes of its own, one job at a time
+"""An executor on this machine: workers in processes of its own, one job at a time
 each.  A worker that dies costs its own job only and is replaced; how processes
 are started and ended is left to `processes`, what they do to `worker`.
 
-Who ends whom.  Every worker watches its connection: when the parent closes it,
-or dies in any way, the worker abandons its job, ends its engines and exits.
+With many more slots than CPUs, workers share processes (`seating`).  One that dies then
+costs the jobs of all its workers.  They are replaced by workers with a process each, and
+a job that was lost is given to such workers only: the one that is to blame is found.
+
+Who ends whom.  Every process watches its connection: when the parent closes it,
+or dies in any way, its workers abandon their jobs, end their engines, and it exits.
 The nursery, parent of the workers, ends those that do not.  The reaper, last of
 all, kills the engines that are left.
 """
@@ -27,6 +31,7 @@ from ringmaster.execution import worker
 from ringmaster.execution.descriptors import make_room
 from ringmaster.execution.executor import Done, Event, Executor, Lost
 from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
+from ringmaster.execution.seating import processes_for, spread
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
@@ -41,6 +46,10 @@ _FAULT_GRACE = 2.0  # seconds for a worker to end its engines after a fault
 _MAX_POLL = 2**31 - 1  # milliseconds
 
 
+#: Where the text of a message begins.
+_HEAD = 1 + worker.NUMBER.size
+
+
 class _Slot:
     """One place for a worker, whoever holds it."""
 
@@ -52,13 +61,14 @@ class _Slot:
 
 
 class LocalExecutor(Executor):
-    """Carries out jobs in `slots` worker processes.
+    """Carries out jobs by `slots` workers.
 
     work     "package.module:factory"; each worker calls `factory(context)` once
              (see `worker.WorkerContext`) and then `run(job)` for each job
     setup    JSON data for the factory.  Its "marker" (made up if not given) is
              the value of RINGMASTER_RUN by which engines of this run are known
     watcher  path of the reaper program, or None for no reaper
+    processes  that the workers share; as many as is best when not given
 
     An exception in the work costs the worker and the job: the job is `Lost`
     with the exception on the first line of the reason and the traceback on the
@@ -77,9 +87,12 @@ class LocalExecutor(Executor):
         *,
         setup: Mapping[str, Any] = {},
         watcher: str | None = None,
+        processes: int | None = None,
     ) -> None:
         if slots < 1:
             raise ValueError(f"an executor needs at least 1 slot, not {slots}")
+        if processes is not None and not 1 <= processes <= slots:
+            raise ValueError(f"{slots} workers cannot have {processes} processes")
         if not re.fullmatch(r"[\w.]+:\w+", work):
             raise ValueError(f"{work!r} does not name a factory; expected 'package.module:factory'")
         marker = setup.get("marker") or os.urandom(12).hex()
@@ -90,8 +103,12 @@ class LocalExecutor(Executor):
         self._size = slots
         self._jobs: dict[int, Job] = {}  # by number, in order of submission
         self._issued = 0
+        #: Jobs to be given out: to anybody, and those that have been lost before.
         self._queue: deque[tuple[int, bytes]] = deque()
-        self._idle: deque[_Slot] = deque()
+        self._suspects: deque[tuple[int, bytes]] = deque()
+        #: Idle workers: those that share a process, and those that have one.
+        self._sharing: deque[_Slot] = deque()
+        self._alone: deque[_Slot] = deque()
         self._events: list[tuple[int, Event]] = []
         self._losses: dict[tuple[str, str], int] = {}
         self._failure: ExecutorError | None = None
@@ -99,7 +116,7 @@ class LocalExecutor(Executor):
         #: Workers that have not been heard of yet.  Jobs wait for all of them: games
         #: that are being played would hold up the start of the others.
         self._awaited = set(range(slots))
-        self._by_fd: dict[int, _Slot] = {}
+        self._by_fd: dict[int, WorkerProcess] = {}
         self._poll = select.poll()
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
@@ -109,10 +126,9 @@ class LocalExecutor(Executor):
             work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None, open_files
         )
         try:
-            for number in range(slots):
-                slot = _Slot(number, self._nursery.start_worker(number))
-                self._slots.append(slot)
-                self._watch(slot)
+            for numbers in spread(slots, processes or processes_for(slots, setup, open_files)):
+                process = self._start(numbers)
+                self._slots += [_Slot(number, process) for number in numbers]
         except BaseException:
             self.close(patience=0.0)
             raise
@@ -135,7 +151,8 @@ class LocalExecutor(Executor):
             raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
         self._issued += 1
         self._jobs[self._issued] = job
-        self._queue.append((self._issued, data))
+        queue = self._suspects if self._losses and _key(job) in self._losses else self._queue
+        queue.append((self._issued, data))
         self._dispatch()
 
     def running(self) -> Sequence[Job]:
@@ -184,7 +201,7 @@ class LocalExecutor(Executor):
         goes on.
         """
         self._closed = True
-        workers = [slot.process for slot in self._slots]
+        workers = list(dict.fromkeys(slot.process for slot in self._slots))
         for process in workers:
             process.hang_up()
         left = wait_for(workers, patience)
@@ -199,15 +216,20 @@ class LocalExecutor(Executor):
             process.close()
         self._jobs.clear()
         self._queue.clear()
-        self._idle.clear()
+        self._suspects.clear()
+        self._sharing.clear()
+        self._alone.clear()
         self._events.clear()
         self._by_fd.clear()
         self._slots.clear()
 
-    def _watch(self, slot: _Slot) -> None:
-        fd = slot.process.connection.fileno()
-        self._by_fd[fd] = slot
+    def _start(self, numbers: range) -> WorkerProcess:
+        """Start the workers of some slots in one process, and listen to it."""
+        process = self._nursery.start(numbers)
+        fd = process.connection.fileno()
+        self._by_fd[fd] = process
         self._poll.register(fd, select.POLLIN)
+        return process
 
     def _take_events(self) -> list[Event]:
         events, self._events = self._events, []
@@ -217,35 +239,42 @@ class LocalExecutor(Executor):
 
     def _dispatch(self) -> None:
         """Give waiting jobs to idle workers."""
-        while self._queue and self._idle and not self._awaited:
-            slot = self._idle.popleft()
-            number, data = self._queue[0]
+        while not self._awaited:
+            if self._suspects and self._alone:
+                queue, idle = self._suspects, self._alone
+            elif self._queue and (self._sharing or self._alone):
+                queue, idle = self._queue, self._sharing or self._alone
+            else:
+                return
+            slot = idle.popleft()
+            number, data = queue[0]
             try:
-                slot.process.connection.send(data)
+                slot.process.connection.send(worker.NUMBER.pack(slot.number) + data)
             except ConnectionError:
                 continue  # It died idle; its end of file will be heard.
-            self._queue.popleft()
+            queue.popleft()
             slot.job = number
 
-    def _listen(self, slot: _Slot) -> None:
-        """Take what a worker says, or its end."""
+    def _listen(self, process: WorkerProcess) -> None:
+        """Take what the workers of a process say, or its end."""
         try:
-            messages = slot.process.connection.receive()
+            messages = process.connection.receive()
         except (EOFError, OSError):
-            self._bury(slot, "")
+            self._bury(process)
             return
         for data in messages:
-            if not self._heed(slot, data):
+            if not self._heed(process, data):
                 return
 
-    def _heed(self, slot: _Slot, data: bytes) -> bool:
-        """Take one message; returns whether the worker goes on."""
-        tag, body = data[:1], data[1:]
+    def _heed(self, process: WorkerProcess, data: bytes) -> bool:
+        """Take one message; returns whether the process goes on."""
+        tag, body = data[:1], data[_HEAD:]
+        slot = self._slots[worker.NUMBER.unpack_from(data, 1)[0]]
         if tag == worker.RESULT and slot.job is not None:
             try:
                 result = self._decode(body)
             except msgspec.MsgspecError as error:
-                self._bury(slot, f"sent what is no result: {error}")
+                self._bury(process, slot, f"sent what is no result: {error}")
                 return False
             number, slot.job = slot.job, None
             slot.deaths = 0
@@ -254,18 +283,17 @@ class LocalExecutor(Executor):
                 self._losses.pop(_key(job), None)
             self._events.append((number, Done(job, result)))
         elif tag != worker.READY:
-            self._bury(slot, body.decode("utf-8", "replace"))
+            self._bury(process, slot, body.decode("utf-8", "replace"))
             return False
-        self._idle.append(slot)
+        (self._alone if len(process.slots) == 1 else self._sharing).append(slot)
         self._awaited.discard(slot.number)
         self._dispatch()
         return True
 
-    def _bury(self, slot: _Slot, fault: str) -> None:
-        """Report a worker that has ended, or that has told of a fault, and
-        replace it."""
-        self._awaited.discard(slot.number)
-        process = slot.process
+    def _bury(self, process: WorkerProcess, faulty: _Slot | None = None, fault: str = "") -> None:
+        """Report the workers of a process that has ended, or one of which (`faulty`) has
+        told of a fault, and replace them."""
+        self._awaited.difference_update(process.slots)
         fd = process.connection.fileno()
         self._poll.unregister(fd)
         del self._by_fd[fd]
@@ -273,13 +301,18 @@ class LocalExecutor(Executor):
         if wait_for([process], _FAULT_GRACE if fault else _EXIT_GRACE):
             process.signal(signal.SIGKILL)
             wait_for([process], _KILL_GRACE)
-        reason = self._reason(process, fault)
-        if slot in self._idle:
-            self._idle.remove(slot)
+        slots = [self._slots[number] for number in process.slots]
+        reasons = [self._reason(process, faulty or slot, fault) for slot in slots]
+        self._sharing = deque(slot for slot in self._sharing if slot not in slots)
+        self._alone = deque(slot for slot in self._alone if slot not in slots)
         process.close()
         if self._reaper:
-            self._reaper.worker_died(slot.number)
+            self._reaper.workers_died(process.slots)
+        for slot, reason in zip(slots, reasons, strict=True):
+            self._replace(slot, reason)
 
+    def _replace(self, slot: _Slot, reason: str) -> None:
+        """Give up the job of a worker that has ended, and start another."""
         slot.deaths += 1
         if slot.job is not None:
             number, slot.job = slot.job, None
@@ -292,18 +325,16 @@ class LocalExecutor(Executor):
         if self._failure:
             return
         try:
-            slot.process = self._nursery.start_worker(slot.number)
+            slot.process = self._start(range(slot.number, slot.number + 1))
         except ExecutorError as error:
             self._failure = error
-            return
-        self._watch(slot)
 
-    def _reason(self, process: WorkerProcess, fault: str) -> str:
+    def _reason(self, process: WorkerProcess, slot: _Slot, fault: str) -> str:
         """Return what happened to a worker: one line, then all that it said."""
         if fault:
-            summary = f"worker {process.slot} failed: {fault.strip().splitlines()[-1]}"
+            summary = f"worker {slot.number} failed: {fault.strip().splitlines()[-1]}"
         else:
-            summary = process.obituary()
+            summary = process.obituary(slot.number)
         words = process.words() or (self._nursery.words() if process.pid is None else "")
         return "\n".join(part for part in (summary, fault.strip(), words) if part)
 

@@ -10,6 +10,11 @@ _LENGTH = struct.Struct("!I")
 _CHUNK = 1 << 16
 
 
+def frame(message: bytes) -> bytes:
+    """Return a message as it is on the way."""
+    return _LENGTH.pack(len(message)) + message
+
+
 class Messages:
     """One end of a connection: a blocking descriptor, which it owns."""
 
@@ -23,7 +28,7 @@ class Messages:
 
     def send(self, message: bytes) -> None:
         """Send a message.  Raises OSError when the other end is gone."""
-        data = memoryview(_LENGTH.pack(len(message)) + message)
+        data = memoryview(frame(message))
         while data:
             data = data[os.write(self._fd, data) :]
 

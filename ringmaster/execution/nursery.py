@@ -20,7 +20,7 @@ Its standard input is a socket.  First comes a line of JSON:
     files    how many files a worker may have open
     grace    seconds that workers get to end by themselves once the parent is gone
 
-then, for each worker, its slot number with three descriptors: the worker's end
+then, for each worker process, its slot numbers with three descriptors: the worker's end
 of its connection, the write end of a status pipe, a file for standard error.
 The status pipe is told the worker's process id, and its wait status when it has
 ended.  At end of file the nursery sees that its workers end, and exits.
@@ -44,8 +44,8 @@ from typing import Any
 
 #: A process id or a wait status on the status pipe.
 NUMBER = struct.Struct("q")
-#: A request: the slot number.
-REQUEST = struct.Struct("i")
+#: A request: the slot numbers, from and below.
+REQUEST = struct.Struct("ii")
 
 _TERM_GRACE = 1.0
 
@@ -86,14 +86,14 @@ class _Server:
         connection, status, words = fds
         pid = os.fork()
         if pid == 0:
-            self.be_worker(REQUEST.unpack(data)[0], connection, status, words)
+            self.be_worker(range(*REQUEST.unpack(data)), connection, status, words)
         os.close(connection)
         os.close(words)
         self.children[pid] = status
         _report(status, pid)
         return True
 
-    def be_worker(self, slot: int, connection: int, status: int, words: int) -> None:
+    def be_worker(self, slots: range, connection: int, status: int, words: int) -> None:
         """Become a worker in the new process; does not return."""
         code = 1
         try:
@@ -113,7 +113,7 @@ class _Server:
             config = self.config
             descriptors.restore(config["files"])
             code = worker.serve(
-                slot, connection, config["watcher"], config["work"], config["setup"]
+                slots, connection, config["watcher"], config["work"], config["setup"]
             )
         except BaseException:
             traceback.print_exc()

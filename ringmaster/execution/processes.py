@@ -41,14 +41,18 @@ def last_words(file: IO[bytes]) -> str:
 
 
 class WorkerProcess:
-    """One worker: its connection, its standard error, and how it ended."""
+    """The process of one worker or many: its connection, its standard error, and how it
+    ended.
 
-    def __init__(self, slot: int, control: socket.socket) -> None:
-        """Ask the nursery at `control` for a worker; does not wait for it.
+    slots  the numbers of its workers
+    """
+
+    def __init__(self, slots: range, control: socket.socket) -> None:
+        """Ask the nursery at `control` for a process; does not wait for it.
 
         Raises OSError when the nursery is gone or descriptors run out.
         """
-        self.slot = slot
+        self.slots = slots
         self.pid: int | None = None
         self._exit: int | None = None
         self._ended = False
@@ -65,7 +69,7 @@ class WorkerProcess:
             # Append, so that truncating it does not leave a hole.
             self._words: IO[bytes] = ours.enter_context(tempfile.TemporaryFile("a+b", buffering=0))
             fds = [far_end.fileno(), status_w, self._words.fileno()]
-            socket.send_fds(control, [nursery.REQUEST.pack(slot)], fds)
+            socket.send_fds(control, [nursery.REQUEST.pack(slots.start, slots.stop)], fds)
             self._open = ours.pop_all()
 
     def status_fd(self) -> int:
@@ -100,16 +104,16 @@ class WorkerProcess:
                 self._process.send_signal(number)
 
     def hang_up(self) -> None:
-        """Tell the worker to abandon its job and to end; idempotent."""
+        """Tell the workers to abandon their jobs and to end; idempotent."""
         self.connection.close()
 
     def words(self) -> str:
-        """Return the end of what the worker wrote on its standard error."""
+        """Return the end of what the process wrote on its standard error."""
         return last_words(self._words)
 
-    def obituary(self) -> str:
-        """Return on one line how the process ended."""
-        name = f"worker {self.slot}" + (f" (process {self.pid})" if self.pid else "")
+    def obituary(self, slot: int) -> str:
+        """Return on one line how the process ended, for one of its workers."""
+        name = f"worker {slot}" + (f" (process {self.pid})" if self.pid else "")
         if self._exit is None:
             return f"{name} was never started" if self.pid is None else f"{name} ended"
         if self._exit < 0:
@@ -167,8 +171,8 @@ class Nursery:
         self._control: socket.socket | None = None
         self._words: IO[bytes] | None = None
 
-    def start_worker(self, slot: int) -> WorkerProcess:
-        """Start a worker, without waiting for it.
+    def start(self, slots: range) -> WorkerProcess:
+        """Start the workers of some slots in one process, without waiting for it.
 
         Raises ExecutorError.
         """
@@ -178,12 +182,12 @@ class Nursery:
                     self._boot()
                 assert self._control is not None
                 try:
-                    return WorkerProcess(slot, self._control)
+                    return WorkerProcess(slots, self._control)
                 except ConnectionError:
                     self.close()
             raise ExecutorError(f"the nursery of workers does not start: {self.words()}")
         except OSError as error:
-            raise ExecutorError(f"cannot start worker {slot}: {error}") from error
+            raise ExecutorError(f"cannot start worker {slots.start}: {error}") from error
 
     def _boot(self) -> None:
         with ExitStack() as stack:
@@ -268,10 +272,11 @@ class Reaper:
         assert self._process.stdin is not None
         return self._process.stdin.fileno()
 
-    def worker_died(self, slot: int) -> None:
-        """Have the engines of the worker in `slot` killed."""
+    def workers_died(self, slots: range) -> None:
+        """Have the engines of the workers in some slots killed."""
         if self._process is not None:
-            self._tell(self._process, f"! {slot}")
+            for slot in slots:
+                self._tell(self._process, f"! {slot}")
 
     def close(self) -> None:
         """Have what is left killed, once all workers have ended; idempotent."""

@@ -1,12 +1,13 @@
-"""What a worker process does: take a job, run it, send the result, and so on
-until it is told to stop.  What a job means is left to the work object, made by
-a factory that is known here by its dotted name only.
+"""What a worker does: take a job, run it, send the result, and so on until it is told
+to stop.  What a job means is left to the work object, made by a factory that is
+known here by its dotted name only.
 
-Between parent and worker there is one duplex connection (`messages`).  The parent sends one
-encoded job at a time and nothing else; the worker answers with a tag byte and
-a text: READY once, then RESULT for each job, or FAULT and a traceback when the
-work raised, after which the worker ends.  The parent closing its end, for
-whatever reason, means: abandon the job, end the engines, exit.
+A worker has a process to itself, or is one of many in it (`seats`).  Between parent and
+process there is one duplex connection (`messages`).  The parent sends one encoded job
+at a time to each worker, behind its number, and nothing else; the worker answers with
+a tag byte, its number and a text: READY once, then RESULT for each job, or FAULT and a
+traceback when the work raised, after which the process ends.  The parent closing its
+end, for whatever reason, means: abandon the jobs, end the engines, exit.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import faulthandler
 import importlib
 import os
 import signal
+import struct
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,6 +34,9 @@ READY = b"+"
 RESULT = b"="
 FAULT = b"!"
 
+#: The number of a worker, as it is in messages.
+NUMBER = struct.Struct("!I")
+
 #: Exit status of a worker whose work raised an exception.
 FAULTY = 70
 #: Standard error that is kept of one job, in bytes.
@@ -45,7 +50,7 @@ class WorkerContext:
     slot        number of the worker, from 0; a replacement has the same
     control_fd  becomes readable when the job must be abandoned (the parent
                 ended, or closes the executor).  Whatever waits during a job must
-                watch it; nothing may read from it
+                watch it, with `waiting.new_poll`; nothing may read from it
     watcher_fd  where engines are announced to the reaper, or None
     setup       the executor's `setup`; "marker" is always in it: the value of
                 RINGMASTER_RUN that every engine is to have in its environment.
@@ -88,12 +93,18 @@ def find_factory(work: str) -> Factory:
 
 
 def serve(
-    slot: int, control_fd: int, watcher_fd: int | None, work: str, setup: Mapping[str, Any]
+    slots: range, control_fd: int, watcher_fd: int | None, work: str, setup: Mapping[str, Any]
 ) -> int:
-    """Be a worker until told to stop; returns the exit status of the process.
+    """Be the workers of some slots until told to stop; returns the exit status of the
+    process.
 
     Standard error is expected to be a regular file.  Takes over `control_fd`.
     """
+    if len(slots) > 1:
+        from ringmaster.execution import seats
+
+        return seats.serve(slots, control_fd, watcher_fd, work, setup)
+    slot = slots[0]
     faulthandler.enable()
     signal.signal(signal.SIGTERM, _terminate)
     # Ctrl-C is the parent's to deal with.  A handler that does nothing, unlike
@@ -105,15 +116,14 @@ def serve(
         if "cpus" in setup:
             pin(setup["cpus"][slot])
         worker = find_factory(work)(WorkerContext(slot, control_fd, watcher_fd, setup, alone=True))
-        if _send(connection, READY):
-            _loop(connection, worker)
+        if _send(connection, message(READY, slot)):
+            _loop(connection, slot, worker)
         return 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
     except Exception:
-        text = traceback.format_exc()
         # An exception on the way out of an abandoned job is heard by nobody.
-        _send(connection, FAULT + text.encode("utf-8", "backslashreplace"))
+        _send(connection, message(FAULT, slot, last_traceback()))
         return FAULTY
     finally:
         signal.signal(signal.SIGTERM, _do_nothing)
@@ -122,20 +132,43 @@ def serve(
         connection.close()
 
 
-def _loop(connection: Messages, worker: Work) -> None:
-    decode = msgspec.json.Decoder(Job).decode
-    encode = msgspec.json.Encoder().encode
+def message(tag: bytes, slot: int, text: bytes = b"") -> bytes:
+    """Return what a worker says."""
+    return tag + NUMBER.pack(slot) + text
+
+
+def last_traceback() -> bytes:
+    """Return the traceback of the exception that is being handled."""
+    return traceback.format_exc().encode("utf-8", "backslashreplace")
+
+
+class Clerk:
+    """Carries out the encoded jobs of one worker."""
+
+    def __init__(self, slot: int, work: Work) -> None:
+        self._slot = slot
+        self._run = work.run
+        self._decode = msgspec.json.Decoder(Job).decode
+        self._encode = msgspec.json.Encoder().encode
+
+    def answer(self, data: bytes) -> bytes:
+        """Carry out a job; returns the message with its result."""
+        result = self._run(self._decode(data))
+        if os.fstat(2).st_size > WORDS_LIMIT:
+            os.ftruncate(2, 0)
+        return message(RESULT, self._slot, self._encode(result))
+
+
+def _loop(connection: Messages, slot: int, worker: Work) -> None:
+    clerk = Clerk(slot, worker)
     while True:
         try:
             messages = connection.receive()
         except (EOFError, ConnectionError):
             return
         for data in messages:
-            result = worker.run(decode(data))
-            if not _send(connection, RESULT + encode(result)):
+            if not _send(connection, clerk.answer(data[NUMBER.size :])):
                 return
-            if os.fstat(2).st_size > WORDS_LIMIT:
-                os.ftruncate(2, 0)
 
 
 def _send(connection: Messages, data: bytes) -> bool:

@@ -11,6 +11,7 @@ import sys
 
 import msgspec
 
+from ringmaster import waiting
 from ringmaster.engines import watcher
 from ringmaster.execution.worker import WorkerContext
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
@@ -90,8 +91,8 @@ class InProcess(Scripted):
 
     do   "die": SIGKILL to itself; "exit": leaves in the middle; "block": until
          told to abandon; "stick": for ever, whatever happens; "pause": until
-         any signal comes; "fault": raises when it gets SIGUSR1; the others look
-         at something
+         any signal comes; "sleep": for some "seconds"; "fault": raises when it gets
+         SIGUSR1; the others look at something
     engine  start a stubborn engine first: "plain" or "family", and keep it
     tell    path of a fifo: process ids of worker and engines are written there
     """
@@ -123,7 +124,7 @@ class InProcess(Scripted):
             case "exit":
                 os._exit(3)
             case "block":
-                poll = select.poll()
+                poll = waiting.new_poll()
                 poll.register(self.context.control_fd, select.POLLIN)
                 poll.poll()
                 raise InterruptedError("abandoned")
@@ -140,6 +141,8 @@ class InProcess(Scripted):
                 return expected(job, str(os.getpid()))
             case "wrong result":
                 return "draw"  # type: ignore[return-value]  # what a faulty work might do
+            case "sleep":
+                waiting.sleep(ticket["seconds"])
             case "context":
                 context = self.context
                 return expected(job, f"{context.slot} {sorted(context.setup.items())}")

@@ -38,8 +38,11 @@ class Maker:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
 
-    def __call__(self, slots: int, work: str = WORK, *, reaper: bool = True) -> LocalExecutor:
-        executor = LocalExecutor(work, slots, watcher=watcher.__file__ if reaper else None)
+    def __call__(
+        self, slots: int, work: str = WORK, *, reaper: bool = True, processes: int | None = None
+    ) -> LocalExecutor:
+        reaper_program = watcher.__file__ if reaper else None
+        executor = LocalExecutor(work, slots, watcher=reaper_program, processes=processes)
         self._stack.callback(executor.close)
         return executor
 
@@ -518,7 +521,9 @@ def test_engines_are_found_by_their_marker_when_the_reaper_was_killed(
 class Parent:
     """A program with an executor, two jobs and their engines, to be killed."""
 
-    def __init__(self, fifos: list[Fifo], grace: float, *ways: str) -> None:
+    def __init__(
+        self, fifos: list[Fifo], grace: float, *ways: str, processes: int | None = None
+    ) -> None:
         tickets = [
             {"do": way, "engine": "family", "tell": fifo.path}
             for way, fifo in zip(ways, fifos, strict=False)
@@ -527,7 +532,7 @@ class Parent:
             [sys.executable, "tests/execution/parent_script.py", WORK, str(grace)]
             + [json.dumps(ticket) for ticket in tickets],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            env={**os.environ, "PYTHONPATH": str(ROOT), "PROCESSES": str(processes or 0)},
             stdout=subprocess.DEVNULL,
             process_group=0,
         )

@@ -58,7 +58,8 @@ class Hub:
         self._epoll: Epoll = select.epoll() if epoll is None else epoll
         #: The tasks that the descriptors in the epoll belong to.
         self._owner: dict[int, _Task] = {}
-        self._tasks: set[_Task] = set()
+        #: In the order in which they were added.
+        self._tasks: dict[_Task, None] = {}
         self._queue: deque[_Task] = deque()
         self._running: _Task | None = None
         self._main = greenlet.getcurrent()
@@ -71,7 +72,7 @@ class Hub:
     def spawn(self, run: Callable[[], object]) -> None:
         """Add a task, to be begun in its turn."""
         task = _Task(run, self._main)
-        self._tasks.add(task)
+        self._tasks[task] = None
         self._put(task)
 
     def run(self) -> None:
@@ -87,7 +88,7 @@ class Hub:
                     task.is_queued, task.poll = False, None
                     task.greenlet.switch()
                     if task.greenlet.dead:
-                        self._tasks.remove(task)
+                        del self._tasks[task]
         finally:
             self._running = None
             self._epoll.close()

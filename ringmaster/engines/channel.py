@@ -189,22 +189,15 @@ class Channel:
                 start = self.send(exchange.request, seconds)
             patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             if self._tick is not None and self._attended is None and seconds >= _SOON_LEAST:
-                soon = self._read_soon(exchange, self._tick, start + _SOON)
-                if soon is not None:
-                    self._rest = soon
+                if self._read_soon(exchange, self._tick, start + _SOON):
                     return self._seen - start
                 patience = self._patience(start + int(seconds * 1e9))
             while True:
                 exited = False
                 for fd, _ in self._poll.poll(patience):
                     if fd == stdout:
-                        lines = self._read_lines()
-                        if lines and (rest := exchange.take(lines)) is not None:
-                            # stale, unless a protocol forbids to say anything unasked
-                            self._rest = rest
+                        if self._answered(exchange, self._read_lines()):
                             return self._seen - start
-                        if self._partial:
-                            self._check_partial()
                     elif fd == self._exit:
                         exited = True
                     else:
@@ -380,26 +373,30 @@ class Channel:
         for _ in range(_LAST_READS):
             if not self._output.poll(0):
                 break
-            lines = self._read_lines()
-            if lines and (rest := exchange.take(lines)) is not None:
-                self._rest = rest
+            if self._answered(exchange, self._read_lines()):
                 return self._seen
-            self._check_partial()
         raise self._crashed()
 
-    def _read_soon(self, exchange: Exchange, reader: tick.Tick, until: int) -> bytes | None:
+    def _answered(self, exchange: Exchange, lines: bytes) -> bool:
+        """Let an exchange take lines; returns whether its answer is complete."""
+        if lines and (rest := exchange.take(lines)) is not None:
+            # stale, unless a protocol forbids to say anything unasked
+            self._rest = rest
+            return True
+        if self._partial:
+            self._check_partial()
+        return False
+
+    def _read_soon(self, exchange: Exchange, reader: tick.Tick, until: int) -> bool:
         """Let an exchange take what comes without a pause, to the time `until` at most;
-        returns as `Exchange.take` does."""
+        returns whether its answer is complete."""
         try:
-            while True:
-                lines = self._lines_of(reader.read(self._stdout, _CHUNK))
-                if lines and (rest := exchange.take(lines)) is not None:
-                    return rest
-                self._check_partial()
+            while not self._answered(exchange, self._lines_of(reader.read(self._stdout, _CHUNK))):
                 if self._seen >= until:
-                    return None
+                    return False
         except BlockingIOError:
-            return None
+            return False
+        return True
 
     def _read_lines(self) -> bytes:
         """Read what there is and return the lines that are complete with it, b"" for

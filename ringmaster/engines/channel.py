@@ -17,6 +17,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from ringmaster import waiting
 from ringmaster.engines import tick
 from ringmaster.engines.error_output import ErrorOutput
@@ -51,6 +53,7 @@ _SOON_LEAST = 0.1
 _LAST_READS = 32
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Exchange(ABC):
     """One request and its answer, without input or output."""
 
@@ -81,6 +84,7 @@ class Exchange(ABC):
         return quoted(self.request)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Stream(ABC):
     """Many requests that may be written ahead of their answers, without input or
     output; see `Channel.stream`."""
@@ -108,6 +112,7 @@ class Transcript(Protocol):
         (standard error)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Channel:
     """The conversation with one engine process.
 
@@ -294,7 +299,9 @@ class Channel:
         when it takes more, if there is a rest."""
         stdin = self.process.stdin_fd
         try:
-            data = data[os.write(stdin, data) :] if data else data
+            if data:
+                written = os.write(stdin, data)
+                data = data[written:]
         except BlockingIOError:
             pass
         except (OSError, ValueError):
@@ -504,7 +511,8 @@ class Channel:
                     if fd == stdin:
                         start = self._clock()
                         try:
-                            rest = rest[os.write(fd, rest) :]
+                            written = os.write(fd, rest)
+                            rest = rest[written:]
                         except BlockingIOError:
                             continue
                         except OSError:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import msgspec
+from mypy_extensions import mypyc_attr
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
@@ -144,6 +145,7 @@ class Thought(msgspec.Struct, gc=False):
         return read_pv(self.info) if self.info else ()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Engine(ABC):
     """A player's engine process and what has been said to it.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from mypy_extensions import mypyc_attr
+
 from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp_clock import ClockCommand, ClockNotTold, clock_command, read_kinds
@@ -31,6 +33,7 @@ _AHEAD_PATIENCE = 2.0
 _MOST_HELD = 64
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Command(Exchange):
     """One command; afterwards `ok` and `text` (without "=", trailing space removed).
 
@@ -98,6 +101,7 @@ class Command(Exchange):
         return quoted(self.line)
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class GtpEngine(Engine):
     """A Go engine over GTP."""
 

@@ -16,6 +16,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
+from mypy_extensions import mypyc_attr
+
 from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import (
     MAX_NAME,
@@ -81,6 +83,7 @@ class Handshake(Exchange):
         return False
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Ready(Exchange):
     """isready … readyok, after whatever `before` sets up."""
 
@@ -175,6 +178,7 @@ class _FirstLine(Exchange):
         return self._pondered.take(lines) or b""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class UniversalEngine(Engine):
     """An engine over UCI or USI, kept from game to game."""
 

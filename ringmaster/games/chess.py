@@ -17,6 +17,8 @@ import re
 from abc import abstractmethod
 from typing import Any, ClassVar
 
+from mypy_extensions import mypyc_attr
+
 from ringmaster.errors import IllegalMove
 from ringmaster.games.fen import START_FEN, normalise_fen
 from ringmaster.games.game import Ending, Game
@@ -44,6 +46,7 @@ _KING_TAKES_ROOK = {rook: king for king, rook in _CASTLING.items()}
 CASTLING_STRINGS = frozenset((*_CASTLING, *_KING_TAKES_ROOK))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class _ChessRules(Game):
     """What both backends share: the names of things and the words of a refusal."""
 
@@ -67,6 +70,7 @@ class _ChessRules(Game):
         return IllegalMove(cut(move, 40), fen, _why_illegal(fen, move, self.chess960))
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ChessGame(_ChessRules):
     """A game of chess on cozy_chess."""
 

@@ -131,8 +131,8 @@ def _time_limit(clocks: tuple[TimeControl | None, TimeControl | None]) -> str:
     plain = not (control.moves or control.increment or control.stones or control.periods > 1)
     if not plain or seconds or control.period % 1 or minutes >= 6000:
         return ""
-    hours, minutes = divmod(int(minutes), 60)
-    return f"{hours:02}:{minutes:02}+{int(control.period):02}"
+    hours, rest = divmod(int(minutes), 60)
+    return f"{hours:02}:{rest:02}+{int(control.period):02}"
 
 
 def _position(sfen: str) -> Iterator[str]:

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
+from mypy_extensions import mypyc_attr
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
@@ -21,6 +23,7 @@ class Ending:
     reason: str
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class Game(ABC):
     """One game in progress.
 

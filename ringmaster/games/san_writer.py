@@ -19,9 +19,15 @@ if HAVE_COZY:
 _FILES = "abcdefgh"
 
 
-#: A kind of piece, in capitals, with the squares on which its side has it; None for
-#: pawns and kings, since their moves never say which of them it is.
-_Kind = tuple[str, list[str] | None]
+class _Kind:
+    """A kind of piece of one side: its letter, in capitals, and the squares that it is
+    on; None for pawns and kings, since their moves never say which of them it is."""
+
+    __slots__ = ("letter", "squares")
+
+    def __init__(self, letter: str, squares: list[str] | None) -> None:
+        self.letter = letter
+        self.squares = squares
 
 
 def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
@@ -34,7 +40,7 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
     board = game.board
     find, play, checkers = game.step, board.try_play, board.checkers
     kinds: dict[str, _Kind] = {
-        letter: (letter.upper(), None if letter in "PpKk" else []) for letter in "PNBRQKpnbrqk"
+        letter: _Kind(letter.upper(), None if letter in "PpKk" else []) for letter in "PNBRQKpnbrqk"
     }
     at = _pieces_of(board, kinds)
     found = []
@@ -44,7 +50,7 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
         piece = at.pop(start, None)
         if step is None or piece is None:
             break
-        kind, squares = piece
+        kind, squares = piece.letter, piece.squares
         victim = at.get(target)
         if squares is not None:
             which = _which(game, start, target, squares) if len(squares) > 1 else ""
@@ -59,9 +65,9 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
                     at.pop(target[0] + start[1], None)
             if len(move) > 4:
                 piece = kinds[move[4].upper() if piece is kinds["P"] else move[4]]
-                san = f"{san}={piece[0]}"
-                if piece[1] is not None:
-                    piece[1].append(target)
+                san = f"{san}={piece.letter}"
+                if piece.squares is not None:
+                    piece.squares.append(target)
         else:
             corner = str(step.to_square)
             rook = kinds["R" if piece is kinds["K"] else "r"]
@@ -73,8 +79,8 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
                 san = f"Kx{target}" if victim else f"K{target}"
         if not play(step):
             break
-        if victim is not None and victim[1] is not None:
-            victim[1].remove(target)
+        if victim is not None and victim.squares is not None:
+            victim.squares.remove(target)
         at[target] = piece
         if checkers():
             san += "#" if board.status() == _WON else "+"
@@ -94,19 +100,19 @@ def _pieces_of(board: cozy.Board, kinds: dict[str, _Kind]) -> dict[str, _Kind]:
                 continue
             square = _FILES[file] + rank
             at[square] = kind = kinds[letter]
-            if kind[1] is not None:
-                kind[1].append(square)
+            if kind.squares is not None:
+                kind.squares.append(square)
             file += 1
     return at
 
 
 def _put_rook(at: dict[str, _Kind], rook: _Kind, corner: str, square: str) -> None:
     """Move a rook that castles."""
-    assert rook[1] is not None
+    assert rook.squares is not None
     del at[corner]
     at[square] = rook
-    rook[1].remove(corner)
-    rook[1].append(square)
+    rook.squares.remove(corner)
+    rook.squares.append(square)
 
 
 def _which(game: ChessGame, start: str, target: str, places: list[str]) -> str:

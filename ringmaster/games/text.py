@@ -13,7 +13,7 @@ import re
 #: (which make a terminal or an editor show a line in another order).
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
 _CONTROLS_BUT_NEWLINE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_SURROGATES = re.compile("[\ud800-\udfff]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
 _NEWLINES = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 
 

@@ -17,6 +17,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
+from ringmaster.play.precedence import Precedence, gives_way
 from ringmaster.play.transcript import FileTranscript
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class Worker:
         self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
+        #: None where the process is not this worker's only.
+        self._precedence = Precedence() if context.alone else None
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
@@ -85,6 +88,8 @@ class Worker:
 
     def run(self, job: Job) -> JobResult:
         """Carry out a job."""
+        if self._precedence is not None:
+            self._precedence.give_way(isinstance(job, GameJob) and gives_way(job))
         if isinstance(job, CheckJob):
             return self._check(job)
         if isinstance(job, EvaluationJob):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.channel import Channel, Exchange
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
@@ -26,7 +25,7 @@ STANDARD: dict[str, Answer] = {
 }
 
 
-class DialogueChannel:
+class DialogueChannel(Channel):
     """In the place of a Channel: an exchange is answered at once."""
 
     def __init__(self, answers: dict[str, Answer]) -> None:
@@ -34,7 +33,6 @@ class DialogueChannel:
         self.said: list[str] = []
         #: The same by what was written at once.
         self.writes: list[str] = []
-        self.process: Any = None
         self.has_failed = False
         #: What stands in the pipe before the next command.
         self.stray = b""
@@ -77,7 +75,7 @@ def talker(
         answers.pop(name, None)
     engine = GtpEngine(player or Player("x", ("x",)), Surroundings({}))
     channel = DialogueChannel(answers)
-    engine._channel = channel  # type: ignore[assignment]
+    engine._channel = channel
     engine._shake_hands()
     channel.said.clear()
     return engine, channel

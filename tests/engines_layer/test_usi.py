@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.engines import usi
-from ringmaster.engines.engine import Limits, Thought, start_timeout
+from ringmaster.engines.channel import Channel, Exchange
+from ringmaster.engines.engine import Engine, Limits, Thought, start_timeout
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
 from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.process import Surroundings
@@ -63,6 +64,22 @@ def launched(
         yield engine, lines
     finally:
         engine.end(patience=0.05)
+
+
+class Interposed(Channel):
+    """A channel whose conversations another function has instead."""
+
+    def __init__(self, channel: Channel, instead: Callable[[Channel, Exchange, float], int]):
+        super().__init__(channel.process, channel.code)
+        self.transcript = channel.transcript
+        self._channel, self._instead = channel, instead
+
+    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
+        return self._instead(self._channel, exchange, seconds)
+
+
+def interpose(engine: Engine, instead: Callable[[Channel, Exchange, float], int]) -> None:
+    engine._channel = Interposed(engine.channel, instead)
 
 
 def test_handshake_passes_over_what_is_no_part_of_it() -> None:
@@ -363,16 +380,15 @@ def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
         assert isinstance(pondered, PonderedGo)
         engine.observe(1, first.ponder, own=False)
         waits: list[float] = []
-        converse = engine.channel.converse
 
-        def counting(exchange: Any, seconds: float) -> int:
+        def counting(channel: Channel, exchange: Exchange, seconds: float) -> int:
             if not exchange.request:
                 waits.append(seconds)
                 pondered.feed(b"info depth 1")
                 return 7
-            return converse(exchange, seconds)
+            return channel.converse(exchange, seconds)
 
-        engine.channel.converse = counting  # type: ignore[method-assign]
+        interpose(engine, counting)
         thought = engine.think(0, NODES)
         assert len(waits) == 1
         assert 0 < waits[0] <= 0.05
@@ -443,22 +459,19 @@ def test_engine_that_names_no_answer_does_not_ponder() -> None:
             assert engine.ponder(0, NODES) is None
 
 
-def test_time_spent_on_stopping_is_taken_off_the_clock_that_is_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_time_spent_on_stopping_is_taken_off_the_clock_that_is_told() -> None:
     clock = Limits(9.0, clock_ms=(1000, 2000), byoyomi_ms=500)
     with launched("--expect", "wrong", ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
         engine.observe(0, engine.think(0, clock).move, own=True)
         engine.ponder(0, clock)
         engine.observe(1, "3c3d", own=False)
-        converse = engine.channel.converse
 
-        def slowly(exchange: Any, seconds: float) -> int:
-            taken = converse(exchange, seconds)
+        def slowly(channel: Channel, exchange: Exchange, seconds: float) -> int:
+            taken = channel.converse(exchange, seconds)
             return 1_200_000_000 if exchange.request == b"stop\n" else taken
 
-        monkeypatch.setattr(engine.channel, "converse", slowly)
+        interpose(engine, slowly)
         thought = engine.think(0, clock)
         assert lines.sent[-1] == "go btime 0 wtime 2000 byoyomi 300"
         assert thought.elapsed_ns >= 1_200_000_000

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ringmaster.engines.channel import Channel
 from ringmaster.engines.engine import Engine, GameOutcome, Limits, Thought
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
@@ -20,8 +21,9 @@ MS = 1_000_000
 Act = str | Exception | tuple[str, int]
 
 
-class ScriptedChannel:
-    transcript: Any = None
+class ScriptedChannel(Channel):
+    def __init__(self) -> None:
+        self.transcript = None
 
     def take_stderr(self) -> list[str]:
         return ["a line of standard error"]

@@ -10,10 +10,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "scr
 import compiling
 
 
-def _say(reason):
-    print(f"ringmaster is not compiled, and plays no worse: {reason}", file=sys.stderr)
-
-
 class BuildExtensions(build_ext):
     """Leaves Python where the C compiler fails, unless that is an error."""
 
@@ -27,21 +23,10 @@ class BuildExtensions(build_ext):
                 if os.path.exists(path):
                     os.unlink(path)
             self.extensions = self.distribution.ext_modules = []
-            _say(error)
-
-
-def extensions():
-    if not compiling.wanted(wheel="bdist_wheel" in sys.argv):
-        return []
-    try:
-        return compiling.extensions()
-    except (ImportError, SystemExit) as error:
-        if compiling.is_demanded():
-            raise
-        _say(error)
-        return []
+            compiling.say(error)
 
 
 # metadata is asked for as well, where there is nothing to compile
-builds = {"bdist_wheel", "editable_wheel", "build_ext", "develop"} & set(sys.argv)
-setup(ext_modules=extensions() if builds else [], cmdclass={"build_ext": BuildExtensions})
+builds = not {"bdist_wheel", "editable_wheel", "build_ext", "develop"}.isdisjoint(sys.argv)
+modules = compiling.extensions(wheel="bdist_wheel" in sys.argv) if builds else []
+setup(ext_modules=modules, cmdclass={"build_ext": BuildExtensions})

@@ -13,6 +13,15 @@ __version__ = "0.1.0"
 __all__ = ["load"]
 
 
+def is_compiled() -> bool:
+    """Whether the modules of every move are extension modules (`scripts/compiling.py`)."""
+    # not by importing one: `--version` takes no time
+    from os import listdir
+    from os.path import dirname
+
+    return any(name.startswith("compiled__mypyc") for name in listdir(dirname(__file__)))
+
+
 def load(path: str | os.PathLike[str]) -> Results:
     """Return the results of the competition that a control file describes.
 

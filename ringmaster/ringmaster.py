@@ -2,9 +2,10 @@
 
 Everything that a result changes is stored in one transaction: the result, the
 competition's new state, and the issue of the jobs that follow from it; results that
-have come at once share theirs.  Game
+come within a few hundredths of a second share theirs.  Game
 records, history, log and display come after the commit and can be made again
-from the store, so a crash at any instant loses and doubles nothing.
+from the store, so a crash at any instant doubles nothing, and loses those few
+hundredths of a second at most: their games are played again.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ COMMAND_PERIOD = 0.5
 #: A state larger than this (bytes) is not stored with every result, but so that each
 #: result has some of it to pay for.
 SMALL_STATE, BYTES_A_RESULT = 4096, 1024
+#: Seconds between two commits, where results come so fast: those in between share one.
+COMMIT_PERIOD = 0.02
 #: Results kept for the display.
 RECENT = 50
 
@@ -73,6 +76,7 @@ class Ringmaster:
     stop_fd   what to wait on for the user's wish to stop, asked before each wait;
               `stop_asked` tells whether there is one
     clock     seconds since the epoch
+    period    seconds between two commits at least, while results come in
     """
 
     def __init__(
@@ -85,6 +89,7 @@ class Ringmaster:
         stop_fd: Callable[[], int | None] = lambda: None,
         stop_asked: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.time,
+        period: float = COMMIT_PERIOD,
     ) -> None:
         self._event = event
         self._competition = event.competition
@@ -117,6 +122,9 @@ class Ringmaster:
         #: failed, and its state must not be stored.
         self._ahead = False
         self._next_look = 0.0
+        self._period = period
+        #: When results that have come are stored at the earliest.
+        self._next_commit = 0.0
 
     def run(self) -> int:
         """Carry the run out; returns the exit status: 0, or 3 when it was
@@ -396,24 +404,30 @@ class Ringmaster:
             self._display.update(self._view)
             due = self._display.next_update()
             patience = COMMAND_PERIOD if due is None else min(due, COMMAND_PERIOD)
-            done: deque[tuple[Task, Result]] = deque()
-            for event in self._executor.wait(patience, self._wake()):
-                if isinstance(event, Done):
-                    assert not isinstance(event.job, CheckJob)
-                    assert not isinstance(event.result, CheckResult)
-                    done.append((event.job, event.result))
-                else:
-                    summary, *details = event.reason.splitlines() or [""]
-                    is_game = isinstance(event.job, GameJob)
-                    again = "game {} is played again" if is_game else "job {} is done again"
-                    self._warn(f"{again.format(event.job.id)}: {summary}")
-                    for line in details:
-                        self._journal.log(line)
-                    self._executor.submit(event.job)
+            done = deque(self._wait(patience))
             while done:
                 self._take(done)
             self._signals.drain()
         self._display.update(self._view)
+
+    def _wait(self, patience: float) -> list[tuple[Task, Result]]:
+        """Return what has come back within so many seconds; what a worker that died has
+        left is given out again."""
+        found: list[tuple[Task, Result]] = []
+        for event in self._executor.wait(patience, self._wake()):
+            if isinstance(event, Done):
+                assert not isinstance(event.job, CheckJob)
+                assert not isinstance(event.result, CheckResult)
+                found.append((event.job, event.result))
+            else:
+                summary, *details = event.reason.splitlines() or [""]
+                is_game = isinstance(event.job, GameJob)
+                again = "game {} is played again" if is_game else "job {} is done again"
+                self._warn(f"{again.format(event.job.id)}: {summary}")
+                for line in details:
+                    self._journal.log(line)
+                self._executor.submit(event.job)
+        return found
 
     def _look_for_stop(self) -> None:
         if self._stopping or time.monotonic() < self._next_look:
@@ -431,29 +445,35 @@ class Ringmaster:
             )
 
     def _take(self, done: deque[tuple[Task, Result]]) -> None:
-        """Record results that have come at once and issue what follows from them: one
-        transaction.  Those that it leaves in `done` are for the next."""
+        """Record results that have come at once, and those that come before the next
+        commit is due, and issue what follows from them: one transaction.  Those that it
+        leaves in `done` are for the next."""
         taken: list[_Taken] = []
         history: list[str] = []
-        with self._transaction() as transaction:
-            # of the lines of the tree log the store remembers one
-            while done and not (taken and taken[-1].verdict.snapshot):
-                found = self._record(transaction, *done.popleft())
-                if found is not None:
-                    taken.append(found)
-                    history += _history(found.verdict)
-            if taken:
-                transaction.set_note("history", history)
-                self._records_of_run.forget(transaction)
-            jobs = self._next_jobs(transaction)
-            self._save_state(transaction, taken)
         with self._journal.together():
-            self._submit(jobs)
-            self._journal.history(history)
-            for each in taken:
-                if each.verdict.snapshot:
-                    self._journal.snapshot(each.verdict.snapshot)
-                self._tell(each)
+            with self._transaction() as transaction:
+                while True:
+                    # of the lines of the tree log the store remembers one
+                    while done and not (taken and taken[-1].verdict.snapshot):
+                        found = self._record(transaction, *done.popleft())
+                        if found is not None:
+                            taken.append(found)
+                            history += _history(found.verdict)
+                    self._submit(self._next_jobs(transaction))
+                    left = self._next_commit - time.monotonic()
+                    if done or left <= 0 or not self._may_wait():
+                        break
+                    done.extend(self._wait(left))
+                if taken:
+                    transaction.set_note("history", history)
+                    self._records_of_run.forget(transaction)
+                self._save_state(transaction, taken)
+            self._next_commit = time.monotonic() + self._period
+            self._tell(taken, history)
+
+    def _may_wait(self) -> bool:
+        """Whether results may wait for others before they are stored."""
+        return bool(self._executor.running()) and self._signals.came is None and not self._halt
 
     def _record(self, transaction: Transaction, job: Task, result: Result) -> _Taken | None:
         """Record a result and let the competition learn of it; None when it was recorded
@@ -510,27 +530,33 @@ class Ringmaster:
         name = f"{job.id}{suffix}.{result.record_suffix}"
         return Pending(job.id, job.attempt, self._folders[void], name, result.record)
 
-    def _tell(self, taken: _Taken) -> None:
-        """What comes after the commit: record, log, display."""
-        result, verdict, pending = taken
-        if pending is not None:
-            self._records_of_run.write(pending)
-        if result.outcome == "void":
-            self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
-            if self._halt:
-                self._display.message(f"waiting for {self._competition.unit} in progress")
-        else:
-            self._completed += 1
-            for line in filter(None, (verdict.log, verdict.line)):
-                self._journal.log(line)
-            if not isinstance(result, EvaluationResult) and result.forfeit:
-                self._journal.log(f"{result.id}: {result.detail}")
+    def _tell(self, taken: Sequence[_Taken], history: Sequence[str]) -> None:
+        """What comes after the commit: records, history, log, display."""
+        self._journal.history(history)
+        self._records_of_run.write([each.pending for each in taken if each.pending is not None])
+        shown: list[str] = []
+        for result, verdict, _ in taken:
+            if verdict.snapshot:
+                self._journal.snapshot(verdict.snapshot)
+            if result.outcome == "void":
+                self._display.results(shown)
+                shown.clear()
+                self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
+                if self._halt:
+                    self._display.message(f"waiting for {self._competition.unit} in progress")
+            else:
+                self._completed += 1
+                for line in filter(None, (verdict.log, verdict.line)):
+                    self._journal.log(line)
+                if not isinstance(result, EvaluationResult) and result.forfeit:
+                    self._journal.log(f"{result.id}: {result.detail}")
+                if verdict.line:
+                    shown.append(verdict.line)
+            for code, line in result.stderr:
+                self._journal.log(f"{result.id} {code} stderr: {line}")
             if verdict.line:
-                self._display.result(verdict.line)
-        for code, line in result.stderr:
-            self._journal.log(f"{result.id} {code} stderr: {line}")
-        if verdict.line:
-            self._recent.append(verdict.line)
+                self._recent.append(verdict.line)
+        self._display.results(shown)
         del self._recent[:-RECENT]
 
     def _view(self) -> View:

@@ -24,7 +24,7 @@ MODULES = {
         "shogi shogi_moves text vertices"
     ),
     "play": (
-        "adjudication clock engine_pool game_runner go_referee meter pondering precedence "
+        "adjudication clock engine_pool game_runner go_referee meter pondering "
         "referee shogi_referee worker"
     ),
 }
@@ -82,9 +82,26 @@ def sources() -> list[str]:
     ]
 
 
-def extensions() -> list:
-    """Return the extension modules, their C code written.  Raises ImportError without
-    mypyc, SystemExit for what it does not take."""
+def say(reason: object) -> None:
+    """Tell why nothing is compiled."""
+    print(f"ringmaster is not compiled, and plays no worse: {reason}", file=sys.stderr)
+
+
+def extensions(*, wheel: bool) -> list:
+    """Return the extension modules, their C code written; none where they are not wanted
+    or cannot be had.  Raises what keeps them from being made where they are demanded."""
+    if not wanted(wheel=wheel):
+        return []
+    try:
+        return _make()
+    except (ImportError, SystemExit) as error:
+        if is_demanded():
+            raise
+        say(error)
+        return []
+
+
+def _make() -> list:
     from mypyc.build import mypycify
 
     made = mypycify([*_MYPY_OPTIONS, *sources()], opt_level="2", debug_level="0", group_name=GROUP)

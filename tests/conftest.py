@@ -4,7 +4,9 @@ where a red run must mean a fault of the change (CI), examples are not drawn ane
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -14,3 +16,17 @@ settings.register_profile(
     derandomize="CI" in os.environ,
 )
 settings.load_profile("ringmaster")
+
+
+def pytest_sessionstart() -> None:
+    """An extension module hides the source that it was made of: one that is older would
+    be tested in its place."""
+    package = Path(__file__).parent.parent / "ringmaster"
+    for module in package.glob("*/*.so"):
+        source = module.with_name(module.name.partition(".")[0] + ".py")
+        if source.exists() and source.stat().st_mtime > module.stat().st_mtime:
+            pytest.exit(
+                f"{module} is older than {source.name}: compile again "
+                "(RINGMASTER_COMPILE=1 pip install -e .) or delete ringmaster/*/*.so",
+                returncode=2,
+            )

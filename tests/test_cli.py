@@ -394,7 +394,8 @@ def test_wrong_usage_exits_with_2(arguments: list[str], capsys: pytest.CaptureFi
 
 def test_version_and_help_exit_with_0(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
-    assert capsys.readouterr().out == f"ringmaster {package.__version__}\n"
+    kind = " (compiled)" if package.is_compiled() else ""
+    assert capsys.readouterr().out == f"ringmaster {package.__version__}{kind}\n"
     assert run(["--help"]) == 0
 
 

@@ -479,7 +479,7 @@ def test_collected_file_stands_in_for_files_that_are_not_there(
         pending = Pending(f"0_{n}", 0, "event.games", f"0_{n}.{suffix}", text)
         with store.transaction() as transaction:
             records.note(transaction, pending.game_id, 0, pending)
-        records.write(pending)
+        records.write([pending])
     records.finish()
     records.close()
     store.close()

@@ -75,12 +75,14 @@ def run(
     max_games: int | None = None,
     players: Players | None = None,
     at_once: int = 1,
+    period: float = 0.0,
 ) -> int:
     return Ringmaster(
         Event(control),
         RunOptions(max_games=max_games, parallel=at_once),
         executor=lambda: AtOnce(players or Players(), at_once),
         display=QuietDisplay(sys.stderr),
+        period=period,
     ).run()
 
 
@@ -102,8 +104,16 @@ def test_run_ends_when_all_is_played(control: Path) -> None:
     assert len(ids) == len(set(ids)) == counted == 12
 
 
-def test_results_that_come_at_once_share_a_transaction(
-    control: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("at_once", "period", "shared"),
+    [(5, 0.0, [5, 5, 2]), (1, 0.0, [1] * 12), (1, 1e9, [1, 11]), (5, 1e9, [5, 7])],
+)
+def test_results_that_come_at_once_or_before_a_commit_is_due_share_a_transaction(
+    control: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    at_once: int,
+    period: float,
+    shared: list[int],
 ) -> None:
     in_one: list[int] = []
     begin, record = SqliteStore.transaction, _SqliteTransaction.record
@@ -118,8 +128,8 @@ def test_results_that_come_at_once_share_a_transaction(
 
     monkeypatch.setattr(SqliteStore, "transaction", begun)
     monkeypatch.setattr(_SqliteTransaction, "record", counted)
-    assert run(control, at_once=5) == 0
-    assert [number for number in in_one if number] == [5, 5, 2]
+    assert run(control, at_once=at_once, period=period) == 0
+    assert [number for number in in_one if number] == shared
     assert history(control) == recorded(control)[0]
 
 
@@ -194,10 +204,10 @@ def test_no_line_of_the_tree_log_is_missing_when_results_come_at_once(tmp_path: 
     assert logs[0] == logs[1] > 5
 
 
-@pytest.mark.parametrize("at_once", [1, 5])
+@pytest.mark.parametrize(("at_once", "period"), [(1, 0.0), (5, 0.0), (1, 1e9)])
 @pytest.mark.parametrize("commit", range(1, 16))
 def test_failing_commit_loses_and_doubles_nothing(
-    control: Path, monkeypatch: pytest.MonkeyPatch, commit: int, at_once: int
+    control: Path, monkeypatch: pytest.MonkeyPatch, commit: int, at_once: int, period: float
 ) -> None:
     commits = 0
     drop = SqliteStore.transaction
@@ -216,10 +226,10 @@ def test_failing_commit_loses_and_doubles_nothing(
     with monkeypatch.context() as patch:
         patch.setattr(SqliteStore, "transaction", failing)
         try:
-            run(control, at_once=at_once)
+            run(control, at_once=at_once, period=period)
         except StoreUnwritable:
             pass
-    assert run(control, at_once=at_once) == 0
+    assert run(control, at_once=at_once, period=period) == 0
     ids, counted = recorded(control)
     assert len(ids) == len(set(ids)) == counted == 12
 

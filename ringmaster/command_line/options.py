@@ -47,8 +47,9 @@ def make_parser(actions: Iterable[str]) -> Parser:
     _add_exporting(parser)
     add_position_options(parser)
     add_forecast_options(parser)
+    kind = " (compiled)" if ringmaster.is_compiled() else ""
     parser.add_argument(
-        "--version", action="version", version=f"ringmaster {ringmaster.__version__}"
+        "--version", action="version", version=f"ringmaster {ringmaster.__version__}{kind}"
     )
     return parser
 

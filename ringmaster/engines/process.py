@@ -22,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ringmaster import waiting
-from ringmaster.engines import usage, watcher
+from ringmaster.engines import precedence, usage, watcher
 from ringmaster.errors import EngineNotStarted
 
 #: Seconds that the kernel as a rule needs at most to end a process that it kills.
@@ -64,6 +64,9 @@ class EngineProcess:
         """Start the process.  Raises EngineNotStarted, saying why."""
         surroundings = surroundings or Surroundings({})
         variables = {**os.environ, **surroundings.environ, **(environ or {})}
+        gives_way = precedence.gives_way()
+        # a policy is inherited
+        precedence.give_way(False)
         try:
             self._popen = subprocess.Popen(
                 list(command),
@@ -78,6 +81,8 @@ class EngineProcess:
             )
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error
+        finally:
+            precedence.give_way(gives_way)
         self.pid = self._popen.pid
         self._slot = surroundings.slot
         self._watcher_fd = surroundings.watcher_fd

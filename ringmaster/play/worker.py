@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ringmaster.engines import tick
+from ringmaster.engines import precedence, tick
 from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
@@ -17,7 +17,6 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
-from ringmaster.play.precedence import Precedence, gives_way
 from ringmaster.play.transcript import FileTranscript
 
 if TYPE_CHECKING:
@@ -68,8 +67,7 @@ class Worker:
         self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
-        #: None where the process is not this worker's only.
-        self._precedence = Precedence() if context.alone else None
+        self._alone = context.alone
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
@@ -88,8 +86,8 @@ class Worker:
 
     def run(self, job: Job) -> JobResult:
         """Carry out a job."""
-        if self._precedence is not None:
-            self._precedence.give_way(isinstance(job, GameJob) and gives_way(job))
+        if self._alone:
+            precedence.give_way(isinstance(job, GameJob) and not _is_timed(job))
         if isinstance(job, CheckJob):
             return self._check(job)
         if isinstance(job, EvaluationJob):
@@ -180,6 +178,13 @@ class Worker:
     def close(self) -> None:
         """End all engines."""
         self._pool.close()
+
+
+def _is_timed(job: GameJob) -> bool:
+    """Whether there is a clock in a game."""
+    return any(
+        player.time_control is not None or player.move_time is not None for player in job.players
+    )
 
 
 def make_worker(context: Context) -> Worker:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TextIO
 
 from ringmaster.reporting.layout import RunningGame, View, describe_progress
@@ -44,8 +44,9 @@ class Display(ABC):
         """Show the present state, if that is due; only then is `build` called."""
 
     @abstractmethod
-    def result(self, line: str) -> None:
-        """A game has ended.  (A display that redraws shows `View.results`.)"""
+    def results(self, lines: Sequence[str]) -> None:
+        """Games have ended, each in a line.  (A display that redraws shows
+        `View.results`.)"""
 
     @abstractmethod
     def message(self, line: str) -> None:
@@ -100,7 +101,7 @@ class QuietDisplay(Display):
     def update(self, build: Callable[[], View]) -> None:
         pass
 
-    def result(self, line: str) -> None:
+    def results(self, lines: Sequence[str]) -> None:
         pass
 
     def message(self, line: str) -> None:
@@ -153,8 +154,9 @@ class PlainDisplay(Display):
     def next_update(self) -> float | None:
         return max(0.0, self._due - self._clock())
 
-    def result(self, line: str) -> None:
-        self._output.write(line)
+    def results(self, lines: Sequence[str]) -> None:
+        if lines:
+            self._output.write("\n".join(lines))
 
     def message(self, line: str) -> None:
         self._output.write(line)

@@ -7,7 +7,7 @@ import io
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from ringmaster.reporting.layout import Line, View, compose
@@ -91,7 +91,7 @@ class TerminalDisplay(Display):
         due = self._due if self._wanted or self._messages else self._drawn + LONGEST
         return max(0.0, due - self._clock())
 
-    def result(self, line: str) -> None:
+    def results(self, lines: Sequence[str]) -> None:
         pass
 
     def message(self, line: str) -> None:

@@ -4,7 +4,7 @@ which play thousands of games a second, and for tests."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -14,6 +14,7 @@ from ringmaster.model.jobs import Ticket
 from ringmaster.model.results import EvaluationResult, Result
 from ringmaster.storage.encoding import decode, encode, kept, kept_evaluation
 from ringmaster.storage.store import (
+    NONE,
     Evaluated,
     Issue,
     Pending,
@@ -144,7 +145,9 @@ class MemoryStore(Store):
         self._check_open()
         return iter(list(self._pending.values()))
 
-    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
+    def in_turn(
+        self, after: int = 0, most: int = 100, known: Mapping[tuple[str, int], Pending] = NONE
+    ) -> Sequence[Placed]:
         """See `Store.in_turn`."""
         self._check_open()
         found: list[Placed] = []

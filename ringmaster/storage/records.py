@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -29,6 +29,8 @@ _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
 _NOTE = "collected"
 #: Records read at a time.
 _BATCH = 100
+#: Records kept until their turn in the collected file comes; others are read again.
+MOST_AT_HAND = 200
 
 
 class GameRecords:
@@ -66,6 +68,9 @@ class GameRecords:
         #: The same, once the collected file has been forced to the disk.
         self._appended: list[tuple[str, int]] = []
         self._next_sync = clock() + SYNC_PERIOD
+        #: Records whose turn in the collected file has not come: some of them, so that
+        #: they need not be read again.
+        self._at_hand: dict[tuple[str, int], Pending] = {}
 
     def resume(self, wanted: Collection[str]) -> None:
         """Write what a killed run did not come to.
@@ -99,10 +104,14 @@ class GameRecords:
         else:
             transaction.drop_place(game_id)
 
-    def write(self, pending: Pending) -> None:
-        """Write a record, after the commit."""
-        self._write_single(pending)
-        self._collect()
+    def write(self, records: Sequence[Pending]) -> None:
+        """Write records, after the commit."""
+        for pending in records:
+            self._write_single(pending)
+            if self._collects and len(self._at_hand) < MOST_AT_HAND:
+                self._at_hand[pending.game_id, pending.attempt] = pending
+        if records:
+            self._collect()
 
     def _write_single(self, pending: Pending) -> None:
         void = pending.folder == self._void
@@ -114,13 +123,20 @@ class GameRecords:
     def _collect(self) -> None:
         """Append the records whose turn has come."""
         while self._collects:
-            batch = self._store.in_turn(self._last, _BATCH)
+            batch = self._store.in_turn(self._last, _BATCH, self._at_hand)
+            texts: dict[str, list[bytes]] = {}
             for placed in batch:
                 pending = placed.pending
                 suffix = pending.name.rpartition(".")[2]
-                self._file(suffix).append(pending.text.encode("utf-8", "backslashreplace"))
+                text = pending.text.encode("utf-8", "backslashreplace")
+                texts.setdefault(suffix, []).append(text)
+            for suffix, records in texts.items():
+                self._file(suffix).append(records)
+            for placed in batch:
+                game = placed.pending.game_id, placed.pending.attempt
+                self._appended.append(game)
+                self._at_hand.pop(game, None)
                 self._last = placed.place
-                self._appended.append((pending.game_id, pending.attempt))
             if len(batch) < _BATCH:
                 return
 
@@ -189,13 +205,15 @@ class _Collected:
         if self._size < known:
             self._go_on_at_the_end()
 
-    def append(self, record: bytes) -> None:
-        """Append a record, or what is missing of it."""
-        data = self._between + record if self.end else record
+    def append(self, records: Sequence[bytes]) -> None:
+        """Append records, or what is missing of them."""
+        data = self._between.join(records)
+        if self.end:
+            data = self._between + data
         there = os.pread(self._fd, len(data), self.end) if self.end < self._size else b""
         if not data.startswith(there):
             self._go_on_at_the_end()
-            data, there = self._between + record, b""
+            data, there = self._between + self._between.join(records), b""
         write_through(self._fd, data[len(there) :], self.path)
         self._size += len(data) - len(there)
         self.end += len(data)

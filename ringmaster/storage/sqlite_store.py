@@ -9,7 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 import zlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from ringmaster.storage.connect import (
 from ringmaster.storage.encoding import decode, encode, kept, kept_evaluation
 from ringmaster.storage.settled import settled
 from ringmaster.storage.store import (
+    NONE,
     Evaluated,
     Issue,
     Pending,
@@ -41,6 +42,7 @@ from ringmaster.storage.store import (
 FULL_COMMIT_PERIOD = 1.0
 #: Results read at a time.
 _BATCH = 1000
+_READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE rowid = ?"
 # not OR IGNORE, which would pass over other constraints, too
 _INSERT_RESULT = (
     "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, seconds, "
@@ -305,17 +307,25 @@ class SqliteStore(Store):
             yield from batch
             after = rows[-1][0]
 
-    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
+    def in_turn(
+        self, after: int = 0, most: int = 100, known: Mapping[tuple[str, int], Pending] = NONE
+    ) -> Sequence[Placed]:
         """See `Store.in_turn`."""
         rows = self._rows(
-            "SELECT place, game_id, attempt, folder, name, text FROM places "
+            "SELECT place, pending.rowid, game_id, attempt FROM places "
             "JOIN pending USING (game_id, attempt) WHERE place > ? AND place < coalesce("
             "(SELECT place FROM places WHERE attempt IS NULL ORDER BY place LIMIT 1), "
             f"{1 << 62}) ORDER BY place LIMIT ?",
             (after, most),
         )
-        with decoding(self._path):
-            return [Placed(place, _pending(*row)) for place, *row in rows]
+        found = []
+        for place, rowid, game_id, attempt in rows:
+            pending = known.get((game_id, attempt))
+            if pending is None:
+                with decoding(self._path):
+                    pending = _pending(*self._one(_READ_PENDING, (rowid,)))
+            found.append(Placed(place, pending))
+        return found
 
     def note(self, key: str) -> Any:
         """See `Store.note`."""

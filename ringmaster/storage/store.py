@@ -7,7 +7,7 @@ of the next jobs are stored together or not at all.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -72,6 +72,10 @@ class Pending(msgspec.Struct, frozen=True):
     folder: str
     name: str
     text: str
+
+
+#: No records in hand.
+NONE: Mapping[tuple[str, int], Pending] = {}
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -202,9 +206,15 @@ class Store(ABC):
         takes the same memory."""
 
     @abstractmethod
-    def in_turn(self, after: int = 0, most: int = 100) -> Sequence[Placed]:
+    def in_turn(
+        self, after: int = 0, most: int = 100, known: Mapping[tuple[str, int], Pending] = NONE
+    ) -> Sequence[Placed]:
         """Return the first records whose turn in the collected file it is: places
-        from `after` on, in order, up to one that has not been filled."""
+        from `after` on, in order, up to one that has not been filled.
+
+        known  records by (game_id, attempt) that the caller has, whose texts need not
+               be read
+        """
 
     @abstractmethod
     def note(self, key: str) -> Any:

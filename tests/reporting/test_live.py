@@ -54,7 +54,7 @@ def test_plain_display_prints_a_line_for_each_result() -> None:
     stream, errors = io.StringIO(), io.StringIO()
     display = PlainDisplay(stream, errors, clock=Clock())
     display.start()
-    display.result("game 0_1: a beat b")
+    display.results(["game 0_1: a beat b"])
     display.message("stopping after the current games")
     display.warning("beware")
     display.close()
@@ -89,7 +89,7 @@ def test_plain_display_does_not_repeat_progress_that_was_not_made() -> None:
 def test_plain_output_has_no_control_codes_whatever_it_is_given() -> None:
     stream, errors = io.StringIO(), io.StringIO()
     display = PlainDisplay(stream, errors, clock=Clock())
-    display.result("evil \x1b[2J\x07\u202e name")
+    display.results(["evil \x1b[2J\x07\u202e name"])
     display.warning("first\nsecond\x1b]0;title\x07")
     assert stream.getvalue() == "evil \ufffd\ufffd name\n"
     assert errors.getvalue() == "first\nsecond\ufffd\n"
@@ -100,7 +100,7 @@ def test_quiet_display_prints_warnings_only() -> None:
     display = QuietDisplay(errors)
     display.start()
     display.update(never)
-    display.result("game 0_1: a beat b")
+    display.results(["game 0_1: a beat b"])
     display.message("stopping")
     display.warning("beware")
     display.close()
@@ -115,7 +115,7 @@ def test_games_go_on_when_the_reader_of_the_output_is_gone(closed: bool) -> None
         stream.close()
     display = PlainDisplay(stream, stream, clock=Clock())
     for _ in range(3):
-        display.result("game 0_1: a beat b")
+        display.results(["game 0_1: a beat b"])
         display.warning("beware")
     display.close()
 
@@ -124,7 +124,7 @@ def test_an_ascii_stream_gets_ascii() -> None:
     raw = io.BytesIO()
     stream = io.TextIOWrapper(raw, encoding="ascii")
     display = PlainDisplay(stream, stream, clock=Clock())
-    display.result("θ+ beat θ- by ±3 …")
+    display.results(["θ+ beat θ- by ±3 …"])
     assert raw.getvalue() == b"?+ beat ?- by +/-3 ...\n"
     stream.close()
 

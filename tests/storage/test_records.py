@@ -67,7 +67,7 @@ class Bench:
 
     def play(self, *game_ids: str, suffix: str = "pgn") -> None:
         for game_id in game_ids:
-            self.records.write(self.commit(game_id, suffix))
+            self.records.write([self.commit(game_id, suffix)])
 
     def collected(self, suffix: str = "pgn") -> str:
         path = self.paths.collected(suffix)
@@ -100,10 +100,10 @@ def test_a_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:
     void = Pending("a", 0, bench.paths.void.name, "a_0.pgn", "void")
     with bench.store.transaction() as transaction:
         transaction.add_pending(void)
-    bench.records.write(void)
+    bench.records.write([void])
     bench.play("b")
     bench.issue("a")
-    bench.records.write(bench.commit("a", attempt=1))
+    bench.records.write([bench.commit("a", attempt=1)])
     assert bench.collected() == all_of("a", "b")
     assert (bench.paths.void / "a_0.pgn").read_text() == "void"
 
@@ -122,7 +122,7 @@ def test_after_a_kill_a_record_is_there_once(bench: Bench, written: bool) -> Non
     bench.play("a")
     pending = bench.commit("b")
     if written:
-        bench.records.write(pending)
+        bench.records.write([pending])
     bench.kill()
     assert bench.collected() == all_of("a", "b")
     assert bench.singles() == ["a", "b"]

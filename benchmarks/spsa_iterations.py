@@ -35,6 +35,7 @@ from typing import NamedTuple
 
 import instant
 import meter
+import scratch
 from rounds import Row, alternate, show_rows
 
 TUNE = """
@@ -92,8 +93,8 @@ def tune(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, f
     words = " ".join(instant.command(engine, script))
     costs = []
     for number in (iterations // 10, iterations):
-        with tempfile.TemporaryDirectory(dir=folder) as place:
-            control = Path(place) / "tune.ctl"
+        with scratch.folder() as place:
+            control = place / "tune.ctl"
             text = TUNE.format(
                 command=words, count=work.count, games=2 * number, records=work.records
             )

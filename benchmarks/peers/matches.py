@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import meter
+import scratch
 
 #: What a match runner calls the two sides.
 SIDES = ("one", "two")
@@ -90,8 +90,7 @@ def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
 def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:
     """Play a match; returns what it cost and its games.  Raises BadMatch,
     meter.ProgramFailed."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
+    with scratch.folder() as folder:
         command = manager.command(match, folder)
         # a program may start it in its own folder
         engine = f"/{Path(match.engine[0]).name}"

@@ -15,7 +15,7 @@ from ringmaster.execution.local import LocalExecutor
 def executor_maker(arguments: argparse.Namespace) -> Callable[[], Executor]:
     """Return what makes the executor.  Raises UsageError."""
     parallel: int = arguments.parallel
-    setup: dict[str, Any] = {"parallel": parallel > 1}
+    setup: dict[str, Any] = {"workers": parallel}
     if arguments.affinity is not None:
         setup["cpus"] = plan(arguments.affinity or None, parallel)
     return lambda: LocalExecutor(

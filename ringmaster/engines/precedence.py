@@ -4,12 +4,16 @@ An engine that prints ten lines on its way to a move wakes its referee ten times
 time the kernel takes a processor from an engine, this one or another, for a few
 microseconds of reading and many of cold caches.  Where nobody's clock runs there is no
 hurry: as a process of batch work (SCHED_BATCH, Linux) the worker is let on when a processor
-is free, which is when the engine waits for it, and reads all the lines at once.  A move
-that is timed must be seen when it comes, so there the worker takes its turn as usual.
+is free, which is when the engine waits for it, and reads all the lines at once.  Where there
+is a worker for each processor, it keeps to its own besides, and its engines come to it: they
+take turns with it anyway, and need not be woken on another one.  Engines themselves are
+free to run where they want, with as many threads as they want.
 
-The policy is that of the process, so this is for workers that have one of their own.
-Whoever has been given another than the usual one keeps it, and so does everybody where
-policies cannot be set.
+A move that is timed must be seen when it comes, so there a worker takes its turn as usual.
+
+All this is of the process, so it is for workers that have one of their own.  Whoever has
+been given another policy than the usual one keeps it, and so does everybody where policies
+cannot be set.
 """
 
 from __future__ import annotations
@@ -17,24 +21,64 @@ from __future__ import annotations
 import os
 import sys
 
+#: What this process has left for the time being: the policy of batch work, and the
+#: processors that it may run on beside the one it keeps to.
 _gives_way = False
+_elsewhere: set[int] = set()
+
+#: Whether a process gave way, and the processor that it kept to.
+Own = tuple[bool, int | None]
 
 
-def gives_way() -> bool:
-    """Whether engines have the processor first."""
-    return _gives_way
+def cpu_of(slot: int, workers: int) -> int | None:
+    """Return the processor for a worker to keep to, None unless there are as many workers
+    as processors."""
+    if sys.platform != "linux":
+        return None
+    cpus = sorted(os.sched_getaffinity(0))
+    return cpus[slot] if len(cpus) == workers > slot else None
 
 
-def give_way(wanted: bool) -> None:
-    """Let engines have the processor first from now on, or no longer."""
-    global _gives_way
+def give_way(wanted: bool, cpu: int | None = None) -> None:
+    """Let engines have the processor first from now on, or no longer.
+
+    cpu  which one to keep to meanwhile, None for all
+    """
+    global _gives_way, _elsewhere
     if sys.platform != "linux" or wanted == _gives_way:
         return
     try:
-        if not _gives_way and os.sched_getscheduler(0) != os.SCHED_OTHER:
-            return
-        policy = os.SCHED_BATCH if wanted else os.SCHED_OTHER
-        os.sched_setscheduler(0, policy, os.sched_param(0))
+        if wanted:
+            if os.sched_getscheduler(0) != os.SCHED_OTHER:
+                return
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
+            _gives_way = True
+            if cpu is not None:
+                allowed = os.sched_getaffinity(0)
+                os.sched_setaffinity(0, {cpu})
+                _elsewhere = allowed
+        else:
+            os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
+            _gives_way = False
+            if _elsewhere:
+                os.sched_setaffinity(0, _elsewhere)
+                _elsewhere = set()
     except OSError:
         return
-    _gives_way = wanted
+
+
+def leave() -> Own:
+    """Be as usual while a process is started, which inherits it; returns what `resume`
+    goes on with."""
+    cpu = None
+    if _elsewhere:
+        cpu = next(iter(os.sched_getaffinity(0)))
+    own = _gives_way, cpu
+    give_way(False)
+    return own
+
+
+def resume(own: Own) -> None:
+    """Go on as before `leave`."""
+    gives_way, cpu = own
+    give_way(gives_way, cpu)

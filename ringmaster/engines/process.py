@@ -64,9 +64,8 @@ class EngineProcess:
         """Start the process.  Raises EngineNotStarted, saying why."""
         surroundings = surroundings or Surroundings({})
         variables = {**os.environ, **surroundings.environ, **(environ or {})}
-        gives_way = precedence.gives_way()
-        # a policy is inherited
-        precedence.give_way(False)
+        # is inherited
+        own = precedence.leave()
         try:
             self._popen = subprocess.Popen(
                 list(command),
@@ -82,7 +81,7 @@ class EngineProcess:
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error
         finally:
-            precedence.give_way(gives_way)
+            precedence.resume(own)
         self.pid = self._popen.pid
         self._slot = surroundings.slot
         self._watcher_fd = surroundings.watcher_fd

@@ -33,7 +33,7 @@ class Context(Protocol):
     control_fd  readable when the job must be dropped
     watcher_fd  write end of the watcher's pipe, or None
     setup       JSON data from whoever made the executor: "marker" (environment
-                marker of the run), "parallel" (bool: several workers)
+                marker of the run), "workers" (how many there are)
     alone       whether the process and its signals are this worker's only
     """
 
@@ -61,13 +61,15 @@ class Worker:
         variables = {}
         if "marker" in context.setup:
             variables["RINGMASTER_RUN"] = str(context.setup["marker"])
-        if context.setup.get("parallel"):
+        workers = int(context.setup.get("workers", 1))
+        if workers > 1:
             # Gomill's name beside ours; unset when games are not simultaneous
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
         self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
         self._alone = context.alone
+        self._cpu = precedence.cpu_of(context.slot, workers)
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
@@ -87,7 +89,8 @@ class Worker:
     def run(self, job: Job) -> JobResult:
         """Carry out a job."""
         if self._alone:
-            precedence.give_way(isinstance(job, GameJob) and not _is_timed(job))
+            gives_way = isinstance(job, GameJob) and not _is_timed(job)
+            precedence.give_way(gives_way, self._cpu)
         if isinstance(job, CheckJob):
             return self._check(job)
         if isinstance(job, EvaluationJob):

@@ -39,7 +39,7 @@ def worker() -> Iterator[Worker]:
 
 @pytest.fixture
 def parallel_worker() -> Iterator[Worker]:
-    yield from make(parallel=True)
+    yield from make(workers=4)
 
 
 def filler(code: str, *flags: str, **settings: Any) -> Player:

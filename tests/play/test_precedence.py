@@ -27,13 +27,16 @@ def play(**limits):
     result = worker.run(GameJob("0_0", (a, b), GameSettings(game="chess", move_limit=4)))
     assert result.plies == 4, result
     engine = EngineProcess(["sleep", "10"])
-    print(os.sched_getscheduler(0), os.sched_getscheduler(engine.pid))
+    for pid in (0, engine.pid):
+        print(os.sched_getscheduler(pid), len(os.sched_getaffinity(pid)), end=" ")
+    print()
     engine.end(0.0)
 
 if os.environ.get("POLICY"):
     os.sched_setscheduler(0, int(os.environ["POLICY"]), os.sched_param(0))
 worker = Worker(SimpleNamespace(
-    slot=0, control_fd=None, watcher_fd=None, setup={}, alone=os.environ.get("ALONE") == "1"))
+    slot=0, control_fd=None, watcher_fd=None, alone=os.environ.get("ALONE") == "1",
+    setup={"workers": len(os.sched_getaffinity(0)) + int(os.environ.get("MORE", 0))}))
 play(nodes=10)
 play(time_control=TimeControl(60.0))
 play(move_time=5.0)
@@ -42,8 +45,13 @@ worker.close()
 ENGINE = Path(__file__).parent.parent / "engines" / "instant_uci.py"
 
 
+CPUS = len(os.sched_getaffinity(0)) if sys.platform == "linux" else 0
+USUAL = [os.SCHED_OTHER, CPUS] if CPUS else []
+
+
 def policies(**environ: str) -> list[list[int]]:
-    """Return the policies of a worker and of an engine, in games without and with time."""
+    """Return, in games without and with time, the policy and the number of processors of
+    a worker, and those of an engine."""
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, sys.executable, str(ENGINE)],
         stdout=subprocess.PIPE,
@@ -55,14 +63,18 @@ def policies(**environ: str) -> list[list[int]]:
 
 
 def test_a_worker_gives_way_in_games_without_a_clock_and_engines_never_do() -> None:
-    usual = [os.SCHED_OTHER, os.SCHED_OTHER]
-    assert policies(ALONE="1") == [[os.SCHED_BATCH, os.SCHED_OTHER], usual, usual]
+    usual = USUAL + USUAL
+    assert policies(ALONE="1") == [[os.SCHED_BATCH, 1, *USUAL], usual, usual]
+
+
+def test_a_worker_keeps_to_one_processor_only_where_there_are_as_many_as_workers() -> None:
+    assert policies(ALONE="1", MORE="1")[0] == [os.SCHED_BATCH, CPUS, *USUAL]
 
 
 def test_workers_that_share_a_process_take_turns() -> None:
-    assert policies(ALONE="0") == [[os.SCHED_OTHER, os.SCHED_OTHER]] * 3
+    assert policies(ALONE="0") == [USUAL + USUAL] * 3
 
 
 def test_a_policy_that_somebody_has_chosen_stays() -> None:
     chosen = str(os.SCHED_IDLE)
-    assert policies(ALONE="1", POLICY=chosen) == [[os.SCHED_IDLE, os.SCHED_IDLE]] * 3
+    assert policies(ALONE="1", POLICY=chosen) == [[os.SCHED_IDLE, CPUS] * 2] * 3

@@ -445,31 +445,34 @@ class Ringmaster:
             )
 
     def _take(self, done: deque[tuple[Task, Result]]) -> None:
-        """Record results that have come at once, and those that come before the next
-        commit is due, and issue what follows from them: one transaction.  Those that it
-        leaves in `done` are for the next."""
-        taken: list[_Taken] = []
-        history: list[str] = []
+        """Record results and issue what follows from them: one transaction.  Those that
+        it leaves in `done` are for the next."""
         with self._journal.together():
             with self._transaction() as transaction:
-                while True:
-                    # of the lines of the tree log the store remembers one
-                    while done and not (taken and taken[-1].verdict.snapshot):
-                        found = self._record(transaction, *done.popleft())
-                        if found is not None:
-                            taken.append(found)
-                            history += _history(found.verdict)
-                    self._submit(self._next_jobs(transaction))
-                    left = self._next_commit - time.monotonic()
-                    if done or left <= 0 or not self._may_wait():
-                        break
-                    done.extend(self._wait(left))
+                taken = self._gather(transaction, done)
+                history = [line for each in taken for line in _history(each.verdict)]
                 if taken:
                     transaction.set_note("history", history)
                     self._records_of_run.forget(transaction)
                 self._save_state(transaction, taken)
             self._next_commit = time.monotonic() + self._period
             self._tell(taken, history)
+
+    def _gather(self, transaction: Transaction, done: deque[tuple[Task, Result]]) -> list[_Taken]:
+        """Record results that have come at once, and those that come before the next
+        commit is due, and give out the jobs that follow."""
+        taken: list[_Taken] = []
+        while True:
+            # of the lines of the tree log the store remembers one
+            while done and not (taken and taken[-1].verdict.snapshot):
+                found = self._record(transaction, *done.popleft())
+                if found is not None:
+                    taken.append(found)
+            self._submit(self._next_jobs(transaction))
+            left = self._next_commit - time.monotonic()
+            if done or left <= 0 or not self._may_wait():
+                return taken
+            done.extend(self._wait(left))
 
     def _may_wait(self) -> bool:
         """Whether results may wait for others before they are stored."""

@@ -108,7 +108,8 @@ class GameRecords:
         """Write records, after the commit."""
         for pending in records:
             self._write_single(pending)
-            if self._collects and len(self._at_hand) < MOST_AT_HAND:
+            waits = self._collects and pending.folder != self._void
+            if waits and len(self._at_hand) < MOST_AT_HAND:
                 self._at_hand[pending.game_id, pending.attempt] = pending
         if records:
             self._collect()

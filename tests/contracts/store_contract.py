@@ -363,6 +363,9 @@ class StoreContract:
         assert first.pending == pending_of("a")
         assert [placed.pending.game_id for placed in store.in_turn(first.place)] == ["b", "c"]
         assert [placed.pending.game_id for placed in store.in_turn(most=2)] == ["a", "b"]
+        # what the caller has at hand changes nothing
+        at_hand = {("b", 0): pending_of("b"), ("x", 0): pending_of("x")}
+        assert store.in_turn(known=at_hand) == store.in_turn()
 
     def test_a_dropped_place_holds_nobody_up_and_is_not_given_again(self, store: Store) -> None:
         with store.transaction() as transaction:

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
+from ringmaster.storage import records as records_module
 from ringmaster.storage.memory_store import MemoryStore
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import GameRecords, RecordFiles
@@ -93,6 +94,37 @@ def test_games_stand_in_the_order_in_which_they_were_given_out(bench: Bench) -> 
     assert bench.collected() == all_of("a", "b", "c")
     bench.play("d")
     assert bench.collected() == all_of("a", "b", "c", "d")
+
+
+def test_records_that_were_written_together_are_collected_in_order(bench: Bench) -> None:
+    bench.issue(*"abcde")
+    bench.play("c", "b")
+    bench.records.write([bench.commit(game_id) for game_id in "ead"])
+    assert bench.collected() == all_of(*"abcde")
+    assert bench.singles() == list("abcde")
+
+
+@pytest.mark.parametrize("cut", range(0, 60, 7))
+def test_what_a_kill_left_of_records_written_together_is_completed(bench: Bench, cut: int) -> None:
+    bench.issue(*"abc")
+    records = [bench.commit(game_id) for game_id in "abc"]
+    bench.records.write(records)
+    path = bench.paths.collected("pgn")
+    whole = path.read_bytes()
+    bench.records.close()
+    path.write_bytes(whole[: len(whole) * cut // 60])
+    bench.begin(())
+    assert bench.collected() == all_of(*"abc")
+
+
+def test_records_whose_turn_is_long_in_coming_are_read_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records_module, "MOST_AT_HAND", 1)
+    bench.issue(*"abcd")
+    bench.play("d", "c", "b")
+    bench.play("a")
+    assert bench.collected() == all_of(*"abcd")
 
 
 def test_a_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:

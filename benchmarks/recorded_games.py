@@ -92,7 +92,7 @@ class Recorder:
                 self._records.note(transaction, came.game_id, 0, pending)
                 self._records.forget(transaction)
         if pending is not None:
-            self._records.write(pending)
+            self._records.write([pending])
 
     def close(self) -> None:
         """Write what is left."""

@@ -122,6 +122,8 @@ class Ringmaster:
         #: failed, and its state must not be stored.
         self._ahead = False
         self._next_look = 0.0
+        #: The log's lines of the games given out since the last commit.
+        self._started_lines: list[str] = []
         self._period = period
         #: When results that have come are stored at the earliest.
         self._next_commit = 0.0
@@ -276,9 +278,10 @@ class Ringmaster:
         self._journal.history(effects)
 
     def _resume_journal(self) -> None:
-        """Write the history and the tree log of the last result, if a kill
-        prevented it."""
+        """Write the history and the tree log of the last results, and the log of the
+        games that began with them, if a kill prevented it."""
         assert self._store is not None
+        self._journal.complete_log(self._store.note("started") or [])
         lines = self._store.note("history")
         if lines:
             self._journal.complete_history(lines)
@@ -391,7 +394,9 @@ class Ringmaster:
                 )
             if isinstance(job, GameJob):
                 codes = " v ".join(player.code for player in job.players)
-                self._journal.log(f"starting game {job.id}: {codes}")
+                line = f"starting game {job.id}: {codes}"
+                self._journal.log(line)
+                self._started_lines.append(line)
             self._executor.submit(job)
 
     # recording
@@ -447,12 +452,15 @@ class Ringmaster:
     def _take(self, done: deque[tuple[Task, Result]]) -> None:
         """Record results and issue what follows from them: one transaction.  Those that
         it leaves in `done` are for the next."""
+        self._started_lines.clear()
         with self._journal.together():
             with self._transaction() as transaction:
                 taken = self._gather(transaction, done)
                 history = [line for each in taken for line in _history(each.verdict)]
                 if taken:
                     transaction.set_note("history", history)
+                    # those that have ended already are not started again after a kill
+                    transaction.set_note("started", self._started_lines)
                     self._records_of_run.forget(transaction)
                 self._save_state(transaction, taken)
             self._next_commit = time.monotonic() + self._period
@@ -470,7 +478,8 @@ class Ringmaster:
                     taken.append(found)
             self._submit(self._next_jobs(transaction))
             left = self._next_commit - time.monotonic()
-            if done or left <= 0 or not self._may_wait():
+            full = bool(taken) and taken[-1].verdict.snapshot != ""
+            if full or done or left <= 0 or not self._may_wait():
                 return taken
             done.extend(self._wait(left))
 

@@ -118,12 +118,21 @@ class Journal:
         finally:
             os.close(fd)
 
+    def complete_log(self, messages: Sequence[str]) -> None:
+        """Log what is missing of messages that were to be logged last."""
+        size = 2 * sum(map(len, messages)) + _TAIL
+        logged = self._tail(self._paths[0], size) if messages else b""
+        with self.together():
+            for message in messages:
+                if f" {one_line(message)}\n".encode() not in logged:
+                    self.log(message)
+
     def complete_history(self, lines: Sequence[str]) -> None:
         """Append what is missing of lines that were to be written last: all of
         them, the end of them, or nothing."""
         # with the line end before it, so that nothing is found within a line
         block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
-        tail = b"\n" + self._tail(max(_TAIL, 2 * len(block)))
+        tail = b"\n" + self._tail(self._paths[1], max(_TAIL, 2 * len(block)))
         if block in tail:
             return
         first = block[: block.index(b"\n", 1) + 1]
@@ -140,9 +149,8 @@ class Journal:
         # the line end before it is not a part of it
         write_through(self._hist, block[max(1, written) :], self._paths[1])
 
-    def _tail(self, size: int) -> bytes:
-        """Return the end of the history."""
-        path = self._paths[1]
+    def _tail(self, path: Path, size: int) -> bytes:
+        """Return the end of a file, b"" without one."""
         try:
             with path.open("rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - size))

@@ -30,3 +30,10 @@ def pytest_sessionstart() -> None:
                 "(RINGMASTER_COMPILE=1 pip install -e .) or delete ringmaster/*/*.so",
                 returncode=2,
             )
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Real engines with clocks are not made to play against those of other tests."""
+    for item in items:
+        if "real" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("real"))

@@ -35,7 +35,7 @@ def play(**limits):
 if os.environ.get("POLICY"):
     os.sched_setscheduler(0, int(os.environ["POLICY"]), os.sched_param(0))
 worker = Worker(SimpleNamespace(
-    slot=0, control_fd=None, watcher_fd=None, alone=os.environ.get("ALONE") == "1",
+    slot=0, control_fd=os.pipe()[0], watcher_fd=None, alone=os.environ.get("ALONE") == "1",
     setup={"workers": len(os.sched_getaffinity(0)) + int(os.environ.get("MORE", 0))}))
 play(nodes=10)
 play(time_control=TimeControl(60.0))

@@ -2,7 +2,7 @@
 
 Every move of every game goes through the modules below.  mypyc makes extension modules of
 them as they are; the program does the same with and without, by the same tests, and needs
-about a third less CPU a move with them (`benchmarks/referee.py`).
+about a quarter less CPU a move with them (`benchmarks/referee.py`).
 
 A wheel is compiled where there is a C compiler, an editable installation is not.
 `RINGMASTER_COMPILE=1` compiles in any case, or fails; `RINGMASTER_COMPILE=0` never does.

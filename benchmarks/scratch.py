@@ -9,17 +9,14 @@ from __future__ import annotations
 import atexit
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 _root: list[Path] = []
 
 
-@contextmanager
-def folder() -> Iterator[Path]:
-    """Give an empty folder, deleted when the program ends."""
+def folder() -> Path:
+    """Return an empty folder, deleted when the program ends."""
     if not _root:
         _root.append(Path(tempfile.mkdtemp()))
         atexit.register(shutil.rmtree, _root[0], ignore_errors=True)
-    yield Path(tempfile.mkdtemp(dir=_root[0]))
+    return Path(tempfile.mkdtemp(dir=_root[0]))

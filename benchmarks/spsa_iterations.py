@@ -93,13 +93,10 @@ def tune(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, f
     words = " ".join(instant.command(engine, script))
     costs = []
     for number in (iterations // 10, iterations):
-        with scratch.folder() as place:
-            control = place / "tune.ctl"
-            text = TUNE.format(
-                command=words, count=work.count, games=2 * number, records=work.records
-            )
-            control.write_text(text)
-            costs.append(ringmaster(control, "-j", str(SLOTS)))
+        control = scratch.folder() / "tune.ctl"
+        text = TUNE.format(command=words, count=work.count, games=2 * number, records=work.records)
+        control.write_text(text)
+        costs.append(ringmaster(control, "-j", str(SLOTS)))
     few, many = costs
     played = iterations - iterations // 10
     return {

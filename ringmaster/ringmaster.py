@@ -122,8 +122,6 @@ class Ringmaster:
         #: failed, and its state must not be stored.
         self._ahead = False
         self._next_look = 0.0
-        #: The log's lines of the games given out since the last commit.
-        self._started_lines: list[str] = []
         self._period = period
         #: When results that have come are stored at the earliest.
         self._next_commit = 0.0
@@ -383,7 +381,9 @@ class Ringmaster:
             transaction.issue(Issue(job.id, job.attempt, job.ticket))
         return job
 
-    def _submit(self, jobs: Sequence[Task]) -> None:
+    def _submit(self, jobs: Sequence[Task]) -> list[str]:
+        """Give jobs to the executor; returns the log's lines of the games among them."""
+        started: list[str] = []
         for job in jobs:
             if self._options.log_gtp or self._options.log_faults:
                 suffix = f"_{job.attempt}" if job.attempt else ""
@@ -394,10 +394,10 @@ class Ringmaster:
                 )
             if isinstance(job, GameJob):
                 codes = " v ".join(player.code for player in job.players)
-                line = f"starting game {job.id}: {codes}"
-                self._journal.log(line)
-                self._started_lines.append(line)
+                started.append(f"starting game {job.id}: {codes}")
+                self._journal.log(started[-1])
             self._executor.submit(job)
+        return started
 
     # recording
 
@@ -452,35 +452,39 @@ class Ringmaster:
     def _take(self, done: deque[tuple[Task, Result]]) -> None:
         """Record results and issue what follows from them: one transaction.  Those that
         it leaves in `done` are for the next."""
-        self._started_lines.clear()
         with self._journal.together():
             with self._transaction() as transaction:
-                taken = self._gather(transaction, done)
+                taken, started = self._gather(transaction, done)
                 history = [line for each in taken for line in _history(each.verdict)]
                 if taken:
                     transaction.set_note("history", history)
                     # those that have ended already are not started again after a kill
-                    transaction.set_note("started", self._started_lines)
+                    transaction.set_note("started", started)
                     self._records_of_run.forget(transaction)
                 self._save_state(transaction, taken)
             self._next_commit = time.monotonic() + self._period
             self._tell(taken, history)
 
-    def _gather(self, transaction: Transaction, done: deque[tuple[Task, Result]]) -> list[_Taken]:
+    def _gather(
+        self, transaction: Transaction, done: deque[tuple[Task, Result]]
+    ) -> tuple[list[_Taken], list[str]]:
         """Record results that have come at once, and those that come before the next
-        commit is due, and give out the jobs that follow."""
+        commit is due, and give out the jobs that follow; returns what was recorded, and
+        the log's lines of what was given out."""
         taken: list[_Taken] = []
+        started: list[str] = []
+        full = False
         while True:
-            # of the lines of the tree log the store remembers one
-            while done and not (taken and taken[-1].verdict.snapshot):
+            while done and not full:
                 found = self._record(transaction, *done.popleft())
                 if found is not None:
                     taken.append(found)
-            self._submit(self._next_jobs(transaction))
+                    # of the lines of the tree log the store remembers one
+                    full = bool(found.verdict.snapshot)
+            started += self._submit(self._next_jobs(transaction))
             left = self._next_commit - time.monotonic()
-            full = bool(taken) and taken[-1].verdict.snapshot != ""
-            if full or done or left <= 0 or not self._may_wait():
-                return taken
+            if full or left <= 0 or not self._may_wait():
+                return taken, started
             done.extend(self._wait(left))
 
     def _may_wait(self) -> bool:

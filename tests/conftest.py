@@ -35,5 +35,5 @@ def pytest_sessionstart() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Real engines with clocks are not made to play against those of other tests."""
     for item in items:
-        if "real" in item.path.parts:
+        if item.get_closest_marker("real") is not None:
             item.add_marker(pytest.mark.xdist_group("real"))

@@ -90,18 +90,18 @@ def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
 def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:
     """Play a match; returns what it cost and its games.  Raises BadMatch,
     meter.ProgramFailed."""
-    with scratch.folder() as folder:
-        command = manager.command(match, folder)
-        # a program may start it in its own folder
-        engine = f"/{Path(match.engine[0]).name}"
-        found = meter.run(command, [engine], cwd=folder, log=folder / "output")
-        games = manager.games(folder)
-        if len(games) != match.games:
-            raise BadMatch(f"{manager.name}: {len(games)} games of {match.games}")
-        for game in games:
-            if match.expected not in (None, game) or game.result == "*":
-                raise BadMatch(f"{manager.name}: {game}, but {match.expected} was expected")
-        return found, games
+    folder = scratch.folder()
+    command = manager.command(match, folder)
+    # a program may start it in its own folder
+    engine = f"/{Path(match.engine[0]).name}"
+    found = meter.run(command, [engine], cwd=folder, log=folder / "output")
+    games = manager.games(folder)
+    if len(games) != match.games:
+        raise BadMatch(f"{manager.name}: {len(games)} games of {match.games}")
+    for game in games:
+        if match.expected not in (None, game) or game.result == "*":
+            raise BadMatch(f"{manager.name}: {game}, but {match.expected} was expected")
+    return found, games
 
 
 def read_pgn(path: Path) -> list[Game]:

@@ -21,13 +21,12 @@ from __future__ import annotations
 import os
 import sys
 
-#: What this process has left for the time being: the policy of batch work, and the
-#: processors that it may run on beside the one it keeps to.
-_gives_way = False
-_elsewhere: set[int] = set()
-
-#: Whether a process gave way, and the processor that it kept to.
+#: Whether a process gives way, and the processor that it keeps to.
 Own = tuple[bool, int | None]
+
+_own: Own = (False, None)
+#: The processors that the process may run on when it keeps to none.
+_allowed: set[int] = set()
 
 
 def cpu_of(slot: int, workers: int) -> int | None:
@@ -44,25 +43,25 @@ def give_way(wanted: bool, cpu: int | None = None) -> None:
 
     cpu  which one to keep to meanwhile, None for all
     """
-    global _gives_way, _elsewhere
-    if sys.platform != "linux" or wanted == _gives_way:
+    global _own, _allowed
+    if sys.platform != "linux" or wanted == _own[0]:
         return
     try:
         if wanted:
             if os.sched_getscheduler(0) != os.SCHED_OTHER:
                 return
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))
-            _gives_way = True
+            _own = (True, None)
             if cpu is not None:
-                allowed = os.sched_getaffinity(0)
+                _allowed = os.sched_getaffinity(0)
                 os.sched_setaffinity(0, {cpu})
-                _elsewhere = allowed
+                _own = (True, cpu)
         else:
             os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
-            _gives_way = False
-            if _elsewhere:
-                os.sched_setaffinity(0, _elsewhere)
-                _elsewhere = set()
+            kept = _own[1]
+            _own = (False, None)
+            if kept is not None:
+                os.sched_setaffinity(0, _allowed)
     except OSError:
         return
 
@@ -70,15 +69,11 @@ def give_way(wanted: bool, cpu: int | None = None) -> None:
 def leave() -> Own:
     """Be as usual while a process is started, which inherits it; returns what `resume`
     goes on with."""
-    cpu = None
-    if _elsewhere:
-        cpu = next(iter(os.sched_getaffinity(0)))
-    own = _gives_way, cpu
+    own = _own
     give_way(False)
     return own
 
 
 def resume(own: Own) -> None:
     """Go on as before `leave`."""
-    gives_way, cpu = own
-    give_way(gives_way, cpu)
+    give_way(*own)

@@ -208,13 +208,12 @@ class _Collected:
 
     def append(self, records: Sequence[bytes]) -> None:
         """Append records, or what is missing of them."""
-        data = self._between.join(records)
-        if self.end:
-            data = self._between + data
+        together = self._between.join(records)
+        data = self._between + together if self.end else together
         there = os.pread(self._fd, len(data), self.end) if self.end < self._size else b""
         if not data.startswith(there):
             self._go_on_at_the_end()
-            data, there = self._between + self._between.join(records), b""
+            data, there = self._between + together, b""
         write_through(self._fd, data[len(there) :], self.path)
         self._size += len(data) - len(there)
         self.end += len(data)

@@ -455,7 +455,8 @@ class Ringmaster:
         with self._journal.together():
             with self._transaction() as transaction:
                 taken, started = self._gather(transaction, done)
-                history = [line for each in taken for line in _history(each.verdict)]
+                verdicts = [each.verdict for each in taken]
+                history = [line for v in verdicts for line in (v.line, *v.notes) if line]
                 if taken:
                     transaction.set_note("history", history)
                     # those that have ended already are not started again after a kill
@@ -594,8 +595,3 @@ class Ringmaster:
             parallel=self._options.parallel,
             hint=f"Ctrl-X to stop after these {self._competition.unit}, Ctrl-C to stop at once",
         )
-
-
-def _history(verdict: Verdict) -> list[str]:
-    """Return the lines that the history has of a result."""
-    return [line for line in (verdict.line, *verdict.notes) if line]

@@ -94,6 +94,7 @@ class Ringmaster:
         self._event = event
         self._competition = event.competition
         self._options = options
+        self._leads = event.competition.may_run_ahead(options.parallel)
         self._make_executor = executor
         self._display = display
         self._stop_fd = stop_fd
@@ -342,9 +343,10 @@ class Ringmaster:
         return self._records
 
     def _next_jobs(self, transaction: Transaction) -> list[Task]:
-        """Return a job for each idle worker, as far as there are any."""
+        """Return a job for each idle worker, as far as there are any, and more where they
+        may be given out ahead of results."""
         jobs: list[Task] = []
-        for _ in range(self._executor.slots - len(self._executor.running())):
+        for _ in range(self._executor.room(ahead=self._leads)):
             job = self._next_job(transaction)
             if job is None:
                 break

@@ -86,6 +86,70 @@ def run(
     ).run()
 
 
+class Roomy(AtOnce):
+    """Its two workers are quick; counts the jobs that they have at a time."""
+
+    most = 0
+
+    def room(self, *, ahead: bool = False) -> int:
+        return super().room() + (3 if ahead and len(self.running()) < 3 else 0)
+
+    def submit(self, job: Job) -> None:
+        super().submit(job)
+        if isinstance(job, GameJob):
+            self.most = max(self.most, len(self.running()))
+
+
+PLAYOFF = """
+competition_type = "playoff"
+game = "chess"
+players = {"a": Player("engine", nodes=1), "b": Player("engine", nodes=1)}
+matchups = [Matchup("a", "b", number_of_games=12)]
+"""
+ADAPTIVE = """
+competition_type = "mc_tuner"
+game = "chess"
+players = {"e": Player("engine", nodes=1)}
+opponent = "e"
+candidate_colour = "w"
+parameters = [Parameter("X", scale=LINEAR(0, 1), split=8)]
+initial_visits = 10
+initial_wins = 5
+def make_candidate(X):
+    return Player(["engine", str(X)], nodes=1)
+exploration_coefficient = 0.2
+number_of_games = 12
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "parallel", "ahead"),
+    [
+        (PLAYOFF, 2, True),
+        (PLAYOFF, 1, True),
+        (SOURCE, 2, True),
+        (SOURCE, 1, False),
+        (ADAPTIVE, 2, False),
+    ],
+)
+def test_games_are_given_out_ahead_where_no_result_could_change_them_much(
+    control: Path, source: str, parallel: int, ahead: bool
+) -> None:
+    control.write_text(source)
+    executor = Roomy(Players(), parallel)
+    assert (
+        Ringmaster(
+            Event(control),
+            RunOptions(parallel=parallel),
+            executor=lambda: executor,
+            display=QuietDisplay(sys.stderr),
+        ).run()
+        == 0
+    )
+    assert executor.most == parallel + 3 * ahead
+    assert len(history(control)) == 12
+
+
 def recorded(control: Path) -> tuple[list[str], int]:
     """Return the ids of recorded games, and how many the state has counted."""
     store = SqliteStore.open_readonly(control.with_suffix(".status"))

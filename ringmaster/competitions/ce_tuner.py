@@ -206,6 +206,10 @@ class CeTuner(CandidateTuner):
 
     # issuing
 
+    def may_run_ahead(self, parallel: int) -> bool:
+        """See `Competition.may_run_ahead`: the candidates of a generation are drawn at once."""
+        return True
+
     def next_job(self) -> GameJob | None:
         state = self._state
         if state.generation >= self.values["number_of_generations"]:

@@ -125,6 +125,13 @@ class Competition(ABC):
         #: Told what `prepare` is at where that takes long.
         self.say: Callable[[str], None] = lambda line: None
 
+    def may_run_ahead(self, parallel: int) -> bool:
+        """Return whether games that take some milliseconds only may be given out a few
+        ahead of the results that come meanwhile, as if there were more workers than the
+        `parallel` there are: what the next games are does not depend on those results, or
+        not so that a hundredth of a second of them matters."""
+        return False
+
     def attach(self, scores: ScoreSource) -> None:  # noqa: B027 - only what has scores
         """Learn where the scores of earlier shards are; called before `restore`, and
         before the first job."""

@@ -242,6 +242,10 @@ class Tournament(Competition):
                 )
         return list(jobs.values())
 
+    def may_run_ahead(self, parallel: int) -> bool:
+        """See `Competition.may_run_ahead`."""
+        return True
+
     def next_job(self) -> GameJob | None:
         if self._turns is None:
             self._turns = self._begin_turns()

@@ -10,9 +10,12 @@ from __future__ import annotations
 import resource
 
 from ringmaster.errors import ExecutorError
+from ringmaster.execution.ahead import MOST_WORKERS
 
-#: What the parent holds of a worker: connection, status pipe, standard error.
+#: What the parent holds of a worker: connection, status pipe, standard error; and both
+#: ends of the socket for jobs ahead, where there is one.
 _OF_A_WORKER = 3
+_AHEAD = 2
 #: For everything else: status file, records, log, what is open for a moment.
 _OTHERS = 128
 
@@ -24,7 +27,7 @@ def make_room(workers: int) -> int:
     Raises ExecutorError when the system does not allow as many.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    needed = _OF_A_WORKER * workers + _OTHERS
+    needed = _OF_A_WORKER * workers + _AHEAD * min(workers, MOST_WORKERS) + _OTHERS
     if soft == resource.RLIM_INFINITY or soft >= needed:
         return soft
     if hard != resource.RLIM_INFINITY and hard < needed:

@@ -50,6 +50,12 @@ class Executor(ABC):
     def slots(self) -> int:
         """How many jobs run at a time."""
 
+    def room(self, *, ahead: bool = False) -> int:
+        """Return how many more jobs are worth submitting now: one for each worker that is
+        idle, and, with `ahead`, those that workers which are done with theirs in no time
+        can be given before the results of these have come."""
+        return max(0, self.slots - len(self.running()))
+
     @abstractmethod
     def submit(self, job: Job) -> None:
         """Take a job; jobs beyond `slots` wait in order."""

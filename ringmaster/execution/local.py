@@ -19,6 +19,7 @@ import os
 import re
 import select
 import signal
+import struct
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -38,6 +39,14 @@ from ringmaster.model.results import JobResult
 #: A worker that dies this often in a row without finishing a job, or a job
 #: lost this often, ends the run: a fault that repeats itself must not loop.
 MOST_DEATHS = 3
+#: Seconds of work that a worker is given ahead, and jobs, at most: what Linux lets wait
+#: in a socket.
+AHEAD, MOST_AHEAD = 0.01, 10
+#: Seconds between two looks at workers that all have something ahead: being woken for
+#: each result costs more than the result.
+LINGER = 0.002
+#: Seconds after which what a worker has not begun is taken back, for others.
+LATE = 0.05
 
 _TERM_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 _KILL_GRACE = 5.0  # seconds for the kernel to end a killed process
@@ -48,6 +57,8 @@ _MAX_POLL = 2**31 - 1  # milliseconds
 
 #: Where the text of a message begins.
 _HEAD = 1 + worker.NUMBER.size
+#: What stands before a job: the numbers of the worker and of the job.
+_ADDRESS = struct.Struct("!II")
 
 
 class _Slot:
@@ -56,8 +67,11 @@ class _Slot:
     def __init__(self, number: int, process: WorkerProcess) -> None:
         self.number = number
         self.process = process
-        self.job: int | None = None  # its number, while it is carried out
+        #: Numbers of its jobs: the one that is carried out, and those given ahead.
+        self.jobs: deque[int] = deque()
         self.deaths = 0  # since the last job was finished
+        self.heard = 0.0  # when it was last known to begin a job
+        self.depth = 0  # how many jobs it is worth giving ahead
 
 
 class LocalExecutor(Executor):
@@ -78,6 +92,10 @@ class LocalExecutor(Executor):
 
     Raises ExecutorError when processes cannot be started, ValueError for
     arguments that make no sense.
+
+    A worker that has a process to itself, and is done with its jobs in less than `AHEAD`,
+    is given more of them while it is at one (`ahead`), if more are submitted than there
+    are workers.  One that takes longer, all of a sudden, loses those to the others.
     """
 
     def __init__(
@@ -117,6 +135,8 @@ class LocalExecutor(Executor):
         #: that are being played would hold up the start of the others.
         self._awaited = set(range(slots))
         self._by_fd: dict[int, WorkerProcess] = {}
+        #: Whether any worker has a job that it was given ahead.
+        self._given = False
         self._poll = select.poll()
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
@@ -137,6 +157,11 @@ class LocalExecutor(Executor):
     def slots(self) -> int:
         """How many jobs run at a time."""
         return self._size
+
+    def room(self, *, ahead: bool = False) -> int:
+        """Return how many more jobs are worth submitting now (see `Executor.room`)."""
+        depth = sum(slot.depth for slot in self._slots) if ahead else 0
+        return max(0, self._size + depth - len(self._jobs))
 
     def submit(self, job: Job) -> None:
         """Take a job; it is sent at once when a worker is idle.
@@ -175,12 +200,15 @@ class LocalExecutor(Executor):
             woken = False
             while not (woken or self._failure):
                 left = 0.0 if self._events else deadline - time.monotonic()
+                if self._given:
+                    left = self._see_to_given(left)
                 milliseconds = None if left == math.inf else _milliseconds(left)
                 for fd, _ in self._poll.poll(milliseconds):
                     if fd in self._by_fd:
                         self._listen(self._by_fd[fd])
                     else:
                         woken = True
+                self._dispatch()
                 if self._events or time.monotonic() >= deadline:
                     break
         finally:
@@ -238,22 +266,69 @@ class LocalExecutor(Executor):
         return [event for _, event in events]
 
     def _dispatch(self) -> None:
-        """Give waiting jobs to idle workers."""
+        """Give waiting jobs to idle workers, and then to others ahead."""
         while not self._awaited:
             if self._suspects and self._alone:
                 queue, idle = self._suspects, self._alone
             elif self._queue and (self._sharing or self._alone):
                 queue, idle = self._queue, self._sharing or self._alone
             else:
+                self._give_ahead()
                 return
             slot = idle.popleft()
             number, data = queue[0]
             try:
-                slot.process.connection.send(worker.NUMBER.pack(slot.number) + data)
+                slot.process.connection.send(_ADDRESS.pack(slot.number, number) + data)
             except ConnectionError:
                 continue  # It died idle; its end of file will be heard.
             queue.popleft()
-            slot.job = number
+            slot.jobs.append(number)
+            slot.heard = time.monotonic()
+
+    def _give_ahead(self) -> None:
+        """Give jobs for which nobody is idle to workers that are soon done with theirs."""
+        if self._losses:
+            return  # one at a time, until it is known which is to blame
+        for slot in self._slots:
+            while self._queue and 0 < len(slot.jobs) <= slot.depth and self._give(slot):
+                self._given = True
+
+    def _give(self, slot: _Slot) -> bool:
+        """Give the next job to a worker ahead; returns whether it could be."""
+        number, data = self._queue[0]
+        ahead = slot.process.ahead
+        if ahead is None or not ahead.give(_ADDRESS.pack(slot.number, number) + data):
+            return False
+        self._queue.popleft()
+        slot.jobs.append(number)
+        return True
+
+    def _see_to_given(self, left: float) -> float:
+        """Take back what has been given ahead to those who are late; returns for how many
+        of the seconds that are left to wait for a result."""
+        now = time.monotonic()
+        ahead = [slot for slot in self._slots if len(slot.jobs) > 1]
+        if len(ahead) == self._size and left > LINGER:
+            time.sleep(LINGER)
+        for slot in ahead:
+            if now - slot.heard > LATE:
+                self._take_back(slot)
+                if not slot.jobs:
+                    # It may be about to begin one, and nothing must come by its
+                    # connection then: it keeps the first.
+                    self._give(slot)
+        self._given = bool(ahead)
+        return min(left, LATE) if ahead else left
+
+    def _take_back(self, slot: _Slot) -> None:
+        """Take back the jobs that a worker has not begun."""
+        ahead = slot.process.ahead
+        assert ahead is not None
+        slot.depth = 0
+        for data in reversed(ahead.take_back()):
+            number = _ADDRESS.unpack_from(data)[1]
+            slot.jobs.remove(number)
+            self._queue.appendleft((number, data[_ADDRESS.size :]))
 
     def _listen(self, process: WorkerProcess) -> None:
         """Take what the workers of a process say, or its end."""
@@ -265,18 +340,23 @@ class LocalExecutor(Executor):
         for data in messages:
             if not self._heed(process, data):
                 return
+        if process.ahead is not None:
+            slot, now = self._slots[process.slots.start], time.monotonic()
+            pace = max(now - slot.heard, 1e-9) / len(messages)
+            slot.depth, slot.heard = min(MOST_AHEAD, int(AHEAD / pace)), now
 
     def _heed(self, process: WorkerProcess, data: bytes) -> bool:
         """Take one message; returns whether the process goes on."""
         tag, body = data[:1], data[_HEAD:]
         slot = self._slots[worker.NUMBER.unpack_from(data, 1)[0]]
-        if tag == worker.RESULT and slot.job is not None:
+        if tag == worker.RESULT:
+            number = worker.NUMBER.unpack_from(body)[0]
             try:
-                result = self._decode(body)
-            except msgspec.MsgspecError as error:
-                self._bury(process, slot, f"sent what is no result: {error}")
+                result = self._decode(body[worker.NUMBER.size :])
+                slot.jobs.remove(number)
+            except (msgspec.MsgspecError, ValueError) as error:
+                self._bury(process, slot, f"sent what is no result of its job: {error}")
                 return False
-            number, slot.job = slot.job, None
             slot.deaths = 0
             job = self._jobs[number]
             if self._losses:
@@ -285,9 +365,9 @@ class LocalExecutor(Executor):
         elif tag != worker.READY:
             self._bury(process, slot, body.decode("utf-8", "replace"))
             return False
-        (self._alone if len(process.slots) == 1 else self._sharing).append(slot)
+        if not slot.jobs:
+            (self._alone if len(process.slots) == 1 else self._sharing).append(slot)
         self._awaited.discard(slot.number)
-        self._dispatch()
         return True
 
     def _bury(self, process: WorkerProcess, faulty: _Slot | None = None, fault: str = "") -> None:
@@ -297,6 +377,8 @@ class LocalExecutor(Executor):
         fd = process.connection.fileno()
         self._poll.unregister(fd)
         del self._by_fd[fd]
+        if process.ahead is not None:
+            self._take_back(self._slots[process.slots.start])
         process.hang_up()
         if wait_for([process], _FAULT_GRACE if fault else _EXIT_GRACE):
             process.signal(signal.SIGKILL)
@@ -312,11 +394,10 @@ class LocalExecutor(Executor):
             self._replace(slot, reason)
 
     def _replace(self, slot: _Slot, reason: str) -> None:
-        """Give up the job of a worker that has ended, and start another."""
+        """Give up the jobs of a worker that has ended, and start another."""
         slot.deaths += 1
-        if slot.job is not None:
-            number, slot.job = slot.job, None
-            self._lose(number, reason)
+        while slot.jobs:
+            self._lose(slot.jobs.popleft(), reason)
         if slot.deaths >= MOST_DEATHS:
             self._fail(
                 f"worker {slot.number} ended {slot.deaths} times in a row without "

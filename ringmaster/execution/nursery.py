@@ -20,8 +20,9 @@ Its standard input is a socket.  First comes a line of JSON:
     files    how many files a worker may have open
     grace    seconds that workers get to end by themselves once the parent is gone
 
-then, for each worker process, its slot numbers with three descriptors: the worker's end
-of its connection, the write end of a status pipe, a file for standard error.
+then, for each worker process, its slot numbers with three or four descriptors: the
+worker's end of its connection, the write end of a status pipe, a file for standard error,
+and, if jobs can be given to it ahead, where those come.
 The status pipe is told the worker's process id, and its wait status when it has
 ended.  At end of file the nursery sees that its workers end, and exits.
 """
@@ -76,24 +77,26 @@ class _Server:
     def take_request(self) -> bool:
         """Start one worker; returns False at the end of the input."""
         try:
-            data, fds, _, _ = socket.recv_fds(self.control, REQUEST.size, 3)
+            data, fds, _, _ = socket.recv_fds(self.control, REQUEST.size, 4)
         except ConnectionError:
             return False
         if len(data) < REQUEST.size or len(fds) < 3:
             return False
         for fd in fds:
             os.set_inheritable(fd, False)
-        connection, status, words = fds
+        connection, status, words, *ahead = fds
         pid = os.fork()
         if pid == 0:
-            self.be_worker(range(*REQUEST.unpack(data)), connection, status, words)
-        os.close(connection)
-        os.close(words)
+            self.be_worker(range(*REQUEST.unpack(data)), connection, status, words, *ahead)
+        for fd in (connection, words, *ahead):
+            os.close(fd)
         self.children[pid] = status
         _report(status, pid)
         return True
 
-    def be_worker(self, slots: range, connection: int, status: int, words: int) -> None:
+    def be_worker(
+        self, slots: range, connection: int, status: int, words: int, ahead: int | None = None
+    ) -> None:
         """Become a worker in the new process; does not return."""
         code = 1
         try:
@@ -113,7 +116,7 @@ class _Server:
             config = self.config
             descriptors.restore(config["files"])
             code = worker.serve(
-                slots, connection, config["watcher"], config["work"], config["setup"]
+                slots, connection, config["watcher"], config["work"], config["setup"], ahead
             )
         except BaseException:
             traceback.print_exc()

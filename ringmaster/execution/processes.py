@@ -23,6 +23,7 @@ import psutil
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import nursery
+from ringmaster.execution.ahead import Ahead
 from ringmaster.execution.messages import Messages
 
 #: Seconds that workers get to end by themselves when the parent has died.
@@ -45,6 +46,7 @@ class WorkerProcess:
     ended.
 
     slots  the numbers of its workers
+    ahead  how its worker is given jobs ahead, None where it is not
     """
 
     def __init__(self, slots: range, control: socket.socket) -> None:
@@ -69,6 +71,11 @@ class WorkerProcess:
             # Append, so that truncating it does not leave a hole.
             self._words: IO[bytes] = ours.enter_context(tempfile.TemporaryFile("a+b", buffering=0))
             fds = [far_end.fileno(), status_w, self._words.fileno()]
+            self.ahead: Ahead | None = None
+            if Ahead.is_for(slots):
+                self.ahead = Ahead()
+                ours.callback(self.ahead.close)
+                fds.append(self.ahead.far.fileno())
             socket.send_fds(control, [nursery.REQUEST.pack(slots.start, slots.stop)], fds)
             self._open = ours.pop_all()
 

@@ -4,10 +4,11 @@ known here by its dotted name only.
 
 A worker has a process to itself, or is one of many in it (`seats`).  Between parent and
 process there is one duplex connection (`messages`).  The parent sends one encoded job
-at a time to each worker, behind its number, and nothing else; the worker answers with
-a tag byte, its number and a text: READY once, then RESULT for each job, or FAULT and a
-traceback when the work raised, after which the process ends.  The parent closing its
-end, for whatever reason, means: abandon the jobs, end the engines, exit.
+at a time to each worker, behind the worker's number and the job's, and nothing else; more
+may be left for a worker to find when it is done (`ahead`).  The worker answers with
+a tag byte, its number and a text: READY once, then RESULT for each job, behind the job's
+number, or FAULT and a traceback when the work raised, after which the process ends.  The
+parent closing its end, for whatever reason, means: abandon the jobs, end the engines, exit.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Any, Protocol
 import msgspec
 
 from ringmaster.execution.affinity import pin
+from ringmaster.execution.ahead import Inbox
 from ringmaster.execution.messages import Messages
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
@@ -34,7 +36,7 @@ READY = b"+"
 RESULT = b"="
 FAULT = b"!"
 
-#: The number of a worker, as it is in messages.
+#: The number of a worker or of a job, as it is in messages.
 NUMBER = struct.Struct("!I")
 
 #: Exit status of a worker whose work raised an exception.
@@ -93,12 +95,20 @@ def find_factory(work: str) -> Factory:
 
 
 def serve(
-    slots: range, control_fd: int, watcher_fd: int | None, work: str, setup: Mapping[str, Any]
+    slots: range,
+    control_fd: int,
+    watcher_fd: int | None,
+    work: str,
+    setup: Mapping[str, Any],
+    ahead_fd: int | None = None,
 ) -> int:
     """Be the workers of some slots until told to stop; returns the exit status of the
     process.
 
-    Standard error is expected to be a regular file.  Takes over `control_fd`.
+    ahead_fd  where a single worker finds what it was given ahead, None for nowhere
+
+    Standard error is expected to be a regular file.  Takes over `control_fd` and
+    `ahead_fd`.
     """
     if len(slots) > 1:
         from ringmaster.execution import seats
@@ -111,13 +121,14 @@ def serve(
     # SIG_IGN, is not passed on to engines.
     signal.signal(signal.SIGINT, _do_nothing)
     connection = Messages(control_fd)
+    inbox = Inbox(connection, ahead_fd)
     worker: Work | None = None
     try:
         if "cpus" in setup:
             pin(setup["cpus"][slot])
         worker = find_factory(work)(WorkerContext(slot, control_fd, watcher_fd, setup, alone=True))
         if _send(connection, message(READY, slot)):
-            _loop(connection, slot, worker)
+            _loop(connection, inbox, Clerk(slot, worker))
         return 0
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 1
@@ -129,6 +140,7 @@ def serve(
         signal.signal(signal.SIGTERM, _do_nothing)
         if worker is not None:
             worker.close()
+        inbox.close()
         connection.close()
 
 
@@ -152,23 +164,23 @@ class Clerk:
         self._encode = msgspec.json.Encoder().encode
 
     def answer(self, data: bytes) -> bytes:
-        """Carry out a job; returns the message with its result."""
-        result = self._run(self._decode(data))
+        """Carry out a job, which stands behind its number; returns the message with its
+        result."""
+        number, job = data[: NUMBER.size], data[NUMBER.size :]
+        result = self._run(self._decode(job))
         if os.fstat(2).st_size > WORDS_LIMIT:
             os.ftruncate(2, 0)
-        return message(RESULT, self._slot, self._encode(result))
+        return message(RESULT, self._slot, number + self._encode(result))
 
 
-def _loop(connection: Messages, slot: int, worker: Work) -> None:
-    clerk = Clerk(slot, worker)
+def _loop(connection: Messages, inbox: Inbox, clerk: Clerk) -> None:
     while True:
         try:
-            messages = connection.receive()
+            data = inbox.take()
         except (EOFError, ConnectionError):
             return
-        for data in messages:
-            if not _send(connection, clerk.answer(data[NUMBER.size :])):
-                return
+        if not _send(connection, clerk.answer(data[NUMBER.size :])):
+            return
 
 
 def _send(connection: Messages, data: bytes) -> bool:

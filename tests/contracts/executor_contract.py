@@ -55,6 +55,17 @@ class ExecutorContract:
         events = run_all(make(1), [game(n) for n in range(12)])
         assert [e.job.id for e in events] == [f"0_{n}" for n in range(12)]
 
+    def test_there_is_room_for_a_job_for_each_idle_worker(self, make: Make) -> None:
+        executor = make(3)
+        rooms = [executor.room()]
+        for n in range(4):
+            executor.submit(game(n))
+            rooms.append(executor.room())
+        assert rooms == [3, 2, 1, 0, 0]
+        run_all(executor, [])
+        assert executor.room() == 3
+        assert executor.room(ahead=True) >= 3
+
     def test_equal_jobs_are_different_jobs(self, make: Make) -> None:
         executor = make(2)
         assert len(run_all(executor, [game(1)] * 5)) == 5

@@ -57,6 +57,15 @@ class TestLocalExecutor(ExecutorContract):
     """The contract; `make` is the fixture of the module."""
 
 
+class TestLocalExecutorThatGivesAhead(ExecutorContract):
+    """The contract, however long jobs take: they are all given ahead, and taken back."""
+
+    @pytest.fixture(autouse=True)
+    def ahead(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(local, "AHEAD", 1e9)
+        monkeypatch.setattr(local, "LATE", 0.0)
+
+
 class Fifo:
     """Where workers tell the process ids of themselves and their engines."""
 
@@ -162,8 +171,9 @@ def test_a_worker_holds_no_descriptor_of_its_parent_but_its_own(
     assert kinds.pop(0) == "/dev/null"
     # Files without a name take standard output and error.
     assert kinds.pop(1) == kinds.pop(2) != "/dev/null"
-    # The rest: its connection, the pipe of the reaper, and the listing itself.
-    assert sorted(k for k in kinds.values() if k != "gone") == ["pipe:[]", "socket:[]"]
+    # The rest: its connection and where jobs are given ahead, the pipe of the reaper, and
+    # the listing itself.
+    assert sorted(k for k in kinds.values() if k != "gone") == ["pipe:[]", "socket:[]", "socket:[]"]
 
 
 def test_a_worker_ignores_the_interrupt_of_its_terminal(make: Maker) -> None:
@@ -564,3 +574,91 @@ def test_nothing_survives_when_all_processes_of_ringmaster_are_killed_at_once(
             os.killpg(group, signal.SIGKILL)
         parent.process.wait()
         assert watched.alive(LONG) == []
+
+
+# Jobs ahead
+
+
+@pytest.fixture
+def quick(make: Maker, monkeypatch: pytest.MonkeyPatch) -> LocalExecutor:
+    """Two workers which are known for being done in no time."""
+    monkeypatch.setattr(local, "AHEAD", 1e9)
+    executor = make(2)
+    run_all(executor, [game(f"first{n}") for n in range(2)])
+    return executor
+
+
+def names(events: list[Event]) -> list[str]:
+    """Return the ids of the jobs that are done."""
+    return [event.job.id for event in events if isinstance(event, Done)]
+
+
+def test_quick_workers_are_worth_more_jobs_than_one_each(quick: LocalExecutor) -> None:
+    assert quick.room(ahead=True) == 2 * (1 + local.MOST_AHEAD)
+    assert quick.room() == 2
+
+
+def test_slow_workers_are_given_one_job_at_a_time(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "AHEAD", 0.0)
+    executor = make(2)
+    run_all(executor, [game(n) for n in range(6)])
+    assert executor.room(ahead=True) == 2
+
+
+def test_what_a_late_worker_was_given_ahead_is_done_by_others(
+    quick: LocalExecutor, fifo: Fifo
+) -> None:
+    quick.submit(game("late", do="block", tell=fifo.path))
+    fifo.pids(quick)
+    jobs = [game(n) for n in range(20)]
+    for job in jobs:
+        quick.submit(job)
+    done: list[Event] = []
+    while len(done) < len(jobs):
+        some = quick.wait(LONG)
+        assert some, "jobs wait behind one that does not end"
+        done += some
+    assert sorted(names(done)) == sorted(job.id for job in jobs)
+    assert [job.id for job in quick.running()] == ["0_late"]
+
+
+@pytest.mark.parametrize("way", ["die", "exit", "raise"])
+def test_end_of_a_worker_costs_nothing_of_what_it_was_given_ahead(
+    quick: LocalExecutor, way: str
+) -> None:
+    ticket = {"raise": "on purpose"} if way == "raise" else {"do": way}
+    events = run_all(quick, [game("bad", **ticket), *(game(n) for n in range(20))])
+    assert [event.job.id for event in events if isinstance(event, Lost)] == ["0_bad"]
+    assert sorted(names(events)) == sorted(f"0_{n}" for n in range(20))
+
+
+def test_a_job_too_large_to_be_given_ahead_waits_for_an_idle_worker(quick: LocalExecutor) -> None:
+    long = game("long", text="x" * 1_000_000)
+    events = run_all(quick, [game(0), game(1), long, *(game(n) for n in range(2, 9))])
+    assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)
+    assert len(events) == 10
+
+
+def test_what_was_given_ahead_to_a_stopped_worker_that_had_not_begun_is_done_by_others(
+    make: Maker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(local, "AHEAD", 1e9)
+    executor = make(2)
+    pids = {int(detail(executor, do="pid")) for _ in range(2)}
+    assert len(pids) == 2
+    stopped = psutil.Process(min(pids))
+    stopped.suspend()
+    try:
+        for n in range(20):
+            executor.submit(game(n))
+        done: list[Event] = []
+        while len(done) < 19:
+            some = executor.wait(LONG)
+            assert some, "jobs wait for a worker that has been stopped"
+            done += some
+    finally:
+        stopped.resume()
+    done += run_all(executor, [])
+    assert sorted(names(done)) == sorted(f"0_{n}" for n in range(20))

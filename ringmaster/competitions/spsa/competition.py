@@ -190,6 +190,11 @@ class SpsaCompetition(PlayerTune):
 
     # giving out
 
+    def may_run_ahead(self, parallel: int) -> bool:
+        """See `Competition.may_run_ahead`: an iteration knows the results that there are
+        when it is made.  One game at a time is one at a time."""
+        return parallel > 1
+
     def next_job(self) -> Task | None:
         state = self._state
         if not self._verifying and state.iteration <= self.iterations:

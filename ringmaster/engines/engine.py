@@ -12,7 +12,7 @@ import msgspec
 from mypy_extensions import mypyc_attr
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript
-from ringmaster.engines.info import read_depth, read_info, read_pv, read_score
+from ringmaster.engines.info import read_depth, read_info, read_pv, read_score, score_line
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted
@@ -85,8 +85,8 @@ class Thought(msgspec.Struct, gc=False):
     elapsed_ns  from the moment before the last byte of the request was written to the
                 first sight of the answer
     ponder      the opponent's answer that the engine expects, "" if it names none
-    info        the info line that its score is from (UCI, USI), b"" without one;
-                what it says is read when it is asked for
+    said        what the engine said of the search (UCI, USI): the info line that its score
+                is from, perhaps among others; read when somebody asks
     is_turned   whether the line's score is the opponent's
     """
 
@@ -94,23 +94,31 @@ class Thought(msgspec.Struct, gc=False):
     move: str
     elapsed_ns: int
     ponder: str = ""
-    info: bytes = b""
+    said: bytes = b""
     is_turned: bool = False
+    _info: bytes | None = None
     _numbers: dict[str, int] | None = None
     _verdict: tuple[int | None, int | None] | None = None
+
+    @property
+    def info(self) -> bytes:
+        """The info line that the score is from, b"" without one."""
+        if self._info is None:
+            self._info = score_line(self.said)
+        return self._info
 
     def number(self, name: str) -> int | None:
         """Return what the info line says of "depth", "seldepth", "nodes", "nps",
         "hashfull" or "tbhits", or None."""
         if self._numbers is None:
-            self._numbers = read_info(self.info) if self.info else {}
+            self._numbers = read_info(self.info)
         return self._numbers.get(name)
 
     def verdict(self) -> tuple[int | None, int | None]:
         """Return the (centipawns, mate) that the mover gives itself, at most one of
         them not None; a mate is in moves over UCI and in plies over USI."""
         if self._verdict is None:
-            score, mate = read_score(self.info) if self.info else (None, None)
+            score, mate = read_score(self.info)
             if self.is_turned:
                 # "mate 0" has no opposite: it says nothing
                 score, mate = None if score is None else -score, -mate if mate else None
@@ -130,7 +138,7 @@ class Thought(msgspec.Struct, gc=False):
     @property
     def depth(self) -> int | None:
         """Depth searched, in plies."""
-        if self._numbers is None and self.info:
+        if self._numbers is None:
             return read_depth(self.info)
         return self.number("depth")
 
@@ -142,7 +150,7 @@ class Thought(msgspec.Struct, gc=False):
     @property
     def pv(self) -> tuple[str, ...]:
         """The line that the engine expects, its own move first."""
-        return read_pv(self.info) if self.info else ()
+        return read_pv(self.info)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

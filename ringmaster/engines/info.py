@@ -62,6 +62,13 @@ def last_score_lines(lines: bytes, end: int) -> tuple[bytes, bytes]:
     return b"", bound
 
 
+def score_line(lines: bytes) -> bytes:
+    """Return the info line of whole lines whose score counts: the last exact one, if there
+    is none the last bound, b"" without either; of at most MAX_INFO bytes."""
+    exact, bound = last_score_lines(lines, len(lines))
+    return (exact or bound)[:MAX_INFO]
+
+
 def read_info(line: bytes) -> dict[str, int]:
     """Return the numbers of an info line by name, as far as it has them: "score"
     or "mate" as `read_score` has them, "depth", "seldepth", "nodes", "nps",

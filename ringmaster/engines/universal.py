@@ -102,12 +102,15 @@ class Ready(Exchange):
 
 class Go(Exchange):
     """position … go … bestmove.  Of the info lines only the last one with a
-    score is kept, and of those with exact scores, if there is any."""
+    score is kept, and of those with exact scores, if there is any; where they are few
+    bytes, they are all kept, to be looked through when somebody asks for a score."""
 
     # until there is an answer; one is made for every move
     bestmove = ""
     ponder = ""
     is_complete = False
+    #: Info lines that nobody has looked through, and what was found in those before them.
+    said = b""
     _exact = b""
     _bound = b""
 
@@ -117,7 +120,14 @@ class Go(Exchange):
     @property
     def info(self) -> bytes:
         """The info line that the score is from, b"" without one; bounded."""
+        if self.said:
+            self._note()
         return (self._exact or self._bound)[:MAX_INFO]
+
+    def summary(self) -> bytes:
+        """Return lines that `info` can be found in: those that have not been looked through,
+        if it is not from any before."""
+        return self.info if self._exact or self._bound else self.said
 
     def feed(self, line: bytes) -> bool:
         return self.take(line + b"\n") is not None
@@ -126,7 +136,9 @@ class Go(Exchange):
         at = 0
         if not lines.startswith(b"bestmove"):
             at = lines.find(b"\nbestmove") + 1
-            self._note(lines, at or len(lines))
+            self.said += lines[:at] if at else lines
+            if len(self.said) > MAX_INFO:
+                self._note()
             if not at:
                 return None
         answer, _, rest = (lines[at:] if at else lines).partition(b"\n")
@@ -138,9 +150,10 @@ class Go(Exchange):
         self.is_complete = True
         return rest
 
-    def _note(self, lines: bytes, end: int) -> None:
-        """Keep the last line with a score of those up to `end`."""
-        exact, bound = last_score_lines(lines, end)
+    def _note(self) -> None:
+        """Keep the last line with a score of those that have come."""
+        exact, bound = last_score_lines(self.said, len(self.said))
+        self.said = b""
         if exact:
             self._exact = exact
         elif bound:
@@ -406,7 +419,7 @@ class UniversalEngine(Engine):
         move = go.bestmove
         self._expected = ponder = go.ponder
         kind = self._kinds.get(move, "move")
-        return Thought(kind, move, elapsed, ponder, go.info, self._turned[colour])
+        return Thought(kind, move, elapsed, ponder, go.summary(), self._turned[colour])
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):

@@ -60,7 +60,7 @@ class Scored(Scripted):
 
     def think(self, colour: int, limits: Limits) -> Thought:
         thought = super().think(colour, limits)
-        thought.info = info_line(next(self.scores))
+        thought.said = info_line(next(self.scores))
         return thought
 
 

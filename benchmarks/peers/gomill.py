@@ -29,7 +29,7 @@ from peers.matches import Game, Manager, Match, cost
 
 #: By board: games of the longer and the shorter match of Gomill, and the same of ours,
 #: which has to play more to be measured at all.
-BOARDS = {"go9": ((24, 8), (240, 80)), "go19": ((12, 4), (120, 40))}
+BOARDS = {"go9": ((24, 8), (1200, 400)), "go19": ((12, 4), (600, 200))}
 
 CONTROL = """\
 competition_type = "playoff"

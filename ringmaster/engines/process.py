@@ -149,6 +149,10 @@ class EngineProcess:
         """Return CPU seconds since the start and peak memory, descendants included."""
         return self._usage.measure() if self.is_open else usage.Usage(None, None)
 
+    def cpu_time(self) -> float | None:
+        """Return the CPU seconds of `measure` alone, in less time."""
+        return self._usage.cpu_time() if self.is_open else None
+
     def forget_peak(self) -> None:
         """Let the peak of memory start anew (Linux)."""
         self._usage.forget_peak()

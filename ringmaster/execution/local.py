@@ -287,8 +287,8 @@ class LocalExecutor(Executor):
 
     def _give_ahead(self) -> None:
         """Give jobs for which nobody is idle to workers that are soon done with theirs."""
-        if self._losses:
-            return  # one at a time, until it is known which is to blame
+        if self._losses or not self._queue:
+            return  # while something is lost one job at a time: it is found which is to blame
         for slot in self._slots:
             while self._queue and 0 < len(slot.jobs) <= slot.depth and self._give(slot):
                 self._given = True

@@ -29,7 +29,7 @@ class Meter:
         """Begin with a process that has played before, once it is ready: it may
         have begun to count anew with the board."""
         self._own = self._ask()
-        self._system = self._engine.measure().cpu_time
+        self._system = self._engine.used_cpu()
         self._has_begun = True
 
     def read(self, *, ask: bool) -> Usage:

@@ -26,7 +26,7 @@ class Pondering:
         exchange = engine.ponder(index, limits)
         if exchange is not None:
             self._ponders[index] = self.is_on = True
-            self._began[index] = engine.measure().cpu_time
+            self._began[index] = engine.used_cpu()
             opponent.channel.attend(engine.channel, exchange)
 
     def end(self, index: int) -> None:
@@ -54,6 +54,6 @@ class Pondering:
         return self._used[index]
 
     def _count(self, index: int) -> None:
-        began, now = self._began[index], self._engines[index].measure().cpu_time
+        began, now = self._began[index], self._engines[index].used_cpu()
         if began is not None and now is not None:
             self._used[index] = (self._used[index] or 0.0) + max(0.0, now - began)

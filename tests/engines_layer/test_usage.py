@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -110,6 +111,48 @@ def test_cpu_time_is_that_of_now_however_often_it_is_asked_for() -> None:
             if now > first:
                 return
         pytest.fail("the CPU time has stood still")
+
+
+def test_cpu_time_alone_is_that_of_the_whole_family() -> None:
+    with running(PARENT) as (process, usage):
+        step(process, "ready")
+        for word in ("started", "ended"):
+            before = usage.measure().cpu_time or math.inf
+            alone = usage.cpu_time()
+            after = usage.measure().cpu_time or 0.0
+            assert alone is not None
+            assert before <= alone <= after
+            go_on(process)
+            step(process, word)
+        family = usage.measure().cpu_time
+        # the child, which is known by now, is counted in hundredths of a second
+        assert family is not None
+        assert usage.cpu_time() == pytest.approx(family, abs=0.1)
+
+
+def test_cpu_time_is_told_in_less_than_hundredths_of_a_second() -> None:
+    with running("print('ready', flush=True)\ninput()") as (process, usage):
+        step(process, "ready")
+        assert usage.measure().cpu_time is not None
+        shares = {(usage.measure().cpu_time or 0.0) * 100 % 1 for _ in range(3)}
+        assert shares != {0.0}
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["measured before", "not measured"])
+def test_without_a_clock_of_the_process_its_ticks_are_counted(
+    monkeypatch: pytest.MonkeyPatch, is_known: bool
+) -> None:
+    def no_clock(_number: int) -> float:
+        raise OSError("no such clock")
+
+    monkeypatch.setattr("time.clock_gettime", no_clock)
+    with running("print('ready', flush=True)\ninput()") as (process, usage):
+        step(process, "ready")
+        if is_known:
+            usage.measure()
+        found = usage.cpu_time()
+        assert found is not None
+        assert found * 100 == pytest.approx(round(found * 100))
 
 
 def test_peak_of_memory_starts_anew() -> None:

@@ -104,6 +104,9 @@ class Scripted(Engine):
     def measure(self) -> Usage:
         return Usage(1.5, 1000)
 
+    def used_cpu(self) -> float | None:
+        return self.measure().cpu_time
+
     def forget_peak(self) -> None: ...
 
     def _say_goodbye(self) -> None: ...

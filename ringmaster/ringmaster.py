@@ -20,6 +20,7 @@ from typing import NamedTuple
 import msgspec
 
 import ringmaster
+from ringmaster.chronicle import Chronicle
 from ringmaster.competitions.competition import Verdict
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
@@ -42,8 +43,6 @@ COMMAND_PERIOD = 0.5
 SMALL_STATE, BYTES_A_RESULT = 4096, 1024
 #: Seconds between two commits, where results come so fast: those in between share one.
 COMMIT_PERIOD = 0.02
-#: Results kept for the display.
-RECENT = 50
 
 
 @dataclass(frozen=True)
@@ -102,9 +101,6 @@ class Ringmaster:
         self._clock = clock
         self._signals = Signals()
         self._started = 0
-        self._completed = 0
-        self._recent: list[str] = []
-        self._warnings: list[str] = []
         self._records: GameRecords | None = None
         #: Of the records of games that count, and of void ones.
         self._folders = (event.paths.games.name, event.paths.void.name)
@@ -136,10 +132,11 @@ class Ringmaster:
         event = self._event
         paths = event.paths
         self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
+        self._chronicle = Chronicle(self._journal, self._display, self._competition.unit)
         with self._signals:
             self._display.start()
             try:
-                self._competition.say = self._say
+                self._competition.say = self._chronicle.say
                 event.prepare()
                 self._open_known_store()
                 self._warn_all()
@@ -182,16 +179,7 @@ class Ringmaster:
 
     def _warn_all(self) -> None:
         for line in self._event.warnings():
-            self._warn(line)
-
-    def _warn(self, line: str) -> None:
-        self._warnings.append(line)
-        self._display.warning(line)
-        self._journal.log(line)
-
-    def _say(self, line: str) -> None:
-        self._display.message(line)
-        self._journal.log(line)
+            self._chronicle.warn(line)
 
     def _check_players(self) -> None:
         """Start every player once.  Raises ControlFileError naming each problem."""
@@ -229,7 +217,7 @@ class Ringmaster:
             self._store,
             event.paths,
             values["record_files"] if values["record_games"] else None,
-            self._warn,
+            self._chronicle.warn,
         )
         self._records.resume({issue.game_id for issue in self._backlog})
         number = self._store.begin_run(
@@ -249,12 +237,8 @@ class Ringmaster:
         for text in self._changes.texts():
             for line in text.splitlines():
                 self._journal.log(f"changed since the last run: {line}")
-        for line in self._event.effects:
-            self._journal.log(line)
-            self._display.message(line)
-        for text in self._competition.notices():
-            self._display.message(text)
-            self._journal.log(text)
+        for text in (*self._event.effects, *self._competition.notices()):
+            self._chronicle.say(text)
         self._play_began = time.monotonic()
         reason = "error"
         try:
@@ -430,7 +414,7 @@ class Ringmaster:
                 summary, *details = event.reason.splitlines() or [""]
                 is_game = isinstance(event.job, GameJob)
                 again = "game {} is played again" if is_game else "job {} is done again"
-                self._warn(f"{again.format(event.job.id)}: {summary}")
+                self._chronicle.warn(f"{again.format(event.job.id)}: {summary}")
                 for line in details:
                     self._journal.log(line)
                 self._executor.submit(event.job)
@@ -550,33 +534,11 @@ class Ringmaster:
         return Pending(job.id, job.attempt, self._folders[void], name, result.record)
 
     def _tell(self, taken: Sequence[_Taken], history: Sequence[str]) -> None:
-        """What comes after the commit: records, history, log, display."""
+        """What comes after the commit: history, records, log, display."""
         self._journal.history(history)
         self._records_of_run.write([each.pending for each in taken if each.pending is not None])
-        shown: list[str] = []
-        for result, verdict, _ in taken:
-            if verdict.snapshot:
-                self._journal.snapshot(verdict.snapshot)
-            if result.outcome == "void":
-                self._display.results(shown)
-                shown.clear()
-                self._warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
-                if self._halt:
-                    self._display.message(f"waiting for {self._competition.unit} in progress")
-            else:
-                self._completed += 1
-                for line in filter(None, (verdict.log, verdict.line)):
-                    self._journal.log(line)
-                if not isinstance(result, EvaluationResult) and result.forfeit:
-                    self._journal.log(f"{result.id}: {result.detail}")
-                if verdict.line:
-                    shown.append(verdict.line)
-            for code, line in result.stderr:
-                self._journal.log(f"{result.id} {code} stderr: {line}")
-            if verdict.line:
-                self._recent.append(verdict.line)
-        self._display.results(shown)
-        del self._recent[:-RECENT]
+        told = [(each.result, each.verdict) for each in taken]
+        self._chronicle.tell(told, halted=bool(self._halt))
 
     def _view(self) -> View:
         description = self._event.loaded.values["description"]
@@ -585,15 +547,15 @@ class Ringmaster:
             description=(description or "").strip(),
             started=self._play_began,
             progress=self._competition.progress(),
-            completed_this_run=self._completed,
+            completed_this_run=self._chronicle.completed,
             running=[
                 RunningGame(job.id, job.who)
-                for job in self._executor.running()
+                for job in self._executor.running()[: self._options.parallel]
                 if not isinstance(job, CheckJob)
             ],
             report=self._competition.live_report(),
-            results=list(self._recent),
-            warnings=list(self._warnings[-5:]),
+            results=list(self._chronicle.recent),
+            warnings=list(self._chronicle.warnings),
             parallel=self._options.parallel,
             hint=f"Ctrl-X to stop after these {self._competition.unit}, Ctrl-C to stop at once",
         )

@@ -19,7 +19,7 @@ LAYERS = [
     {"competitions"},
     {"control", "storage", "execution", "reporting"},
     {"event"},
-    {"results", "player_checks"},
+    {"results", "player_checks", "chronicle"},
     {"ringmaster", "export", "scaffold", "forecast"},
     {"command_line"},
     {"cli"},

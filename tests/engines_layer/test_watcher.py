@@ -22,6 +22,9 @@ LONG = 20.0
 
 linux = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs /proc and pidfd (Linux)")
 
+#: Of the engines of these tests in this process: another one may run them at the same time.
+MARKER = f"run-{os.getpid()}-"
+
 
 class Reaper:
     """The program, with one writer."""
@@ -121,21 +124,21 @@ def test_a_grandchild_in_a_session_of_its_own_is_killed_too(reaper: Reaper, zoo:
 
 @linux
 def test_an_orphan_in_a_session_of_its_own_is_found_by_its_marker(reaper: Reaper, zoo: Zoo) -> None:
-    engine, orphan = zoo.engine(marker="run-1", family=True)
+    engine, orphan = zoo.engine(marker=MARKER, family=True)
     watched = zoo.watch([orphan])
     with Watched([engine]) as dead:
         os.kill(engine, signal.SIGKILL)
         assert dead.alive(LONG) == []
-    reaper.write(b"= run-1\n")
+    reaper.write(f"= {MARKER}\n".encode())
     assert reaper.finish() == b""
     assert watched.alive() == []
 
 
 @linux
 def test_a_process_with_another_marker_is_left_alone(reaper: Reaper, zoo: Zoo) -> None:
-    (pid,) = zoo.engine(marker="run-10")
+    (pid,) = zoo.engine(marker=f"{MARKER}0")
     watched = zoo.watch([pid])
-    reaper.write(b"= run-1\n=\n= \n")
+    reaper.write(f"= {MARKER}\n=\n= \n".encode())
     reaper.finish()
     assert watched.alive() == [pid]
 

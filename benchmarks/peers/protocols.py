@@ -35,13 +35,13 @@ class Work(NamedTuple):
 #: Over GTP an engine is started anew for each game unless the control file says otherwise;
 #: a ply is what the target is about.  The game of shogi has no end of its own: a limit of
 #: moves makes it a draw.
-UCI = Work("instant UCI engines, chess", "chess", "0-1", (80, 20))
+UCI = Work("instant UCI engines, chess", "chess", "0-1", (600, 200))
 WORKS = (
-    Work("instant USI engines, shogi", "shogi", "1/2-1/2", (80, 20)),
-    Work("instant GTP engines, 9x9, kept", "go9", None, (80, 20), "off"),
-    Work("instant GTP engines, 9x9, started anew", "go9", None, (80, 20), target=""),
-    Work("instant GTP engines, 19x19, kept", "go19", None, (40, 10), "off"),
-    Work("instant GTP engines, 19x19, started anew", "go19", None, (40, 10), target=""),
+    Work("instant USI engines, shogi", "shogi", "1/2-1/2", (600, 200)),
+    Work("instant GTP engines, 9x9, kept", "go9", None, (600, 200), "off"),
+    Work("instant GTP engines, 9x9, started anew", "go9", None, (600, 200), target=""),
+    Work("instant GTP engines, 19x19, kept", "go19", None, (600, 200), "off"),
+    Work("instant GTP engines, 19x19, started anew", "go19", None, (600, 200), target=""),
 )
 
 

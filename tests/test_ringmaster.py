@@ -106,6 +106,8 @@ game = "chess"
 players = {"a": Player("engine", nodes=1), "b": Player("engine", nodes=1)}
 matchups = [Matchup("a", "b", number_of_games=12)]
 """
+#: Results may end it.
+TEST = PLAYOFF + "sprt = SPRT(0, 5)\n"
 ADAPTIVE = """
 competition_type = "mc_tuner"
 game = "chess"
@@ -127,6 +129,8 @@ number_of_games = 12
     [
         (PLAYOFF, 2, True),
         (PLAYOFF, 1, True),
+        (TEST, 2, True),
+        (TEST, 1, False),
         (SOURCE, 2, True),
         (SOURCE, 1, False),
         (ADAPTIVE, 2, False),

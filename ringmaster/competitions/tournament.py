@@ -243,8 +243,9 @@ class Tournament(Competition):
         return list(jobs.values())
 
     def may_run_ahead(self, parallel: int) -> bool:
-        """See `Competition.may_run_ahead`."""
-        return True
+        """See `Competition.may_run_ahead`: results end a test.  One game at a time is one
+        at a time."""
+        return parallel > 1 or all(matchup.sprt is None for matchup in self.matchups.values())
 
     def next_job(self) -> GameJob | None:
         if self._turns is None:

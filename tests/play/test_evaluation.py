@@ -190,6 +190,10 @@ def test_search_by_an_engine_that_remembers_is_started_anew_with_each_shard(
     assert scores(first) == scores(run(worker, made))
 
 
+#: Whether the last request has been written by then is a matter of microseconds.
+TOO_MANY = "it gave 61 answers to 60 requests | it gave 60 answers to 59 requests"
+
+
 @pytest.mark.parametrize(
     ("flags", "reason", "told"),
     [
@@ -197,7 +201,7 @@ def test_search_by_an_engine_that_remembers_is_started_anew_with_each_shard(
         (("--hang-at", "50"), "hang", "no answer in 0.5 s; asked 'eval' for position 49 of 60"),
         (("--flood-at", "5"), "hang", "no answer in 0.5 s"),
         (("--skip-at", "5"), "protocol", "a score for 59 of 60 positions"),
-        (("--twice-at", "60"), "protocol", "it gave 61 answers to 60 requests"),
+        (("--twice-at", "60"), "protocol", TOO_MANY),
         (("--garbage-at", "9"), "protocol", "'fine' for a score"),
         (("--infinite-at", "9"), "protocol", "inf for a score"),
         (("--form", "own"), "protocol", "'Total: "),
@@ -211,7 +215,7 @@ def test_fault_is_a_void_result_that_says_what_and_where(
     impatient = GameSettings(game="chess", hang_timeout=0.5 if reason == "hang" else 20.0)
     result = run(worker, job(positions, *flags, settings=impatient))
     assert (result.outcome, result.reason, result.scores) == ("void", reason, None)
-    assert told in result.detail
+    assert any(words in result.detail for words in told.split(" | "))
     # and the next shard gets a new process
     assert scores(run(worker, job(positions))) == expected()
 

@@ -76,11 +76,12 @@ def run(
     players: Players | None = None,
     at_once: int = 1,
     period: float = 0.0,
+    executor: InlineExecutor | None = None,
 ) -> int:
     return Ringmaster(
         Event(control),
         RunOptions(max_games=max_games, parallel=at_once),
-        executor=lambda: AtOnce(players or Players(), at_once),
+        executor=lambda: executor or AtOnce(players or Players(), at_once),
         display=QuietDisplay(sys.stderr),
         period=period,
     ).run()
@@ -141,15 +142,7 @@ def test_games_are_given_out_ahead_where_no_result_could_change_them_much(
 ) -> None:
     control.write_text(source)
     executor = Roomy(Players(), parallel)
-    assert (
-        Ringmaster(
-            Event(control),
-            RunOptions(parallel=parallel),
-            executor=lambda: executor,
-            display=QuietDisplay(sys.stderr),
-        ).run()
-        == 0
-    )
+    assert run(control, at_once=parallel, executor=executor) == 0
     assert executor.most == parallel + 3 * ahead
     assert len(history(control)) == 12
 

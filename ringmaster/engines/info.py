@@ -39,13 +39,13 @@ def read_score(line: bytes) -> tuple[int | None, int | None]:
     return (int(text), None) if kind == b"cp" else (None, int(text))
 
 
-def last_score_lines(lines: bytes, end: int) -> tuple[bytes, bytes]:
-    """Return (exact, bound) of whole lines up to `end`: the last info line with an exact
+def last_score_lines(lines: bytes) -> tuple[bytes, bytes]:
+    """Return (exact, bound) of whole lines: the last info line with an exact
     score of the best move, b"" without one, and the last with a bound behind it.
 
     Found from behind, since engines print many.
     """
-    bound = b""
+    bound, end = b"", len(lines)
     while (at := lines.rfind(b" score ", 0, end)) >= 0:
         end = lines.rfind(b"\n", 0, at) + 1
         stop = lines.find(b"\n", at)
@@ -65,7 +65,7 @@ def last_score_lines(lines: bytes, end: int) -> tuple[bytes, bytes]:
 def score_line(lines: bytes) -> bytes:
     """Return the info line of whole lines whose score counts: the last exact one, if there
     is none the last bound, b"" without either; of at most MAX_INFO bytes."""
-    exact, bound = last_score_lines(lines, len(lines))
+    exact, bound = last_score_lines(lines)
     return (exact or bound)[:MAX_INFO]
 
 

@@ -141,11 +141,11 @@ class SearchStream(Requests):
         *answers, rest = (b"\n" + lines).split(_BESTMOVE)
         kept = self._kept
         for part in answers:
-            line = last_score_lines(part, len(part))[0] or kept
+            line = last_score_lines(part)[0] or kept
             kept = b""
             self.values.append(score_of(line))
             self.last_line = line
-        self._kept = last_score_lines(rest, len(rest))[0] or kept
+        self._kept = last_score_lines(rest)[0] or kept
         self.done = len(self.values)
         self._check_count()
         return None if self.done == len(self._requests) else self._more()

@@ -27,7 +27,7 @@ from ringmaster.engines.engine import (
     ThoughtKind,
     start_timeout,
 )
-from ringmaster.engines.info import MAX_INFO, last_score_lines
+from ringmaster.engines.info import MAX_INFO, score_line
 from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
@@ -101,18 +101,15 @@ class Ready(Exchange):
 
 
 class Go(Exchange):
-    """position … go … bestmove.  Of the info lines only the last one with a
-    score is kept, and of those with exact scores, if there is any; where they are few
-    bytes, they are all kept, to be looked through when somebody asks for a score."""
+    """position … go … bestmove.  Of the info lines only the one that counts is kept, or a
+    few of them, to be looked through when somebody asks for a score."""
 
     # until there is an answer; one is made for every move
     bestmove = ""
     ponder = ""
     is_complete = False
-    #: Info lines that nobody has looked through, and what was found in those before them.
+    #: Info lines, the one that counts among them; bounded.
     said = b""
-    _exact = b""
-    _bound = b""
 
     def __init__(self, request: bytes) -> None:
         self.request = request
@@ -120,14 +117,7 @@ class Go(Exchange):
     @property
     def info(self) -> bytes:
         """The info line that the score is from, b"" without one; bounded."""
-        if self.said:
-            self._note()
-        return (self._exact or self._bound)[:MAX_INFO]
-
-    def summary(self) -> bytes:
-        """Return lines that `info` can be found in: those that have not been looked through,
-        if it is not from any before."""
-        return self.info if self._exact or self._bound else self.said
+        return score_line(self.said)
 
     def feed(self, line: bytes) -> bool:
         return self.take(line + b"\n") is not None
@@ -138,7 +128,8 @@ class Go(Exchange):
             at = lines.find(b"\nbestmove") + 1
             self.said += lines[:at] if at else lines
             if len(self.said) > MAX_INFO:
-                self._note()
+                line = score_line(self.said)
+                self.said = line + b"\n" if line else b""
             if not at:
                 return None
         answer, _, rest = (lines[at:] if at else lines).partition(b"\n")
@@ -149,15 +140,6 @@ class Go(Exchange):
             self.ponder = words[3].decode("ascii", "replace")
         self.is_complete = True
         return rest
-
-    def _note(self) -> None:
-        """Keep the last line with a score of those that have come."""
-        exact, bound = last_score_lines(self.said, len(self.said))
-        self.said = b""
-        if exact:
-            self._exact = exact
-        elif bound:
-            self._bound = bound
 
 
 class PonderedGo(Exchange):
@@ -419,7 +401,7 @@ class UniversalEngine(Engine):
         move = go.bestmove
         self._expected = ponder = go.ponder
         kind = self._kinds.get(move, "move")
-        return Thought(kind, move, elapsed, ponder, go.summary(), self._turned[colour])
+        return Thought(kind, move, elapsed, ponder, go.said, self._turned[colour])
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):

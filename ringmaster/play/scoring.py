@@ -209,7 +209,7 @@ class Scorer:
             return Answers(self._sided(values, custom.unit, custom.pov, texts), said)
         if self._go is None:
             return Answers(None, said)
-        lines = [last_score_lines(a, len(a))[0] for a in stream.answers]
+        lines = [last_score_lines(a)[0] for a in stream.answers]
         return Answers(self._searched(list(map(score_of, lines)), texts), said)
 
     def _sided(self, values: list[float], unit: float, pov: str, texts: Sequence[bytes]) -> Scores:

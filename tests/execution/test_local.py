@@ -593,6 +593,16 @@ def names(events: list[Event]) -> list[str]:
     return [event.job.id for event in events if isinstance(event, Done)]
 
 
+def first_events(executor: LocalExecutor, number: int, complaint: str) -> list[Event]:
+    """Wait until so many jobs have been reported."""
+    events: list[Event] = []
+    while len(events) < number:
+        some = executor.wait(LONG)
+        assert some, complaint
+        events += some
+    return events
+
+
 def test_quick_workers_are_worth_more_jobs_than_one_each(quick: LocalExecutor) -> None:
     assert quick.room(ahead=True) == 2 * (1 + local.MOST_AHEAD)
     assert quick.room() == 2
@@ -615,11 +625,7 @@ def test_what_a_late_worker_was_given_ahead_is_done_by_others(
     jobs = [game(n) for n in range(20)]
     for job in jobs:
         quick.submit(job)
-    done: list[Event] = []
-    while len(done) < len(jobs):
-        some = quick.wait(LONG)
-        assert some, "jobs wait behind one that does not end"
-        done += some
+    done = first_events(quick, len(jobs), "jobs wait behind one that does not end")
     assert sorted(names(done)) == sorted(job.id for job in jobs)
     assert [job.id for job in quick.running()] == ["0_late"]
 
@@ -653,11 +659,7 @@ def test_what_was_given_ahead_to_a_stopped_worker_that_had_not_begun_is_done_by_
     try:
         for n in range(20):
             executor.submit(game(n))
-        done: list[Event] = []
-        while len(done) < 19:
-            some = executor.wait(LONG)
-            assert some, "jobs wait for a worker that has been stopped"
-            done += some
+        done = first_events(executor, 19, "jobs wait for a worker that has been stopped")
     finally:
         stopped.resume()
     done += run_all(executor, [])

@@ -101,6 +101,7 @@ OBJECTS = {
     "piece is kinds['P']",
     "piece is kinds['K']",
     "at.get(corner) is rook",
+    "limits is not self._limits",
 }
 
 

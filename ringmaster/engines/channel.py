@@ -15,7 +15,7 @@ import select
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
@@ -32,25 +32,27 @@ from ringmaster.errors import (
 )
 
 #: A longer line than this (bytes) is not a protocol any more.
-MAX_LINE = 1 << 20
+MAX_LINE: Final = 1 << 20
 
-_CHUNK = 1 << 16
-_NEWLINE = ord("\n")
+_CHUNK: Final = 1 << 16
+#: What the allocator has at hand.
+_LITTLE: Final = 960
+_NEWLINE: Final = ord("\n")
 #: Bytes read at once of an engine that is not waited for, and in all.
-_CHUNK_ASIDE = 1 << 13
-MAX_ASIDE = 4 << 20
+_CHUNK_ASIDE: Final = 1 << 13
+MAX_ASIDE: Final = 4 << 20
 #: Characters of an engine's line that go into a message.
-_QUOTED = 200
+_QUOTED: Final = 200
 #: Milliseconds that `poll` can be asked to wait at most.
-_LONGEST_POLL = (1 << 31) - 1
+_LONGEST_POLL: Final = (1 << 31) - 1
 #: Seconds that an engine is left alone at most between two reads of a stream.
-_LONGEST_REST = 0.001
+_LONGEST_REST: Final = 0.001
 #: Nanoseconds in which an answer is expected without asking whether there is any, and the
 #: least seconds that an engine must have for that.
-_SOON = 20_000_000
-_SOON_LEAST = 0.1
+_SOON: Final = 20_000_000
+_SOON_LEAST: Final = 0.1
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
-_LAST_READS = 32
+_LAST_READS: Final = 32
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -138,6 +140,9 @@ class Channel:
         self._stdout = process.stdout_fd
         self._errors = ErrorOutput(process.stderr_fd, self._note_error)
         self._interrupt = interrupt_fd
+        #: Bytes that are asked for when an answer is expected at once; for more of them
+        #: making room takes as long as reading.
+        self._usual = _LITTLE
         self._partial = b""
         #: Lines that came in the same read as the last answer, after it.
         self._rest = b""
@@ -159,8 +164,9 @@ class Channel:
         self._when_seen = waiting.seen_by(self._poll, clock)
         self._exit = process.exit_fd
         #: To ask whether there is output: an answer costs less than a failed read.
-        self._output = select.poll()
-        self._output.register(self._stdout, select.POLLIN)
+        output = select.poll()
+        output.register(self._stdout, select.POLLIN)
+        self._output: Callable[[int], list[tuple[int, int]]] = output.poll
         for fd in (self._stdout, self._errors.fd, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
@@ -282,7 +288,7 @@ class Channel:
         """Read what a process that has exited left; raises EngineCrashed unless that
         completes the stream."""
         for _ in range(_LAST_READS):
-            if not self._output.poll(0):
+            if not self._output(0):
                 break
             lines = self._read_lines()
             if lines and stream.take(lines) is None:
@@ -378,7 +384,7 @@ class Channel:
         Returns when the answer was seen.  Raises EngineCrashed without one.
         """
         for _ in range(_LAST_READS):
-            if not self._output.poll(0):
+            if not self._output(0):
                 break
             if self._answered(exchange, self._read_lines()):
                 return self._seen
@@ -398,12 +404,16 @@ class Channel:
         """Let an exchange take what comes without a pause, to the time `until` at most;
         returns whether its answer is complete."""
         try:
-            while not self._answered(exchange, self._lines_of(reader.read(self._stdout, _CHUNK))):
+            while True:
+                chunk = reader.read(self._stdout, self._usual)
+                if len(chunk) == self._usual:
+                    self._usual = _CHUNK
+                if self._answered(exchange, self._lines_of(chunk)):
+                    return True
                 if self._seen >= until:
                     return False
         except BlockingIOError:
             return False
-        return True
 
     def _read_lines(self) -> bytes:
         """Read what there is and return the lines that are complete with it, b"" for
@@ -453,7 +463,7 @@ class Channel:
     def unasked(self) -> bytes:
         """Return what the engine has printed since its last answer, b"" for
         nothing but white space; it is dropped."""
-        chunk = self._read_pending() if self._output.poll(0) else b""
+        chunk = self._read_pending() if self._output(0) else b""
         found = (self._rest + self._partial + chunk).strip()
         self._partial = self._rest = b""
         return found
@@ -463,7 +473,7 @@ class Channel:
         self._partial = b""
         # bounded, so that an endless printer cannot hold us here
         for _ in range(16):
-            if not self._output.poll(0) or len(self._read_pending()) < _CHUNK:
+            if not self._output(0) or len(self._read_pending()) < _CHUNK:
                 break
 
     def _read_pending(self) -> bytes:

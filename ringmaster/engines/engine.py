@@ -6,9 +6,8 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Final, Literal
 
-import msgspec
 from mypy_extensions import mypyc_attr
 
 from ringmaster.engines.channel import Channel, Exchange, Transcript
@@ -23,16 +22,16 @@ from ringmaster.model.players import Player
 #: may have to load networks, or to clear a large hash table.
 START_TIMEOUT = 30.0
 #: The same over USI, where evaluation files of gigabytes are loaded at isready.
-USI_START_TIMEOUT = 120.0
+USI_START_TIMEOUT: Final = 120.0
 #: Seconds an engine may take to quit before it is killed.
-QUIT_PATIENCE = 1.0
+QUIT_PATIENCE: Final = 1.0
 #: The same for one that has not kept to its protocol.
-_RESTART_PATIENCE = 0.1
+_RESTART_PATIENCE: Final = 0.1
 
 
 #: Characters kept of an engine's name, and of longer texts of its own.
-MAX_NAME = 200
-MAX_TEXT = 4000
+MAX_NAME: Final = 200
+MAX_TEXT: Final = 4000
 
 
 def start_timeout(settings: GameSettings, player: Player) -> float:
@@ -54,7 +53,7 @@ ThoughtKind = Literal["move", "resign", "claim"]
 
 @dataclass(slots=True)
 class Limits:
-    """What a mover may use for one move.
+    """What a mover may use for one move; `nodes`, `depth` and `move_time_ms` stay as they are.
 
     clock_ms, increment_ms  of both sides in move order, None without a clock; base
                             time only, 0 in overtime
@@ -78,7 +77,7 @@ class Limits:
     cleanup: bool = False
 
 
-class Thought(msgspec.Struct, gc=False):
+class Thought:
     """What came of a request to move.
 
     move        as the engine wrote it
@@ -90,15 +89,36 @@ class Thought(msgspec.Struct, gc=False):
     is_turned   whether the line's score is the opponent's
     """
 
-    kind: ThoughtKind
-    move: str
-    elapsed_ns: int
-    ponder: str = ""
-    said: bytes = b""
-    is_turned: bool = False
-    _info: bytes | None = None
-    _numbers: dict[str, int] | None = None
-    _verdict: tuple[int | None, int | None] | None = None
+    __slots__ = (
+        "_info",
+        "_numbers",
+        "_verdict",
+        "elapsed_ns",
+        "is_turned",
+        "kind",
+        "move",
+        "ponder",
+        "said",
+    )
+
+    def __init__(
+        self,
+        kind: ThoughtKind,
+        move: str,
+        elapsed_ns: int,
+        ponder: str = "",
+        said: bytes = b"",
+        is_turned: bool = False,
+    ) -> None:
+        self.kind: ThoughtKind = kind
+        self.move = move
+        self.elapsed_ns = elapsed_ns
+        self.ponder = ponder
+        self.said = said
+        self.is_turned = is_turned
+        self._info: bytes | None = None
+        self._numbers: dict[str, int] | None = None
+        self._verdict: tuple[int | None, int | None] | None = None
 
     @property
     def info(self) -> bytes:

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 #: Lines of standard error kept for messages, and bytes kept of each.
-STDERR_LINES = 20
-STDERR_LINE = 500
+STDERR_LINES: Final = 20
+STDERR_LINE: Final = 500
 #: Lines of standard error kept for the log, a game.
-STDERR_LOG_LINES = 1000
+STDERR_LOG_LINES: Final = 1000
 
-_CHUNK = 1 << 16
+_CHUNK: Final = 1 << 16
 #: Reads at once of an engine that may go on printing for ever.
-_MOST_READS = 64
+_MOST_READS: Final = 64
 
 
 class ErrorOutput:

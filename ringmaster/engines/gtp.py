@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -14,23 +15,23 @@ from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.time_control import number
 
 #: A longer response than this (bytes) is refused.
-MAX_RESPONSE = 1 << 20
+MAX_RESPONSE: Final = 1 << 20
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
-_ID = re.compile(rb"\d+ +\S")
+_CONTROL: Final = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+_ID: Final = re.compile(rb"\d+ +\S")
 #: An answer as it usually is: nothing, or a word that begins with a letter.
-_USUAL = re.compile(rb"= ?([A-Za-z][!-~]{0,99})?\n\n")
-_COLOURS = ("b", "w")
+_USUAL: Final = re.compile(rb"= ?([A-Za-z][!-~]{0,99})?\n\n")
+_COLOURS: Final = ("b", "w")
 #: Characters of a version that go into an engine's name; a longer one is a speech.
-_MAX_VERSION = 32
-_CLEANUP = "kgs-genmove_cleanup"
-_CLAIMING = "gomill-genmove_ex"
+_MAX_VERSION: Final = 32
+_CLEANUP: Final = "kgs-genmove_cleanup"
+_CLAIMING: Final = "gomill-genmove_ex"
 #: Seconds for an engine that has refused a move to answer what was sent with it.
 _REMAINDER = 1.0
 #: Seconds after one answer for the next, to a command that was written with the first.
 _AHEAD_PATIENCE = 2.0
 #: Commands that are held back at most: what is written at once must fit in a pipe.
-_MOST_HELD = 64
+_MOST_HELD: Final = 64
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

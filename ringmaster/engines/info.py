@@ -7,21 +7,22 @@ the rest only when somebody asks, which for a record is after the game.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 #: Bytes kept of an info line; a principal variation of 500 moves fits.
-MAX_INFO = 4096
+MAX_INFO: Final = 4096
 #: What stands for a mate whose length an engine does not tell ("mate +", USI).
-LONG_MATE = 999
+LONG_MATE: Final = 999
 
-_SCORE = re.compile(rb"\sscore\s+(cp|mate)\s+([+-]?\d{1,15}|[+-])(?!\S)")
+_SCORE: Final = re.compile(rb"\sscore\s+(cp|mate)\s+([+-]?\d{1,15}|[+-])(?!\S)")
 # an engine may print anything; what has more digits than this is no number
-_FIELD = re.compile(
+_FIELD: Final = re.compile(
     rb"(?<!\S)(depth|seldepth|nodes|nps|hashfull|tbhits|time|multipv)\s+([+-]?\d{1,15})(?!\S)"
 )
 #: How most engines begin.
-_DEPTH = re.compile(rb"info depth (\d{1,15})(?!\S)")
+_DEPTH: Final = re.compile(rb"info depth (\d{1,15})(?!\S)")
 #: What nothing is read behind.
-_TEXT = re.compile(rb"(?:\s|^)(?:pv|string)(?!\S)")
+_TEXT: Final = re.compile(rb"(?:\s|^)(?:pv|string)(?!\S)")
 
 
 def read_score(line: bytes) -> tuple[int | None, int | None]:

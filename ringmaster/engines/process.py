@@ -20,13 +20,14 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ringmaster import waiting
 from ringmaster.engines import precedence, usage, watcher
 from ringmaster.errors import EngineNotStarted
 
 #: Seconds that the kernel as a rule needs at most to end a process that it kills.
-_KILLED = 1.0
+_KILLED: Final = 1.0
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,10 @@ from __future__ import annotations
 import os
 import signal
 from types import FrameType
+from typing import Final
 
 #: Seconds between two ticks; a read is given up after at most two of them.
-PERIOD = 0.01
+PERIOD: Final = 0.01
 
 
 class Tick:

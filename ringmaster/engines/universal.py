@@ -14,7 +14,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -35,16 +35,16 @@ from ringmaster.model.players import OptionValue
 from ringmaster.model.wording import shown
 
 #: An engine may declare this many options.
-MAX_OPTIONS = 10_000
+MAX_OPTIONS: Final = 10_000
 
-_NS = 1_000_000_000
-_MS = 1_000_000
+_NS: Final = 1_000_000_000
+_MS: Final = 1_000_000
 # "(none)", "NULL" and "0000" are no moves
-_EXPECTED = re.compile(r"(?=.*[a-z])(?=.*[1-9])[A-Za-z0-9+*@=]{4,8}")
+_EXPECTED: Final = re.compile(r"(?=.*[a-z])(?=.*[1-9])[A-Za-z0-9+*@=]{4,8}")
 #: Seconds for an engine to read what is not followed by a wait for an answer.
-_READING = 1.0
+_READING: Final = 1.0
 #: Seconds that a search is given to begin before it is ended or made an ordinary one.
-_BEGINNING = 0.05
+_BEGINNING: Final = 0.05
 
 
 class Handshake(Exchange):
@@ -135,9 +135,10 @@ class Go(Exchange):
         answer, _, rest = (lines[at:] if at else lines).partition(b"\n")
         words = answer.split(None, 4)
         # an answer that is no text is kept visible for the error message
-        self.bestmove = words[1].decode("ascii", "replace") if len(words) > 1 else ""
-        if len(words) > 3 and words[2] == b"ponder":
-            self.ponder = words[3].decode("ascii", "replace")
+        if len(words) > 1:
+            self.bestmove = words[1].decode("ascii", "replace")
+            if len(words) > 3 and words[2] == b"ponder":
+                self.ponder = words[3].decode("ascii", "replace")
         self.is_complete = True
         return rest
 
@@ -181,8 +182,6 @@ class UniversalEngine(Engine):
     _setup_word: ClassVar[str]
     #: Options that say whether the engine may ponder, the usual name first.
     _ponder_options: ClassVar[tuple[str, ...]]
-    #: Answers that are no moves.
-    _kinds: ClassVar[dict[str, ThoughtKind]] = {}
 
     def _shake_hands(self) -> None:
         handshake = Handshake(self.protocol)
@@ -190,22 +189,32 @@ class UniversalEngine(Engine):
         self.name = handshake.name[:MAX_NAME]
         self.options = handshake.options
         self._set: dict[str, str] = {}
-        #: The position as it was asked about last, and the moves since, a space before
-        #: each; where none has been played, what stands before the first one.
+        #: The position as it was asked about last, and the words since: moves, and before
+        #: the first of them what stands there.
         self._position = b""
-        self._since = " moves"
+        self._since = ["moves"]
         #: The opponent's move that the last answer expects, and the last one played.
         self._expected = ""
         self._last_move = ""
         #: The search that was asked for last, and the one on the opponent's time.
         self._search: Go | None = None
         self._pondering: PonderedGo | None = None
+        #: The last limits without a clock, and the line for them.
+        self._limits: Limits | None = None
+        self._go = b""
         #: Whether its scores are to be turned round, as each colour.
-        self._turned = (False, False)
+        self._turned: tuple[bool, ...] = (False, False)
 
     @abstractmethod
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
         """Return the `go` line for the limits, its newline included."""
+
+    def _timeless_go(self, limits: Limits) -> bytes:
+        """Return the `go` line for limits without a clock, which are the same from move to
+        move of a game."""
+        if limits is not self._limits:
+            self._limits, self._go = limits, self._go_command(limits)
+        return self._go
 
     def _declared(self, name: str) -> OptionDeclaration | None:
         """Return the option of that name, None when the engine has none."""
@@ -300,9 +309,9 @@ class UniversalEngine(Engine):
         self._get_ready(settings, opening)
         start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
         self._position = f"position {start}".encode()
-        self._since = " moves"
+        self._since = ["moves"]
         self._expected = self._last_move = ""
-        self._search = self._pondering = None
+        self._search = self._pondering = self._limits = None
         self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
         for move in opening.moves:
             self.observe(0, move, own=False)
@@ -339,14 +348,14 @@ class UniversalEngine(Engine):
         return [begin + (text if text.count(b" ") != 3 else text + b" 0 1") + end for text in texts]
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        self._since += " " + move
+        self._since.append(move)
         self._last_move = move
 
     def _present(self) -> bytes:
         """Return the line that sets up the position, without its end."""
-        if self._last_move:
-            self._position += self._since.encode()
-            self._since = ""
+        if self._last_move and self._since:
+            self._position += b" " + " ".join(self._since).encode()
+            self._since = []
         return self._position
 
     def think(self, colour: int, limits: Limits) -> Thought:
@@ -364,7 +373,11 @@ class UniversalEngine(Engine):
         channel = self.channel
         # A late line of the last search must not answer this one.
         channel.discard_input()
-        go = Go(b"\n".join((self._present(), self._go_command(limits))))
+        if limits.clock_ms is None:
+            command = self._timeless_go(limits)
+        else:
+            command = self._go_command(limits)
+        go = Go(self._present() + b"\n" + command)
         self._search = go
         return self._thought(colour, go, spent + channel.converse(go, seconds))
 
@@ -400,8 +413,11 @@ class UniversalEngine(Engine):
     def _thought(self, colour: int, go: Go, elapsed: int) -> Thought:
         move = go.bestmove
         self._expected = ponder = go.ponder
-        kind = self._kinds.get(move, "move")
-        return Thought(kind, move, elapsed, ponder, go.said, self._turned[colour])
+        return Thought(self._kind(move), move, elapsed, ponder, go.said, self._turned[colour])
+
+    def _kind(self, answer: str) -> ThoughtKind:
+        """Return what an answer is, which need not be a move."""
+        return "move"
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
         if not _EXPECTED.fullmatch(self._expected):

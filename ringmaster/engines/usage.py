@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     import psutil
 
 #: Bytes read at a time: more than a stat or status has up to where it is of interest.
-_CHUNK = 4096
+_CHUNK: Final = 4096
 #: Linux's number for the clock of what a process has really run.
-_CPU_CLOCK = 2
+_CPU_CLOCK: Final = 2
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ clock may be byo-yomi; an engine resigns, declares a win, and is told the result
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Final
 
 from ringmaster.engines.engine import GameOutcome, Limits, ThoughtKind
 from ringmaster.engines.options import OptionDeclaration
@@ -16,7 +16,7 @@ from ringmaster.model.players import OptionValue
 
 #: Options that may be set although an engine does not declare them: by the text of
 #: the protocol every engine has them.
-_ALWAYS = {
+_ALWAYS: Final = {
     option.name.casefold(): option
     for option in (
         OptionDeclaration("USI_Hash", "spin", minimum=1),
@@ -25,7 +25,10 @@ _ALWAYS = {
 }
 
 #: Options that say after how many plies a game is drawn (YaneuraOu, dlshogi).
-_MOVE_LIMITS = ("maxmovestodraw", "draw_ply")
+_MOVE_LIMITS: Final = ("maxmovestodraw", "draw_ply")
+
+#: Answers that are no moves.
+_KINDS: Final[dict[str, ThoughtKind]] = {"resign": "resign", "win": "claim"}
 
 
 class UsiEngine(UniversalEngine):
@@ -35,7 +38,6 @@ class UsiEngine(UniversalEngine):
     _setup_word = "sfen"
     # Fairy-Stockfish declares UCI's name over USI, too
     _ponder_options = ("USI_Ponder", "Ponder")
-    _kinds: ClassVar[dict[str, ThoughtKind]] = {"resign": "resign", "win": "claim"}
 
     def _declared(self, name: str) -> OptionDeclaration | None:
         return super()._declared(name) or _ALWAYS.get(name.casefold())
@@ -70,6 +72,9 @@ class UsiEngine(UniversalEngine):
 
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
         return go_command(limits, ponder=ponder)
+
+    def _kind(self, answer: str) -> ThoughtKind:
+        return _KINDS.get(answer, "move")
 
     def end_game(self, outcome: GameOutcome) -> None:
         self.channel.send(f"gameover {outcome}\n".encode(), 0.1)

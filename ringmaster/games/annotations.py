@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ringmaster.games.text import lines, one_line
 from ringmaster.model.record import GameRecord, MoveRecord
 
 #: What a record may say of a move beside score, depth and time: names of the
 #: fields of MoveRecord, with what they are called in comments.
-RECORD_INFO = {
+RECORD_INFO: Final = {
     "seldepth": "sd",
     "nodes": "n",
     "nps": "nps",
@@ -20,9 +20,9 @@ RECORD_INFO = {
     "left": "left",
 }
 #: Moves of a line that are kept; engines print them without end.
-_LONGEST_PV = 100
+_LONGEST_PV: Final = 100
 #: Centipawns, divided by 100.  Figures are written with %, in half the time of an f-string.
-_PAWNS = "%+.2f"
+_PAWNS: Final = "%+.2f"
 
 
 def wanted_details(info: Collection[str]) -> list[tuple[str, str]]:

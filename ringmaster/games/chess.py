@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
@@ -31,19 +31,19 @@ try:
 except ImportError:
     HAVE_COZY = False
 
-_MATE = (Ending(0, "mate"), Ending(1, "mate"))
-_STALEMATE = Ending(None, "stalemate")
-_MATERIAL = Ending(None, "material")
-_REPETITION = Ending(None, "repetition")
-_50_MOVES = Ending(None, "50 moves")
+_MATE: Final = (Ending(0, "mate"), Ending(1, "mate"))
+_STALEMATE: Final = Ending(None, "stalemate")
+_MATERIAL: Final = Ending(None, "material")
+_REPETITION: Final = Ending(None, "repetition")
+_50_MOVES: Final = Ending(None, "50 moves")
 
-_UCI_MOVE = re.compile("[a-h][1-8][a-h][1-8][nbrq]?")
+_UCI_MOVE: Final = re.compile("[a-h][1-8][a-h][1-8][nbrq]?")
 
 #: Castling as UCI writes it in standard chess, to king-takes-rook.
-_CASTLING = {"e1g1": "e1h1", "e1c1": "e1a1", "e8g8": "e8h8", "e8c8": "e8a8"}
-_KING_TAKES_ROOK = {rook: king for king, rook in _CASTLING.items()}
+_CASTLING: Final = {"e1g1": "e1h1", "e1c1": "e1a1", "e8g8": "e8h8", "e8c8": "e8a8"}
+_KING_TAKES_ROOK: Final = {rook: king for king, rook in _CASTLING.items()}
 #: Both, which may be moves of other pieces as well.
-CASTLING_STRINGS = frozenset((*_CASTLING, *_KING_TAKES_ROOK))
+CASTLING_STRINGS: Final = frozenset((*_CASTLING, *_KING_TAKES_ROOK))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -139,11 +139,12 @@ class ChessGame(_ChessRules):
 
     def ending(self) -> Ending | None:
         status = self._board.status()
-        if status == _WON:
-            return _MATE[1 - self._side]
-        # cozy_chess says "drawn" for 100 plies too.
-        if status == _DRAWN and not self._board.generate_moves():
-            return _STALEMATE
+        if status != _ONGOING:
+            if status == _WON:
+                return _MATE[1 - self._side]
+            # cozy_chess says "drawn" for 100 plies too.
+            if not self._board.generate_moves():
+                return _STALEMATE
         if self._dead:
             return _MATERIAL
         if self._repeats >= 3:
@@ -308,15 +309,22 @@ def _why_illegal(fen: str, move: str, chess960: bool) -> str:
 
 
 if HAVE_COZY:
-    _FILES = "abcdefgh"
-    _PAWN, _KNIGHT, _BISHOP = cozy.Piece.Pawn, cozy.Piece.Knight, cozy.Piece.Bishop
-    _ROOK, _QUEEN, _KING = cozy.Piece.Rook, cozy.Piece.Queen, cozy.Piece.King
-    _WHITE, _BLACK = cozy.Color.White, cozy.Color.Black
-    _WON, _DRAWN = cozy.GameStatus.Won, cozy.GameStatus.Drawn
-    _DARK, _LIGHT = cozy.BitBoard.DARK_SQUARES, cozy.BitBoard.LIGHT_SQUARES
+    _FILES: Final = "abcdefgh"
+    _PAWN: Final = cozy.Piece.Pawn
+    _KNIGHT: Final = cozy.Piece.Knight
+    _BISHOP: Final = cozy.Piece.Bishop
+    _ROOK: Final = cozy.Piece.Rook
+    _QUEEN: Final = cozy.Piece.Queen
+    _KING: Final = cozy.Piece.King
+    _WHITE: Final = cozy.Color.White
+    _BLACK: Final = cozy.Color.Black
+    _WON: Final = cozy.GameStatus.Won
+    _ONGOING: Final = cozy.GameStatus.Ongoing
+    _DARK: Final = cozy.BitBoard.DARK_SQUARES
+    _LIGHT: Final = cozy.BitBoard.LIGHT_SQUARES
 
 #: A FEN whose fields are in their usual form.
-_PLAIN = re.compile(
+_PLAIN: Final = re.compile(
     r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb]"
     r" (-|(?! )K?Q?k?q?) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
 )
@@ -374,4 +382,4 @@ def _steps() -> dict[str, cozy.Move]:
     return {s: cozy.Move.from_str(s) for s in strings if s not in CASTLING_STRINGS}
 
 
-_STEPS: dict[str, cozy.Move] = _steps() if HAVE_COZY else {}
+_STEPS: Final[dict[str, cozy.Move]] = _steps() if HAVE_COZY else {}

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 from rsshogi.core import Board
 
@@ -39,7 +40,7 @@ from ringmaster.games.text import one_line
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
 
-_PIECES = {
+_PIECES: Final = {
     "P": "FU",
     "L": "KY",
     "N": "KE",
@@ -60,7 +61,7 @@ _PIECES = {
 #: (#OUTE_SENNICHITE is one of the server protocol); it is a fault of the side that
 #: gave it.  A mated side is written as having resigned, since a reader that does
 #: not know %TSUMI takes it for a draw.
-_ENDINGS = {
+_ENDINGS: Final = {
     "lost": "%TORYO",
     "time": "%TIME_UP",
     "illegal": "%ILLEGAL_MOVE",
@@ -73,8 +74,8 @@ _ENDINGS = {
     "stopped": "%CHUDAN",
 }
 
-_SIDES = ("Black", "White")
-_SIGNS = "+-"
+_SIDES: Final = ("Black", "White")
+_SIGNS: Final = "+-"
 
 
 def write_csa(record: GameRecord) -> str:
@@ -207,4 +208,4 @@ def _comment(text: str) -> Iterator[str]:
             yield "'" + (_STARS.sub("*", cleaned, count=1) if cleaned.startswith("**") else cleaned)
 
 
-_STARS = re.compile(r"\*\*+ ?")
+_STARS: Final = re.compile(r"\*\*+ ?")

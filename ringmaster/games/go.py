@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Final
 
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Ending, Game
@@ -34,8 +35,8 @@ __all__ = [
     "parse_vertex",
 ]
 
-_SCORE = Ending(None, "score")
-_NAMES = ("black", "white")
+_SCORE: Final = Ending(None, "score")
+_NAMES: Final = ("black", "white")
 
 
 class Chain:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import datetime
+from typing import Final
 
 from ringmaster.games.annotations import (
     assignments,
@@ -24,12 +25,12 @@ from ringmaster.games.text import one_line, shown
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
 
-_SIDES = ("White", "Black")
-_RESULTS = ("1-0", "0-1", "1/2-1/2", "*")
-_WIDTH = 79
+_SIDES: Final = ("White", "Black")
+_RESULTS: Final = ("1-0", "0-1", "1/2-1/2", "*")
+_WIDTH: Final = 79
 
 #: Values of the Termination tag that the PGN standard knows.
-_TERMINATION = {
+_TERMINATION: Final = {
     "move limit": "adjudication",
     "adjudicated draw": "adjudication",
     "adjudicated win": "adjudication",
@@ -45,7 +46,7 @@ _TERMINATION = {
     "setup": "abandoned",
 }
 
-_DRAWS = {
+_DRAWS: Final = {
     "stalemate": "Draw by stalemate",
     "repetition": "Draw by threefold repetition",
     "50 moves": "Draw by the 50-move rule",
@@ -56,14 +57,14 @@ _DRAWS = {
 }
 
 #: How a game was won that nobody lost by a fault.
-_WINS = {
+_WINS: Final = {
     "mate": "mates",
     "adjudicated win": "wins by adjudication",
     "tablebases": "wins by tablebases",
 }
 
 #: What the loser did; in a void game nobody is named.
-_FAULTS = {
+_FAULTS: Final = {
     "resignation": "resigns",
     "time": "loses on time",
     "stall": "loses on time, stalling",
@@ -122,14 +123,14 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
 
 
 #: Names of variants that readers know; others are as UCI_Variant has them.
-_VARIANTS = {
+_VARIANTS: Final = {
     "chess960": "Chess960",
     "3check": "Three-check",
     "kingofthehill": "King of the Hill",
     "racingkings": "Racing Kings",
 }
 #: How a book names an opening: "B90 Sicilian: Najdorf".
-_ECO = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
+_ECO: Final = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
 
 
 def _opening_tags(name: str) -> Iterator[tuple[str, str]]:
@@ -263,7 +264,7 @@ def _comment(text: str) -> str:
     return f"{{{words}}}" if words else ""
 
 
-_BRACES = str.maketrans("{}", "()")
+_BRACES: Final = str.maketrans("{}", "()")
 
 
 def _wrapped(text: str) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 #: A tag, alone on its line: its name and its value.
-TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s+"(.*)"\s*\]')
+TAG: Final = re.compile(r'\[\s*([A-Za-z0-9_]+)\s+"(.*)"\s*\]')
 #: What programs write for a move that is none.
-NULL_MOVES = frozenset(("--", "Z0", "0000", "@@@@", "null"))
+NULL_MOVES: Final = frozenset(("--", "Z0", "0000", "@@@@", "null"))
 
-_NUMBER = re.compile(r"\d+\.+|\d+$|\.+")
+_NUMBER: Final = re.compile(r"\d+\.+|\d+$|\.+")
 
 
 def san_of(word: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Final
 
 from ringmaster.games.chess import HAVE_COZY, ChessGame, ReferenceChessGame
 from ringmaster.games.chess960 import Chess960Game
@@ -20,8 +21,8 @@ from ringmaster.games.variants import san_moves as variant_san_moves
 if HAVE_COZY:
     import cozy_chess as cozy
 
-_FILES = "abcdefgh"
-_SAN = re.compile(
+_FILES: Final = "abcdefgh"
+_SAN: Final = re.compile(
     r"(?:(?P<piece>[NBRQK])(?P<file>[a-h]?)(?P<rank>[1-8]?)[x:]?(?P<to>[a-h][1-8])"
     r"|(?:(?P<from>[a-h])[1-8]?[x:])?(?P<square>[a-h][1-8])=?(?P<promotion>[NBRQ]?)"
     r"|(?P<castling>[O0](?:-[O0]){1,2}))[+#]*"

@@ -8,6 +8,7 @@ for machines without them, and as the oracle of the tests.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from ringmaster.games.chess import HAVE_COZY, ChessGame
 
@@ -16,7 +17,7 @@ if HAVE_COZY:
 
     _WON = cozy.GameStatus.Won
 
-_FILES = "abcdefgh"
+_FILES: Final = "abcdefgh"
 
 
 class _Kind:

@@ -9,26 +9,27 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Final
 
 from rsshogi.core import Board
 from rsshogi.types import Color
 
 from ringmaster.games.text import shown
 
-START_SFEN = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+START_SFEN: Final = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 
-_RANK = re.compile(r"(?:[1-9]|\+?[PLNSBRplnsbr]|[GKgk])+")
-_SQUARES = re.compile(r"\+?[A-Za-z]|[1-9]")
-_HAND = re.compile(r"-|(?:(?:[1-9][0-9]?)?[PLNSGBRplnsgbr])+")
-_IN_HAND = re.compile(r"([0-9]*)([A-Za-z])")
-_COUNTER = re.compile(r"[0-9]{1,4}")
+_RANK: Final = re.compile(r"(?:[1-9]|\+?[PLNSBRplnsbr]|[GKgk])+")
+_SQUARES: Final = re.compile(r"\+?[A-Za-z]|[1-9]")
+_HAND: Final = re.compile(r"-|(?:(?:[1-9][0-9]?)?[PLNSGBRplnsgbr])+")
+_IN_HAND: Final = re.compile(r"([0-9]*)([A-Za-z])")
+_COUNTER: Final = re.compile(r"[0-9]{1,4}")
 
 #: How many there are of a piece, both sides together, in the order of USI's hands.
-LIMITS = {"K": 2, "R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
+LIMITS: Final = {"K": 2, "R": 2, "B": 2, "G": 4, "S": 4, "N": 4, "L": 4, "P": 18}
 #: The pieces in hand of Black and of White, in the order of USI.
-HAND_LETTERS = ("RBGSNLP", "rbgsnlp")
+HAND_LETTERS: Final = ("RBGSNLP", "rbgsnlp")
 #: English names, by the letter of SFEN.
-NAMES = {
+NAMES: Final = {
     "K": "king",
     "R": "rook",
     "B": "bishop",
@@ -39,7 +40,7 @@ NAMES = {
     "P": "pawn",
 }
 #: Ranks, counted from a side's far edge, on which a piece could never move again.
-DEAD_RANKS = {"P": 1, "L": 1, "N": 2}
+DEAD_RANKS: Final = {"P": 1, "L": 1, "N": 2}
 
 
 def normalise_sfen(sfen: str) -> str:

@@ -8,6 +8,7 @@ parses whatever an engine calls itself or says of its moves.
 from __future__ import annotations
 
 from functools import cache
+from typing import Final
 
 from ringmaster import __version__
 from ringmaster.games.annotations import (
@@ -22,10 +23,10 @@ from ringmaster.games.vertices import Point, format_vertex, parse_vertex
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl, number
 
-_LETTERS = "abcdefghijklmnopqrstuvwxy"
-_COLOURS = ("B", "W")
-_SIDES = ("Black", "White")
-_WIDTH = 79
+_LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
+_COLOURS: Final = ("B", "W")
+_SIDES: Final = ("Black", "White")
+_WIDTH: Final = 79
 
 
 def write_sgf(record: GameRecord) -> str:

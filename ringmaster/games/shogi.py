@@ -13,6 +13,7 @@ not.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from rsshogi.core import Board, Move
 from rsshogi.types import Color, Piece, PieceType, Square
@@ -22,21 +23,21 @@ from ringmaster.games.game import Ending, Game
 from ringmaster.games.sfen import DEAD_RANKS, NAMES, START_SFEN, normalise_sfen
 from ringmaster.games.text import cut
 
-_MATE = (Ending(0, "mate"), Ending(1, "mate"))
-_STALEMATE = (Ending(0, "stalemate"), Ending(1, "stalemate"))
-_REPETITION = Ending(None, "repetition")
-_PERPETUAL = (Ending(0, "perpetual check"), Ending(1, "perpetual check"))
-_TRIAL = (Ending(0, "trial"), Ending(1, "trial"))
-_DECLARATION = (Ending(0, "declaration"), Ending(1, "declaration"))
-_IMPASSE = Ending(None, "impasse")
+_MATE: Final = (Ending(0, "mate"), Ending(1, "mate"))
+_STALEMATE: Final = (Ending(0, "stalemate"), Ending(1, "stalemate"))
+_REPETITION: Final = Ending(None, "repetition")
+_PERPETUAL: Final = (Ending(0, "perpetual check"), Ending(1, "perpetual check"))
+_TRIAL: Final = (Ending(0, "trial"), Ending(1, "trial"))
+_DECLARATION: Final = (Ending(0, "declaration"), Ending(1, "declaration"))
+_IMPASSE: Final = Ending(None, "impasse")
 
-_COLOURS = (Color.BLACK, Color.WHITE)
-_SIDES = ("Black", "White")
+_COLOURS: Final = (Color.BLACK, Color.WHITE)
+_SIDES: Final = ("Black", "White")
 #: Where a king has to get to under the trial rule: the other king's first square.
-_TRIAL_SQUARE = (Square.from_usi("5a"), Square.from_usi("5i"))
+_TRIAL_SQUARE: Final = (Square.from_usi("5a"), Square.from_usi("5i"))
 
-_USI_MOVE = re.compile(r"(?:[1-9][a-i]|[PLNSGBR]\*)[1-9][a-i]\+?")
-_LOWER_DROP = re.compile(r"[plnsgbr]\*[1-9][a-i]")
+_USI_MOVE: Final = re.compile(r"(?:[1-9][a-i]|[PLNSGBR]\*)[1-9][a-i]\+?")
+_LOWER_DROP: Final = re.compile(r"[plnsgbr]\*[1-9][a-i]")
 
 
 class ShogiGame(Game):
@@ -229,7 +230,7 @@ def new_shogi_game(sfen: str | None = None, *, entering_king: str = "27") -> Sho
     return ShogiGame(sfen, entering_king=entering_king)
 
 
-_GREAT = frozenset((PieceType.ROOK, PieceType.BISHOP, PieceType.DRAGON, PieceType.HORSE))
+_GREAT: Final = frozenset((PieceType.ROOK, PieceType.BISHOP, PieceType.DRAGON, PieceType.HORSE))
 
 
 def _in_camp(square: Square, side: int) -> bool:
@@ -323,4 +324,4 @@ def _steps() -> dict[str, Move]:
 
 
 #: Every string that can be a move, whatever the position.
-USI_MOVES = _steps()
+USI_MOVES: Final = _steps()

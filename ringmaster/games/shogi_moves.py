@@ -4,7 +4,7 @@ game ended in terms of the side to move."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from rsshogi.core import Board
 
@@ -78,7 +78,7 @@ def expected_line(move: MoveRecord) -> tuple[str, ...]:
 
 #: A mate in formats that have no other word for it: so much less its plies, which
 #: readers can hold in 16 bits.
-MATE_SCORE = 32_000
+MATE_SCORE: Final = 32_000
 
 
 def black_score(move: MoveRecord, side: int) -> int | None:
@@ -94,7 +94,7 @@ def black_score(move: MoveRecord, side: int) -> int | None:
     return -score if side else score
 
 
-_DETAILS = ("nodes", "seldepth", "nps", "hashfull", "tbhits", "left")
+_DETAILS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits", "left")
 
 
 def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
@@ -111,9 +111,9 @@ def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
 
 
 #: Faults of a player that is not at its move as well.
-_FAULTS = ("refused", "crash", "hang", "protocol", "start", "setup", "perpetual check")
-_TIME = ("time", "stall")
-_ILLEGAL = ("illegal move", "illegal declaration")
+_FAULTS: Final = ("refused", "crash", "hang", "protocol", "start", "setup", "perpetual check")
+_TIME: Final = ("time", "stall")
+_ILLEGAL: Final = ("illegal move", "illegal declaration")
 
 
 def how_it_ended(record: GameRecord, to_move: int) -> str:
@@ -146,4 +146,4 @@ def _digits(square: str) -> str:
     return square[0] + _DIGITS[square[1]]
 
 
-_DIGITS = dict(zip("abcdefghi", "123456789", strict=True))
+_DIGITS: Final = dict(zip("abcdefghi", "123456789", strict=True))

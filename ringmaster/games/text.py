@@ -8,13 +8,16 @@ for one format or another is left to its writer.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 #: C0 and C1 controls, line and paragraph separators, bidirectional overrides
 #: (which make a terminal or an editor show a line in another order).
-_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_CONTROLS_BUT_NEWLINE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
-_SURROGATES = re.compile(r"[\ud800-\udfff]")
-_NEWLINES = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+_CONTROLS_BUT_NEWLINE: Final = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+"
+)
+_SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
+_NEWLINES: Final = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
 
 
 def cut(text: str, limit: int) -> str:

@@ -6,12 +6,14 @@ layout of fixed handicaps is that of the GTP 2 specification, section 4.1.1.
 
 from __future__ import annotations
 
+from typing import Final
+
 from ringmaster.games.text import shown
 
 Point = tuple[int, int]
 
 MIN_SIZE, MAX_SIZE = 2, 25
-_COLUMNS = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+_COLUMNS: Final = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
 
 
 def check_size(size: int) -> None:

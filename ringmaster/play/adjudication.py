@@ -9,14 +9,15 @@ move limit is the referee's.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ringmaster.games.game import Game
 from ringmaster.games.tablebases import TABLEBASES, Prober, open_tablebases
 from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication
 from ringmaster.model.jobs import GameSettings
 
-DRAW = "adjudicated draw"
-WIN = "adjudicated win"
+DRAW: Final = "adjudicated draw"
+WIN: Final = "adjudicated win"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,14 @@ engine cannot know of less.  GTP's time is charged as it was.
 
 from __future__ import annotations
 
+from typing import Final
+
 from ringmaster.engines.engine import Limits
 from ringmaster.model.players import Player
 from ringmaster.model.time_control import TimeControl
 
-_NS = 1_000_000_000
-_MS = 1_000_000
+_NS: Final = 1_000_000_000
+_MS: Final = 1_000_000
 
 
 class Clock:
@@ -63,9 +65,12 @@ class Clock:
         #: Milliseconds left of the base time, 0 in overtime; at least 1 where there is
         #: no overtime: engines read 0 as "no clock".
         self.remaining_ms = 0
+        #: Nanoseconds that the moves have taken, and the longest of them.
+        self.spent = 0
+        self.slowest = 0
         self._allowance: int | None = None
         self._deadline = 0.0
-        self._set(*now)
+        self._set(now[0], now[1])
 
     def _set(self, left: int, stage: int) -> None:
         """Set the clock; what follows from it is asked for more than once a move."""
@@ -131,9 +136,16 @@ class Clock:
         """Return the seconds after which there is no more point in waiting."""
         return self._deadline
 
+    def count(self, elapsed: int) -> None:
+        """Count what a move has taken, without taking it off."""
+        self.spent += elapsed
+        if elapsed > self.slowest:
+            self.slowest = elapsed
+
     def charge(self, elapsed: int) -> bool:
-        """Take `elapsed` nanoseconds off, in the protocol's unit; returns False when
-        that was too long."""
+        """Take `elapsed` nanoseconds off, in the protocol's unit, and count them; returns
+        False when that was too long."""
+        self.count(elapsed)
         elapsed -= elapsed % self._unit
         allowance = self._allowance
         if allowance is not None and elapsed > allowance:
@@ -142,7 +154,8 @@ class Clock:
         if control is None:
             return True
         if self._period:
-            self._set(*self._after_period_move(elapsed))
+            left, stage = self._after_period_move(elapsed)
+            self._set(left, stage)
             return True
         # within the margin an overstepped clock stands at zero, not below
         left = self._left - elapsed

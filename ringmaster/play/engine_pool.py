@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
@@ -16,11 +16,15 @@ from ringmaster.errors import EngineNotStarted
 from ringmaster.model.players import Player
 
 #: What can be spoken to.
-ENGINE_OF_PROTOCOL: dict[str, type[Engine]] = {"gtp": GtpEngine, "uci": UciEngine, "usi": UsiEngine}
+ENGINE_OF_PROTOCOL: Final[dict[str, type[Engine]]] = {
+    "gtp": GtpEngine,
+    "uci": UciEngine,
+    "usi": UsiEngine,
+}
 
 #: Seconds for an engine to quit that another process of the same is waiting to replace;
 #: GNU Chess takes its time.
-RESTART_PATIENCE = 0.1
+RESTART_PATIENCE: Final = 0.1
 
 MakeEngine = Callable[[Player, Surroundings], Engine]
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
-
-import msgspec
+from typing import Any, Final
 
 from ringmaster.engines.engine import Engine, Limits, Thought, cut, start_timeout
 from ringmaster.engines.gtp import GtpEngine
@@ -38,14 +36,14 @@ from ringmaster.play.referee import ChessReferee, Referee, Settlement
 from ringmaster.play.shogi_referee import ShogiReferee
 from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 
-REFEREES: dict[str, type[Referee]] = {
+REFEREES: Final[dict[str, type[Referee]]] = {
     "chess": ChessReferee,
     "go": GoReferee,
     "shogi": ShogiReferee,
 }
 
 #: What a result says of an engine's failure.
-REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
+REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
     (EngineNotStarted, "start"),
     (EngineCrashed, "crash"),
     (EngineTimeout, "hang"),
@@ -53,23 +51,28 @@ REASON_OF_ERROR: tuple[tuple[type[EngineError], str], ...] = (
 )
 
 #: Reasons after which neither engine can be trusted with another game.
-UNSOUND = ("stall", "refused", "crash", "hang", "protocol")
+UNSOUND: Final = ("stall", "refused", "crash", "hang", "protocol")
 #: Seconds for an engine whose time is up to answer all the same, and for one that
 #: ponders to stop when the game is over.
 STOP_GRACE = 1.0
 
 #: What the record says where play goes on to clear the board.
-CLEANUP_BEGINS = "cleanup begins"
+CLEANUP_BEGINS: Final = "cleanup begins"
 
 
-class _Turn(msgspec.Struct, gc=False):
+class _Turn:
     """A move that stands; `clock` is what is left after it, in ns and in stones
     or periods, None without a clock."""
 
-    mover: int
-    thought: Thought
-    comment: str
-    clock: tuple[int, int | None] | None
+    __slots__ = ("clock", "comment", "mover", "thought")
+
+    def __init__(
+        self, mover: int, thought: Thought, comment: str, clock: tuple[int, int | None] | None
+    ) -> None:
+        self.mover = mover
+        self.thought = thought
+        self.comment = comment
+        self.clock = clock
 
 
 class GameRunner:
@@ -83,7 +86,7 @@ class GameRunner:
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.job = job
-        self.engines = engines
+        self.engines: tuple[Engine, ...] = engines
         self._wall_clock = wall_clock
         self._referee = REFEREES[job.settings.game](job)
         settings = job.settings
@@ -104,8 +107,6 @@ class GameRunner:
         #: Whom to tell the time in commands of their own.
         self._is_told = tuple(timed and player.protocol == "gtp" for player in job.players)
         self._turns: list[_Turn] = []
-        self._thinking = [0, 0]
-        self._slowest = [0, 0]
         self._game: Game | None = None
         self._explained: tuple[bool, ...] = (False, False)
         #: What was found out of engines that were started for this game.
@@ -257,17 +258,12 @@ class GameRunner:
         except EngineTimeout as error:
             if clock.allowance() is None:
                 raise
-            elapsed = round(limits.seconds * 1e9)
-            self._thinking[mover] += elapsed
-            self._slowest[mover] = max(self._slowest[mover], elapsed)
+            clock.count(round(limits.seconds * 1e9))
             return self._out_of_time(mover, error)
         except EngineRefused as error:
             detail = f"{engine.player.code} failed to move: {error}"
             return self._referee.loss(mover, "refused", detail)
         elapsed = thought.elapsed_ns
-        self._thinking[mover] += elapsed
-        if elapsed > self._slowest[mover]:
-            self._slowest[mover] = elapsed
         if not clock.charge(elapsed):
             spent = elapsed / 1e9
             had = f" with {clock.total / 1e9:.3f} s left" if clock.has_time else ""
@@ -415,8 +411,8 @@ class GameRunner:
             name=engine.name,
             cpu_time=used.cpu_time,
             peak_memory=used.peak_memory,
-            thinking=self._thinking[index] / 1e9,
-            slowest=self._slowest[index] / 1e9,
+            thinking=self._clocks[index].spent / 1e9,
+            slowest=self._clocks[index].slowest / 1e9,
             description="" if tuned else engine.description,
             ponder_cpu_time=self._pondering.cpu_time(index),
         )
@@ -540,7 +536,7 @@ def _move_records(
 
 
 #: Numbers of an info line that only some records have.
-_NUMBERS = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
+_NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
 def _describe_illegal(error: IllegalMove) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ringmaster.engines.engine import Engine
 from ringmaster.engines.gtp import GtpEngine
@@ -18,10 +19,10 @@ from ringmaster.model.jobs import GameJob
 from ringmaster.model.record import GameRecord
 from ringmaster.play.referee import Referee, Settlement
 
-_LETTERS = "BW"
-_SUFFIX_OF_REASON = {"resignation": "R", "time": "T", "stall": "T", "claim": "", "score": ""}
-_FINAL_SCORE = re.compile(r"([BW])\+(\S*)", re.ASCII)
-_MARGIN = re.compile(r"\d{1,9}(?:\.\d{0,9})?", re.ASCII)
+_LETTERS: Final = "BW"
+_SUFFIX_OF_REASON: Final = {"resignation": "R", "time": "T", "stall": "T", "claim": "", "score": ""}
+_FINAL_SCORE: Final = re.compile(r"([BW])\+(\S*)", re.ASCII)
+_MARGIN: Final = re.compile(r"\d{1,9}(?:\.\d{0,9})?", re.ASCII)
 
 
 class GoReferee(Referee):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
 
 #: The game id that engines see while they are checked (Gomill's word).
-CHECK = "startup-check"
+CHECK: Final = "startup-check"
 
 
 class Context(Protocol):

@@ -137,7 +137,8 @@ def test_what_an_info_line_says_is_read(
     line = " ".join(["info", *words, *(["pv", *pv] if pv else [])]).encode()
     assert read_info(line) == expected
     assert read_pv(line) == tuple(pv)
-    thought = Thought("move", "7g7f", 1, _info=line)
+    thought = Thought("move", "7g7f", 1)
+    thought._info = line
     assert thought.nodes == numbers.get("nodes")
     assert thought.number("hashfull") == numbers.get("hashfull")
     assert thought.pv == tuple(pv)

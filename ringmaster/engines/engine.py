@@ -124,7 +124,7 @@ class Thought:
     def info(self) -> bytes:
         """The info line that the score is from, b"" without one."""
         if self._info is None:
-            self._info = score_line(self.said)
+            self._info = score_line(self.said) if self.said else b""
         return self._info
 
     def number(self, name: str) -> int | None:

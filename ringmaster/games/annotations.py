@@ -21,8 +21,10 @@ RECORD_INFO: Final = {
 }
 #: Moves of a line that are kept; engines print them without end.
 _LONGEST_PV: Final = 100
-#: Centipawns, divided by 100.  Figures are written with %, in half the time of an f-string.
-_PAWNS: Final = "%+.2f"
+#: Two digits, and times of less than a tenth of a second, in ms, and than ten, in cs.
+_DIGITS: Final = [f"{number:02d}" for number in range(100)]
+_MILLISECONDS: Final = [f"0.{number:03d}s" for number in range(101)]
+_CENTISECONDS: Final = [f"{number // 100}.{number % 100:02d}s" for number in range(1001)]
 
 
 def wanted_details(info: Collection[str]) -> list[tuple[str, str]]:
@@ -56,7 +58,7 @@ def search_summary(move: MoveRecord) -> str:
     if mate is not None:
         text = f"{'-' if mate <= 0 else '+'}M{abs(mate)}"
     elif score is not None:
-        text = _PAWNS % (score / 100) if score else "0.00"
+        text = _pawns(score) if score else "0.00"
     else:
         return time
     depth = move.depth
@@ -66,9 +68,24 @@ def search_summary(move: MoveRecord) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    """Return the time with three decimals below 0.1 s, two below 10 s, else one."""
-    form = "%.3fs" if seconds < 0.0995 else "%.2fs" if seconds < 9.995 else "%.1fs"
-    return form % seconds
+    """Return the time with three decimals below 0.1 s, two below 10 s, else one.
+
+    A table has it, unless it is close to the middle of two: formatting a figure takes a
+    tenth of what a move's whole record does.
+    """
+    short = seconds < 0.0995
+    if 0 <= seconds < 9.995:
+        number = seconds * (1000 if short else 100) + 0.5
+        whole = int(number)
+        if 1e-6 < number - whole < 1 - 1e-6:
+            return _MILLISECONDS[whole] if short else _CENTISECONDS[whole]
+    return ("%.3fs" if short else "%.2fs" if seconds < 9.995 else "%.1fs") % seconds
+
+
+def _pawns(score: int) -> str:
+    """Return centipawns as "+0.31", as "%+.2f" has them."""
+    size = abs(score)
+    return f"{'-' if score < 0 else '+'}{size // 100}.{_DIGITS[size % 100]}"
 
 
 def player_name(record: GameRecord, index: int) -> str:

@@ -15,9 +15,17 @@ from ringmaster.games.chess import HAVE_COZY, ChessGame
 if HAVE_COZY:
     import cozy_chess as cozy
 
-    _WON = cozy.GameStatus.Won
+    _WON: Final = cozy.GameStatus.Won
 
 _FILES: Final = "abcdefgh"
+
+
+#: The squares that moves go from and to.
+_ENDS: Final = {
+    start + target: (start, target)
+    for start in (file + rank for file in _FILES for rank in "12345678")
+    for target in (file + rank for file in _FILES for rank in "12345678")
+}
 
 
 class _Kind:
@@ -39,18 +47,22 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
     for a piece takes as long as a move.
     """
     board = game.board
-    find, play, checkers = game.step, board.try_play, board.checkers
+    play, checkers = board.try_play, board.checkers
     kinds: dict[str, _Kind] = {
         letter: _Kind(letter.upper(), None if letter in "PpKk" else []) for letter in "PNBRQKpnbrqk"
     }
     at = _pieces_of(board, kinds)
     found = []
     for move in moves:
-        step = find(move)
-        start, target = move[:2], move[2:4]
-        piece = at.pop(start, None)
-        if step is None or piece is None:
+        step = game.step(move)
+        ends = _ENDS.get(move[:4])
+        if step is None or ends is None:
             break
+        start, target = ends
+        piece = at.get(start)
+        if piece is None:
+            break
+        del at[start]
         kind, squares = piece.letter, piece.squares
         victim = at.get(target)
         if squares is not None:

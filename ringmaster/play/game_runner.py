@@ -509,8 +509,13 @@ def _move_records(
 ) -> Iterator[MoveRecord]:
     """Yield moves with what the record is to say of them, and no more."""
     numbers = [name for name in _NUMBERS if name in wanted]
+    wants_pv = "pv" in wanted
     for move, turn in zip(moves, turns, strict=False):
         thought = turn.thought
+        seconds = thought.elapsed_ns / 1e9
+        if not thought.info and not turn.comment and turn.clock is None:
+            yield MoveRecord(move, turn.mover, seconds)
+            continue
         left, overtime = turn.clock or (None, None)
         score = mate = depth = None
         searched: dict[str, Any] = {}
@@ -519,12 +524,12 @@ def _move_records(
             depth = thought.depth
             for name in numbers:
                 searched[name] = thought.number(name)
-            if "pv" in wanted:
+            if wants_pv:
                 searched["pv"] = thought.pv
         yield MoveRecord(
             move,
             turn.mover,
-            thought.elapsed_ns / 1e9,
+            seconds,
             score,
             mate,
             depth,

@@ -3,11 +3,11 @@
     python benchmarks/ply_budget.py [--short] [--json]
 
 Games of 200 plies by engines that answer at once (`c/instant.c`; needs a C compiler),
-played by `GameRunner` in this process, without records.  Three tables:
+played by `GameRunner` in this process.  Three tables:
 
 loop    CPU a ply, of user and system, and context switches (getrusage); instructions of
         user code (cachegrind) and system calls (strace), where these programs are there,
-        of the later games of a run, so that starting does not count
+        of the later games of a run, so that starting does not count; without records
 parts   CPU of each part by itself, the least of many repetitions, as a share of the sum
 waits   CPU of a bare Python loop over the same pipes with different ways to wait: what a
         poll before the request, a poll before the read, and an epoll in its place cost
@@ -35,6 +35,7 @@ from typing import Any, NamedTuple
 
 import instant
 
+from ringmaster.engines import tick
 from ringmaster.engines.engine import Limits, Thought
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.universal import Go, UniversalEngine
@@ -43,10 +44,12 @@ from ringmaster.games.game import Game
 from ringmaster.games.shogi import new_shogi_game
 from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import GameName, Player
+from ringmaster.model.results import EngineUsage
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.clock import Clock
 from ringmaster.play.engine_pool import make_engine
 from ringmaster.play.game_runner import GameRunner
+from ringmaster.play.referee import Settlement
 
 PLIES = 200
 #: Games at the beginning of a run that are not counted.
@@ -96,19 +99,30 @@ class Bench:
         assert isinstance(engine, UniversalEngine)
         return engine
 
-    def play(self, games: int, after: Callable[[int], None] = lambda number: None) -> None:
-        """Play games one after another; `after` is told the number of each."""
-        # as a worker has: what tells it to stop is watched
+    def play(
+        self,
+        games: int,
+        after: Callable[[int], None] = lambda number: None,
+        *,
+        record: bool = False,
+    ) -> GameRunner:
+        """Play games one after another and return the last one's runner; `after` is told
+        the number of each."""
+        # as a worker has: what tells it to stop is watched, and answers that come at once
+        # are read without asking first
         interrupt_fd, write_fd = os.pipe()
+        tick.start()
         one, other = (self.engine(index, interrupt_fd) for index in (0, 1))
         settings = GameSettings(game=self.work.game, move_limit=PLIES)
         first, second = self.players
         try:
             for number in range(games):
-                job = GameJob(f"g{number}", (first, second), settings, record=False)
-                result = GameRunner(job, (one, other)).play()
+                job = GameJob(f"g{number}", (first, second), settings, record=record)
+                runner = GameRunner(job, (one, other))
+                result = runner.play()
                 assert result.plies == PLIES, result
                 after(number)
+            return runner
         finally:
             one.end(patience=0.2)
             other.end(patience=0.2)
@@ -210,6 +224,7 @@ def parts(bench: Bench, rounds: int) -> dict[str, float]:
     answers = [f"{infos}bestmove {move}\n".encode() for move in moves]
     engine = bench.engine(0, -1)
     engine._last_move, engine._expected, engine._turned = "", "", (False, False)
+    engine._limits = None
     limits = Limits(1.0, clock_ms=(1000, 900), increment_ms=(100, 100)) if work.clock else None
     limits = limits or Limits(1.0, nodes=1)
 
@@ -229,10 +244,10 @@ def parts(bench: Bench, rounds: int) -> dict[str, float]:
     def request() -> None:
         # both engines are told of each move, one is asked: each of every other one
         for first in (0, 1):
-            engine._position, engine._since = b"position startpos", " moves"
+            engine._position, engine._since = b"position startpos", ["moves"]
             for ply, move in enumerate(moves):
                 if ply % 2 == first:
-                    Go(b"\n".join((engine._present(), engine._go_command(limits))))
+                    Go(engine._request(limits))
                 engine.observe(0, move, own=ply % 2 == first)
 
     def answer() -> None:
@@ -242,11 +257,19 @@ def parts(bench: Bench, rounds: int) -> dict[str, float]:
             thought: Thought = engine._thought(0, go, 1)
             assert thought.move
 
+    runner = bench.play(1, record=True)
+    settlement = Settlement("draw", None, "move limit", "1/2-1/2")
+    usage = EngineUsage()
+
+    def record() -> None:
+        runner._referee.write(runner._game_record(settlement, (usage, usage), 0.0, 1.0))
+
     whole: Mapping[str, Callable[[], None]] = {
         "rules: play, ending": rules,
         "clock: deadline, charge": clock,
         "request: position, go": request,
         "answer: bestmove, info lines": answer,
+        "record, after the game": record,
     }
     return {name: _least(part, rounds) / PLIES for name, part in whole.items()}
 
@@ -296,6 +319,7 @@ def waits(bench: Bench, games: int, rounds: int) -> dict[str, float]:
     ways = {
         "write, blocking read": loop(None, None),
         "write, poll, read": loop(None, polls),
+        "poll of the output, write, blocking read": loop(outputs, None),
         "poll of the output, write, poll, read": loop(outputs, polls),
     }
     if epolls:

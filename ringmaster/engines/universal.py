@@ -209,13 +209,6 @@ class UniversalEngine(Engine):
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
         """Return the `go` line for the limits, its newline included."""
 
-    def _timeless_go(self, limits: Limits) -> bytes:
-        """Return the `go` line for limits without a clock, which are the same from move to
-        move of a game."""
-        if limits is not self._limits:
-            self._limits, self._go = limits, self._go_command(limits)
-        return self._go
-
     def _declared(self, name: str) -> OptionDeclaration | None:
         """Return the option of that name, None when the engine has none."""
         return self.options.get(name.casefold())
@@ -358,6 +351,16 @@ class UniversalEngine(Engine):
             self._since = []
         return self._position
 
+    def _request(self, limits: Limits) -> bytes:
+        """Return the lines that ask for a move."""
+        position = self._present() + b"\n"
+        if limits.clock_ms is not None:
+            return position + self._go_command(limits)
+        # without a clock they stay as they are from move to move of a game
+        if limits is not self._limits:
+            self._limits, self._go = limits, self._go_command(limits)
+        return position + self._go
+
     def think(self, colour: int, limits: Limits) -> Thought:
         seconds, spent = limits.seconds, 0
         if (pondering := self._pondering) is not None:
@@ -373,11 +376,7 @@ class UniversalEngine(Engine):
         channel = self.channel
         # A late line of the last search must not answer this one.
         channel.discard_input()
-        if limits.clock_ms is None:
-            command = self._timeless_go(limits)
-        else:
-            command = self._go_command(limits)
-        go = Go(self._present() + b"\n" + command)
+        go = Go(self._request(limits))
         self._search = go
         return self._thought(colour, go, spent + channel.converse(go, seconds))
 

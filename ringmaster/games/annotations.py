@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from ringmaster.games.text import lines, one_line
@@ -68,18 +68,20 @@ def search_summary(move: MoveRecord) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    """Return the time with three decimals below 0.1 s, two below 10 s, else one.
+    """Return the time with three decimals below 0.1 s, two below 10 s, else one."""
+    if seconds < 0.0995:
+        return _looked_up(seconds, 1000, _MILLISECONDS) or f"{seconds:.3f}s"
+    if seconds < 9.995:
+        return _looked_up(seconds, 100, _CENTISECONDS) or f"{seconds:.2f}s"
+    return f"{seconds:.1f}s"
 
-    A table has it, unless it is close to the middle of two: formatting a figure takes a
-    tenth of what a move's whole record does.
-    """
-    short = seconds < 0.0995
-    if 0 <= seconds < 9.995:
-        number = seconds * (1000 if short else 100) + 0.5
-        whole = int(number)
-        if 1e-6 < number - whole < 1 - 1e-6:
-            return _MILLISECONDS[whole] if short else _CENTISECONDS[whole]
-    return ("%.3fs" if short else "%.2fs" if seconds < 9.995 else "%.1fs") % seconds
+
+def _looked_up(seconds: float, scale: int, table: Sequence[str]) -> str:
+    """Return the time, rounded to a `scale`th of a second, from a table, in a tenth of what
+    formatting takes; "" where it is so close to the middle of two that rounding is not sure."""
+    number = seconds * scale + 0.5
+    whole = int(number)
+    return table[whole] if seconds >= 0 and 1e-6 < number - whole < 1 - 1e-6 else ""
 
 
 def _pawns(score: int) -> str:

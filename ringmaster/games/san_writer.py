@@ -20,14 +20,6 @@ if HAVE_COZY:
 _FILES: Final = "abcdefgh"
 
 
-#: The squares that moves go from and to.
-_ENDS: Final = {
-    start + target: (start, target)
-    for start in (file + rank for file in _FILES for rank in "12345678")
-    for target in (file + rank for file in _FILES for rank in "12345678")
-}
-
-
 class _Kind:
     """A kind of piece of one side: its letter, in capitals, and the squares that it is
     on; None for pawns and kings, since their moves never say which of them it is."""
@@ -55,12 +47,9 @@ def fast_san_moves(game: ChessGame, moves: Sequence[str]) -> list[str]:
     found = []
     for move in moves:
         step = game.step(move)
-        ends = _ENDS.get(move[:4])
-        if step is None or ends is None:
-            break
-        start, target = ends
+        start, target = move[:2], move[2:4]
         piece = at.get(start)
-        if piece is None:
+        if step is None or piece is None:
             break
         del at[start]
         kind, squares = piece.letter, piece.squares

@@ -513,13 +513,15 @@ def _move_records(
     for move, turn in zip(moves, turns, strict=False):
         thought = turn.thought
         seconds = thought.elapsed_ns / 1e9
-        if not thought.info and not turn.comment and turn.clock is None:
+        has_searched = bool(thought.info)
+        if not has_searched and not turn.comment and turn.clock is None:
+            # keywords take longer than all the rest
             yield MoveRecord(move, turn.mover, seconds)
             continue
         left, overtime = turn.clock or (None, None)
         score = mate = depth = None
         searched: dict[str, Any] = {}
-        if thought.info:
+        if has_searched:
             score, mate = thought.verdict()
             depth = thought.depth
             for name in numbers:

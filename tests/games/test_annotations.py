@@ -10,6 +10,11 @@ from ringmaster.games.annotations import search_summary
 from ringmaster.model.record import MoveRecord
 
 
+def check_time(seconds: float) -> None:
+    decimals = 3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1
+    assert search_summary(MoveRecord("e2e4", 0, seconds)) == f"{seconds:.{decimals}f}s"
+
+
 @given(st.integers(0, 20_000_000_000))
 @example(500_000)
 @example(99_499_999)
@@ -18,24 +23,19 @@ from ringmaster.model.record import MoveRecord
 @example(9_994_999_999)
 @example(9_995_000_000)
 def test_times_are_rounded_as_formatting_rounds_them(elapsed: int) -> None:
-    seconds = elapsed / 1e9
-    decimals = 3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1
-    assert search_summary(MoveRecord("e2e4", 0, seconds)) == f"{seconds:.{decimals}f}s"
+    check_time(elapsed / 1e9)
 
 
 @given(st.floats(0, 10))
 def test_any_time_is_rounded_as_formatting_rounds_it(seconds: float) -> None:
-    decimals = 3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1
-    assert search_summary(MoveRecord("e2e4", 0, seconds)) == f"{seconds:.{decimals}f}s"
+    check_time(seconds)
 
 
 @pytest.mark.parametrize("milliseconds", [n + 0.5 for n in range(100)])
 def test_times_in_the_middle_of_two_figures_are_rounded_as_formatting_rounds_them(
     milliseconds: float,
 ) -> None:
-    seconds = milliseconds / 1000
-    decimals = 3 if seconds < 0.0995 else 2
-    assert search_summary(MoveRecord("e2e4", 0, seconds)) == f"{seconds:.{decimals}f}s"
+    check_time(milliseconds / 1000)
 
 
 @given(st.integers(-(10**15), 10**15).filter(bool), st.none() | st.integers(0, 200))

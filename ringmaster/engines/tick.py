@@ -3,10 +3,11 @@
 A referee that waits with `poll` and then reads pays for both on every move, a good third
 of what the kernel charges it for a move of an instant engine.  A read that blocks costs
 less, but knows no deadline and listens to nobody else.  So it is only begun here: a timer
-ticks, and at the next tick the descriptor is made non-blocking, whereupon the read, which
-the signal has interrupted and Python tries again (PEP 475), gives up.  The caller then
-waits as it would have from the start.  A signal that comes just before the read is
-repeated by the next tick; nothing is ever thrown out of the handler, so no byte is lost.
+ticks, and at the second tick that one read lasts the descriptor is made non-blocking,
+whereupon the read, which the signal has interrupted and Python tries again (PEP 475), gives
+up.  The caller then waits as it would have from the start.  A tick that comes just before
+the read blocks is noticed at the next one; nothing is ever thrown out of the handler, so no
+byte is lost.  Between moves of a millisecond a read is hardly ever given up.
 
 It takes the process's alarm signal and its main thread, so it is for worker processes
 that play one game at a time, and has to be started.
@@ -19,8 +20,8 @@ import signal
 from types import FrameType
 from typing import Final
 
-#: Seconds between two ticks; a read is given up after at most two of them.
-PERIOD: Final = 0.01
+#: Seconds between two ticks; a read is given up after one of them at least and three at most.
+PERIOD: Final = 0.02
 
 
 class Tick:
@@ -29,15 +30,18 @@ class Tick:
     def __init__(self) -> None:
         """Take SIGALRM.  Raises ValueError outside of the main thread."""
         self._fd = -1
+        #: Whether the read has not seen a tick yet.
+        self._is_fresh = False
         self._runs = False
         signal.signal(signal.SIGALRM, self._come)
 
     def read(self, fd: int, size: int) -> bytes:
         """Read from a descriptor that blocks, as `os.read` does.
 
-        Raises BlockingIOError when there has been nothing to read for `PERIOD` or two.
+        Raises BlockingIOError when there has been nothing to read for one `PERIOD` to three.
         """
         # in this order: a tick in between finds the descriptor, or is followed by others
+        self._is_fresh = True
         self._fd = fd
         if not self._runs:
             self._runs = True
@@ -51,11 +55,14 @@ class Tick:
             self._fd = -1
 
     def _come(self, _number: int, _frame: FrameType | None) -> None:
+        if self._fd >= 0:
+            if self._is_fresh:
+                self._is_fresh = False
+                return
+            os.set_blocking(self._fd, False)
         # whoever reads next starts it again: a process that waits for long is left alone
         signal.setitimer(signal.ITIMER_REAL, 0)
         self._runs = False
-        if self._fd >= 0:
-            os.set_blocking(self._fd, False)
 
     def stop(self) -> None:
         """Let the alarm signal go."""

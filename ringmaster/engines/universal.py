@@ -123,16 +123,16 @@ class Go(Exchange):
         return self.take(line + b"\n") is not None
 
     def take(self, lines: bytes) -> bytes | None:
-        at = 0
         if not lines.startswith(b"bestmove"):
-            at = lines.find(b"\nbestmove") + 1
-            self.said += lines[:at] if at else lines
+            said, found, lines = lines.partition(b"\nbestmove")
+            self.said += said + b"\n" if found else said
             if len(self.said) > MAX_INFO:
                 line = score_line(self.said)
                 self.said = line + b"\n" if line else b""
-            if not at:
+            if not found:
                 return None
-        answer, _, rest = (lines[at:] if at else lines).partition(b"\n")
+            lines = b"bestmove" + lines
+        answer, _, rest = lines.partition(b"\n")
         words = answer.split(None, 4)
         # an answer that is no text is kept visible for the error message
         if len(words) > 1:

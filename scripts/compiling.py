@@ -17,7 +17,8 @@ import tempfile
 
 MODULES = {
     "engines": (
-        "channel engine error_output gtp gtp_clock info process tick uci universal usage usi"
+        "channel engine error_output exchange gtp gtp_clock info pipes process tick uci universal "
+        "usage usi"
     ),
     "games": (
         "annotations chess chess960 csa game go go_rules pgn pgn_text san san_writer sfen sgf "
@@ -28,6 +29,9 @@ MODULES = {
         "referee shogi_referee worker"
     ),
 }
+
+#: Written in C, and the same in Python for where there is no compiler.
+WRITTEN_IN_C = {"ringmaster.engines._pipes": "ringmaster/engines/_pipes.c"}
 
 #: The extension module that the others are parts of, without mypyc's ending.
 GROUP = "ringmaster.compiled"
@@ -103,9 +107,10 @@ def extensions(*, wheel: bool) -> list:
 
 def _make() -> list:
     from mypyc.build import mypycify
+    from setuptools import Extension
 
     made = mypycify([*_MYPY_OPTIONS, *sources()], opt_level="2", debug_level="0", group_name=GROUP)
     for extension in made:
         # a warning of a compiler that mypyc does not know is no reason to do without
         extension.extra_compile_args = [a for a in extension.extra_compile_args if a != "-Werror"]
-    return made
+    return made + [Extension(name, [source]) for name, source in WRITTEN_IN_C.items()]

@@ -1,8 +1,6 @@
 """Lines to and from one engine, with an absolute deadline on every exchange.
 
-An exchange is a small object that knows a protocol and does no input or
-output: it has the bytes of a request and is fed the lines of the answer.  The
-channel moves the bytes, measures the time from the moment before the last byte
+The channel moves the bytes, measures the time from the moment before the last byte
 is written to the first sight of the answer, and raises when the deadline passes,
 however much the engine prints meanwhile.  Lines and buffers are bounded; standard error is
 drained along the way and its last lines kept.
@@ -13,15 +11,15 @@ from __future__ import annotations
 import os
 import select
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final, Protocol
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
 from ringmaster import waiting
 from ringmaster.engines import tick
 from ringmaster.engines.error_output import ErrorOutput
+from ringmaster.engines.exchange import Exchange, Stream, Transcript
 from ringmaster.engines.process import EngineProcess
 from ringmaster.errors import (
     EngineCrashed,
@@ -53,65 +51,6 @@ _SOON: Final = 20_000_000
 _SOON_LEAST: Final = 0.1
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
 _LAST_READS: Final = 32
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Exchange(ABC):
-    """One request and its answer, without input or output."""
-
-    #: What is written; empty when the exchange only listens.
-    request: bytes = b""
-
-    @abstractmethod
-    def feed(self, line: bytes) -> bool:
-        """Take one line (without its end); returns True when the answer is
-        complete.  Raises EngineProtocolError for a line that cannot be."""
-
-    def take(self, lines: bytes) -> bytes | None:
-        """Take whole lines, each with its end; returns what stands behind the
-        answer when it is complete, else None.  Raises as `feed` does.
-
-        It does what feeding the lines one by one does, and may do it faster.
-        """
-        at = 0
-        while at < len(lines):
-            end = lines.index(b"\n", at)
-            if self.feed(lines[at:end]):
-                return lines[end + 1 :]
-            at = end + 1
-        return None
-
-    def describe(self) -> str:
-        """Return the request as a message quotes it."""
-        return quoted(self.request)
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class Stream(ABC):
-    """Many requests that may be written ahead of their answers, without input or
-    output; see `Channel.stream`."""
-
-    #: How many answers are complete.
-    done: int = 0
-    #: How many answers may well pile up before they are read.
-    slack: int = 0
-
-    @abstractmethod
-    def begin(self) -> bytes:
-        """Return what is written first."""
-
-    @abstractmethod
-    def take(self, lines: bytes) -> bytes | None:
-        """Take whole lines, each with its end; returns what is to be written now (b""
-        for nothing), None when all is answered.  Raises EngineProtocolError."""
-
-
-class Transcript(Protocol):
-    """Where the traffic of an engine is written down."""
-
-    def note(self, code: str, direction: str, data: bytes) -> None:
-        """Write down lines; direction is ">" (to the engine), "<" or "!"
-        (standard error)."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -157,16 +96,12 @@ class Channel:
         self._aside_left = 0
         self._aside_error: EngineProtocolError | None = None
         #: What answers that come at once are read with, where this process has it.
-        self._tick = tick.running()
+        self._tick = tick.running() if clock == time.monotonic_ns else None
         if self._tick is not None:
             os.set_blocking(self._stdout, True)
         self._poll = waiting.new_poll()
         self._when_seen = waiting.seen_by(self._poll, clock)
         self._exit = process.exit_fd
-        #: To ask whether there is output: an answer costs less than a failed read.
-        output = select.poll()
-        output.register(self._stdout, select.POLLIN)
-        self._output: Callable[[int], list[tuple[int, int]]] = output.poll
         for fd in (self._stdout, self._errors.fd, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
@@ -186,6 +121,8 @@ class Channel:
         """
         start = self._clock()
         stdout = self._stdout
+        soon = self._tick if self._attended is None and seconds >= _SOON_LEAST else None
+        asks = ahead is None and len(exchange.request) > 0
         try:
             if ahead is not None:
                 came, self._rest = self._rest, b""
@@ -196,11 +133,16 @@ class Channel:
                     if behind is not None:
                         self._rest = behind
                         return self._seen - start
-            elif exchange.request:
+            elif asks and soon is None:
                 start = self.send(exchange.request, seconds)
             patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
-            if self._tick is not None and self._attended is None and seconds >= _SOON_LEAST:
-                if self._read_soon(exchange, self._tick, start + _SOON):
+            if soon is not None:
+                chunk: bytes | None
+                if asks:
+                    start, chunk = self._ask(exchange.request, seconds, soon)
+                else:
+                    chunk = self._hear(soon)
+                if chunk is not None and self._answered_soon(exchange, chunk, soon, start + _SOON):
                     return self._seen - start
                 patience = self._patience(start + int(seconds * 1e9))
             while True:
@@ -288,7 +230,7 @@ class Channel:
         """Read what a process that has exited left; raises EngineCrashed unless that
         completes the stream."""
         for _ in range(_LAST_READS):
-            if not self._output(0):
+            if not tick.has_input(self._stdout):
                 break
             lines = self._read_lines()
             if lines and stream.take(lines) is None:
@@ -384,7 +326,7 @@ class Channel:
         Returns when the answer was seen.  Raises EngineCrashed without one.
         """
         for _ in range(_LAST_READS):
-            if not self._output(0):
+            if not tick.has_input(self._stdout):
                 break
             if self._answered(exchange, self._read_lines()):
                 return self._seen
@@ -400,20 +342,37 @@ class Channel:
             self._check_partial()
         return False
 
-    def _read_soon(self, exchange: Exchange, reader: tick.Tick, until: int) -> bool:
-        """Let an exchange take what comes without a pause, to the time `until` at most;
-        returns whether its answer is complete."""
-        try:
-            while True:
-                chunk = reader.read(self._stdout, self._usual)
-                if len(chunk) == self._usual:
-                    self._usual = _CHUNK
-                if self._answered(exchange, self._lines_of(chunk)):
-                    return True
-                if self._seen >= until:
-                    return False
-        except BlockingIOError:
-            return False
+    def _answered_soon(
+        self, exchange: Exchange, chunk: bytes, reader: tick.Tick, until: int
+    ) -> bool:
+        """Let an exchange take what has been read and what comes without a pause, to the
+        time `until` at most; returns whether its answer is complete."""
+        more: bytes | None = chunk
+        while more is not None:
+            if len(more) == self._usual:
+                self._usual = _CHUNK
+            if self._answered(exchange, self._lines_of(more)):
+                return True
+            if self._seen >= until:
+                return False
+            more = self._hear(reader)
+        return False
+
+    def _hear(self, reader: tick.Tick) -> bytes | None:
+        """Read what comes without a pause, None when nothing does."""
+        self._seen, chunk = reader.hear(self._stdout, self._usual)
+        return chunk
+
+    def _ask(self, request: bytes, seconds: float, reader: tick.Tick) -> tuple[int, bytes | None]:
+        """Write a request and read at once; returns what `send` and `_hear` do."""
+        self._check_aside(request)
+        stdin, stdout = self.process.stdin_fd, self._stdout
+        start, written, self._seen, chunk = reader.ask(stdin, request, stdout, self._usual)
+        if written < 0:
+            raise self._crashed()
+        if written < len(request):
+            return self._send_rest(memoryview(request)[written:], seconds), self._hear(reader)
+        return start, chunk
 
     def _read_lines(self) -> bytes:
         """Read what there is and return the lines that are complete with it, b"" for
@@ -422,11 +381,11 @@ class Channel:
             chunk = os.read(self._stdout, _CHUNK)
         except BlockingIOError:
             return b""
+        self._seen = self._when_seen()
         return self._lines_of(chunk)
 
     def _lines_of(self, chunk: bytes) -> bytes:
         """Return the lines that are complete with what has just been read."""
-        self._seen = self._when_seen()
         if not chunk:
             raise self._crashed()
         if self._partial or self.transcript is not None or chunk[-1] != _NEWLINE:
@@ -463,7 +422,7 @@ class Channel:
     def unasked(self) -> bytes:
         """Return what the engine has printed since its last answer, b"" for
         nothing but white space; it is dropped."""
-        chunk = self._read_pending() if self._output(0) else b""
+        chunk = self._read_pending() if tick.has_input(self._stdout) else b""
         found = (self._rest + self._partial + chunk).strip()
         self._partial = self._rest = b""
         return found
@@ -473,7 +432,7 @@ class Channel:
         self._partial = b""
         # bounded, so that an endless printer cannot hold us here
         for _ in range(16):
-            if not self._output(0) or len(self._read_pending()) < _CHUNK:
+            if not tick.has_input(self._stdout) or len(self._read_pending()) < _CHUNK:
                 break
 
     def _read_pending(self) -> bytes:
@@ -492,11 +451,7 @@ class Channel:
         Raises EngineTimeout when the engine does not read it, EngineCrashed when it
         is gone.
         """
-        if self._aside_error is not None:
-            error, self._aside_error = self._aside_error, None
-            raise error
-        if self.transcript is not None:
-            self.transcript.note(self.code, ">", data.rstrip(b"\n"))
+        self._check_aside(data)
         start = self._clock()
         try:
             written = os.write(self.process.stdin_fd, data)
@@ -507,6 +462,14 @@ class Channel:
         if written < len(data):
             return self._send_rest(memoryview(data)[written:], seconds)
         return start
+
+    def _check_aside(self, request: bytes) -> None:
+        """Raise what was wrong while another engine was waited for; note a request."""
+        if self._aside_error is not None:
+            error, self._aside_error = self._aside_error, None
+            raise error
+        if self.transcript is not None:
+            self.transcript.note(self.code, ">", request.rstrip(b"\n"))
 
     def _send_rest(self, rest: memoryview, seconds: float) -> int:
         """Write to a full pipe while reading what the engine prints: it may be
@@ -580,9 +543,3 @@ class Channel:
             self._errors.drain()
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)
         return EngineCrashed("it closed its standard input or output", self.code)
-
-
-def quoted(request: bytes) -> str:
-    """Return the last line of a request as a message quotes it."""
-    text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
-    return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"

@@ -10,7 +10,8 @@ from typing import ClassVar, Final, Literal
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Channel, Exchange, Transcript
+from ringmaster.engines.channel import Channel
+from ringmaster.engines.exchange import Exchange, Transcript
 from ringmaster.engines.info import read_depth, read_info, read_pv, read_score, score_line
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.engines.usage import Usage

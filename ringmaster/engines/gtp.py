@@ -7,8 +7,8 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
+from ringmaster.engines.exchange import Exchange, quoted
 from ringmaster.engines.gtp_clock import ClockCommand, ClockNotTold, clock_command, read_kinds
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout
 from ringmaster.model.jobs import GameSettings, Opening

@@ -13,7 +13,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from ringmaster.engines.channel import Stream
+from ringmaster.engines.exchange import Stream
 from ringmaster.engines.info import last_score_lines, read_info, read_score
 from ringmaster.errors import EngineProtocolError
 from ringmaster.model.wording import shown

@@ -20,6 +20,13 @@ import signal
 from types import FrameType
 from typing import Final
 
+try:
+    from ringmaster.engines._pipes import ask, has_input, hear
+except ImportError:
+    from ringmaster.engines.pipes import ask, has_input, hear
+
+__all__ = ["PERIOD", "Tick", "has_input", "running", "start", "stop"]
+
 #: Seconds between two ticks; a read is given up after one of them at least and three at most.
 PERIOD: Final = 0.02
 
@@ -35,24 +42,43 @@ class Tick:
         self._runs = False
         signal.signal(signal.SIGALRM, self._come)
 
-    def read(self, fd: int, size: int) -> bytes:
-        """Read from a descriptor that blocks, as `os.read` does.
+    def ask(
+        self, stdin: int, request: bytes, stdout: int, size: int
+    ) -> tuple[int, int, int, bytes | None]:
+        """Write a request and read from a descriptor that blocks; see `pipes.ask`.
 
-        Raises BlockingIOError when there has been nothing to read for one `PERIOD` to three.
+        What was read is None as well when there has been nothing for one `PERIOD` to three.
         """
+        self._begin(stdout)
+        chunk = None
+        try:
+            began, written, seen, chunk = ask(stdin, request, stdout, size)
+            return began, written, seen, chunk
+        finally:
+            self._end(stdout, chunk)
+
+    def hear(self, stdout: int, size: int) -> tuple[int, bytes | None]:
+        """Only read, otherwise as `ask`."""
+        self._begin(stdout)
+        chunk = None
+        try:
+            seen, chunk = hear(stdout, size)
+            return seen, chunk
+        finally:
+            self._end(stdout, chunk)
+
+    def _begin(self, fd: int) -> None:
         # in this order: a tick in between finds the descriptor, or is followed by others
         self._is_fresh = True
         self._fd = fd
         if not self._runs:
             self._runs = True
             signal.setitimer(signal.ITIMER_REAL, PERIOD, PERIOD)
-        try:
-            return os.read(fd, size)
-        except BlockingIOError:
+
+    def _end(self, fd: int, chunk: bytes | None) -> None:
+        self._fd = -1
+        if chunk is None:
             os.set_blocking(fd, True)
-            raise
-        finally:
-            self._fd = -1
 
     def _come(self, _number: int, _frame: FrameType | None) -> None:
         if self._fd >= 0:

@@ -18,7 +18,6 @@ from typing import ClassVar, Final
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import (
     MAX_NAME,
     Engine,
@@ -27,6 +26,7 @@ from ringmaster.engines.engine import (
     ThoughtKind,
     start_timeout,
 )
+from ringmaster.engines.exchange import Exchange
 from ringmaster.engines.info import MAX_INFO, score_line
 from ringmaster.engines.options import OptionDeclaration, describe_unknown
 from ringmaster.errors import EngineError, EngineProtocolError, EngineTimeout, OptionRefused

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.engines.channel import Stream
 from ringmaster.engines.engine import Engine, cut, start_timeout
+from ringmaster.engines.exchange import Stream
 from ringmaster.engines.info import last_score_lines
 from ringmaster.engines.process import Surroundings
 from ringmaster.engines.score_forms import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.exchange import Exchange
 
 
 def converse(exchange: Exchange, *lines: str) -> list[str]:

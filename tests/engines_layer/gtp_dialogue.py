@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ringmaster.engines.channel import Channel, Exchange
+from ringmaster.engines.channel import Channel
+from ringmaster.engines.exchange import Exchange
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError

@@ -12,7 +12,8 @@ import psutil
 import pytest
 
 from ringmaster.engines import tick
-from ringmaster.engines.channel import MAX_LINE, Channel, Exchange, Stream
+from ringmaster.engines.channel import MAX_LINE, Channel
+from ringmaster.engines.exchange import Exchange, Stream
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.errors import (
     EngineCrashed,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.exchange import Exchange
 from ringmaster.engines.gtp import MAX_RESPONSE, Command
 from ringmaster.errors import EngineProtocolError
 from tests.engines_layer.dialogue import converse, still_waits

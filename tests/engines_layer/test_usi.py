@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.engines import usi
-from ringmaster.engines.channel import Channel, Exchange
+from ringmaster.engines.channel import Channel
 from ringmaster.engines.engine import Engine, Limits, Thought, start_timeout
+from ringmaster.engines.exchange import Exchange
 from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
 from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.process import Surroundings

@@ -10,7 +10,7 @@ import re
 from collections import deque
 from dataclasses import dataclass, field
 
-from ringmaster.engines.channel import Exchange
+from ringmaster.engines.exchange import Exchange
 from ringmaster.games.text import one_line
 
 #: Info lines kept of one search, the last ones, and bytes read of each.

@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import Engine, start_timeout
+from ringmaster.engines.exchange import Exchange
 from ringmaster.errors import EngineError, EngineTimeout
 from ringmaster.games.text import one_line
 from ringmaster.model.jobs import GameSettings

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from ringmaster.engines.channel import Transcript
 from ringmaster.engines.engine import Engine
+from ringmaster.engines.exchange import Transcript
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from ringmaster.engines.channel import Exchange
 from ringmaster.engines.engine import Limits
+from ringmaster.engines.exchange import Exchange
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import EngineRefused, IllegalMove
 from ringmaster.games.go import GoGame

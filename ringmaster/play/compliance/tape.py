@@ -3,7 +3,7 @@ and after the last command, and the whole of the handshake."""
 
 from __future__ import annotations
 
-from ringmaster.engines.channel import Transcript
+from ringmaster.engines.exchange import Transcript
 from ringmaster.games.text import one_line
 
 #: Lines kept of what was sent and of what came back, for each of the last two turns.

@@ -79,6 +79,30 @@ chunk_of(int fd, long size, long long *seen)
     }
 }
 
+/* Returns a tuple of integers and, at its end, an object whose reference it takes over. */
+static PyObject *
+told(const long long *values, Py_ssize_t count, PyObject *last)
+{
+    PyObject *tuple = PyTuple_New(count + 1);
+    Py_ssize_t i;
+
+    if (tuple == NULL) {
+        Py_DECREF(last);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(tuple, count, last);
+    for (i = 0; i < count; i++) {
+        PyObject *value = PyLong_FromLongLong(values[i]);
+
+        if (value == NULL) {
+            Py_DECREF(tuple);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(tuple, i, value);
+    }
+    return tuple;
+}
+
 static PyObject *
 has_input(PyObject *Py_UNUSED(module), PyObject *argument)
 {
@@ -101,14 +125,15 @@ hear(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
     if (!integers(arguments, given, 2, -1, values))
         return NULL;
     chunk = chunk_of((int)values[0], values[1], &seen);
-    return chunk == NULL ? NULL : Py_BuildValue("LN", seen, chunk);
+    return chunk == NULL ? NULL : told(&seen, 1, chunk);
 }
 
 static PyObject *
 ask(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
     long values[4];
-    long long began, seen = 0;
+    /* when writing began, bytes written, when reading was done */
+    long long figures[3] = {0};
     char *request;
     Py_ssize_t length;
     ssize_t written;
@@ -118,18 +143,19 @@ ask(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
         return NULL;
     if (PyBytes_AsStringAndSize(arguments[1], &request, &length) < 0)
         return NULL;
-    began = now();
+    figures[0] = now();
     written = write((int)values[0], request, (size_t)length);
     if (written < 0)
         written = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -1;
     if (written == length) {
-        chunk = chunk_of((int)values[2], values[3], &seen);
+        chunk = chunk_of((int)values[2], values[3], &figures[2]);
         if (chunk == NULL)
             return NULL;
     }
     else
         chunk = Py_NewRef(Py_None);
-    return Py_BuildValue("LnLN", began, (Py_ssize_t)written, seen, chunk);
+    figures[1] = written;
+    return told(figures, 3, chunk);
 }
 
 static PyMethodDef functions[] = {

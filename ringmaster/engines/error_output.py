@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from ringmaster.engines import tick
+
 #: Lines of standard error kept for messages, and bytes kept of each.
 STDERR_LINES: Final = 20
 STDERR_LINE: Final = 500
@@ -58,7 +60,8 @@ class ErrorOutput:
     def drain(self) -> None:
         """Take all that there is, as far as it ends."""
         for _ in range(_MOST_READS):
-            if self.fd is None:
+            # to ask costs less than a failed read
+            if self.fd is None or not tick.has_input(self.fd):
                 return
             try:
                 before = len(self._tail), len(self._log)

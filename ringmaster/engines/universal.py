@@ -199,7 +199,7 @@ class UniversalEngine(Engine):
         #: The search that was asked for last, and the one on the opponent's time.
         self._search: Go | None = None
         self._pondering: PonderedGo | None = None
-        #: The last limits without a clock, and the line for them.
+        #: The last limits without a clock, and the line for them with the end of the one before.
         self._limits: Limits | None = None
         self._go = b""
         #: Whether its scores are to be turned round, as each colour.
@@ -353,13 +353,12 @@ class UniversalEngine(Engine):
 
     def _request(self, limits: Limits) -> bytes:
         """Return the lines that ask for a move."""
-        position = self._present() + b"\n"
         if limits.clock_ms is not None:
-            return position + self._go_command(limits)
+            return self._present() + b"\n" + self._go_command(limits)
         # without a clock they stay as they are from move to move of a game
         if limits is not self._limits:
-            self._limits, self._go = limits, self._go_command(limits)
-        return position + self._go
+            self._limits, self._go = limits, b"\n" + self._go_command(limits)
+        return self._present() + self._go
 
     def think(self, colour: int, limits: Limits) -> Thought:
         seconds, spent = limits.seconds, 0

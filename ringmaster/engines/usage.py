@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 #: Bytes read at a time: more than a stat or status has up to where it is of interest.
 _CHUNK: Final = 4096
+#: Where in `_fields` there are ticks of CPU, twice two numbers, and how many threads.
+_OWN: Final = 11
+_OF_CHILDREN: Final = 13
+_THREADS: Final = 17
 #: Linux's number for the clock of what a process has really run.
 _CPU_CLOCK: Final = 2
 
@@ -132,14 +136,14 @@ class ProcessUsage:
         try:
             stat = _fields(self._read("stat"))
             peak = _peak(self._read("status"))
-            own, waited = _ticks_used(stat)
+            waited = _ticks_used(stat, _OF_CHILDREN)
             cpu_time = _cpu_clock(self._pid)
             if cpu_time is None:
-                cpu_time = own / _ticks()
+                cpu_time = _ticks_used(stat, _OWN) / _ticks()
         except (OSError, ValueError, IndexError):
             return Usage(None, None)
         try:
-            children = self._descendants(threads=int(stat[17]))
+            children = self._descendants(threads=int(stat[_THREADS]))
         except (OSError, ValueError, IndexError):
             children = []
         self._is_alone = not (waited or children)
@@ -193,16 +197,16 @@ class ProcessUsage:
 
 
 def _fields(stat: bytes) -> list[bytes]:
-    """Return the fields of /proc/PID/stat from the third one on."""
+    """Return the fields of /proc/PID/stat from the third one on, as far as they are of
+    interest."""
     # the name (in brackets) may contain spaces and brackets
-    return stat.rpartition(b")")[2].split()
+    return stat.rpartition(b")")[2].split(None, _THREADS + 1)
 
 
-def _ticks_used(fields: Sequence[bytes]) -> tuple[int, int]:
-    """Return the ticks of CPU that a process has used, and the children that it has waited
-    for."""
-    user, system, children_user, children_system = map(int, fields[11:15])
-    return user + system, children_user + children_system
+def _ticks_used(fields: Sequence[bytes], whose: int) -> int:
+    """Return the ticks of CPU that a process has used, `_OWN`, or the children that it has
+    waited for, `_OF_CHILDREN`: as user and for it in the kernel."""
+    return int(fields[whose]) + int(fields[whose + 1])
 
 
 def _cpu_clock(pid: int) -> float | None:
@@ -222,7 +226,8 @@ def _peak(status: bytes) -> int:
 
 def _measure_once(pid: int) -> tuple[int, int]:
     """Return ticks and peak of a single process."""
-    ticks = sum(_ticks_used(_fields(_contents(f"/proc/{pid}/stat"))))
+    stat = _fields(_contents(f"/proc/{pid}/stat"))
+    ticks = _ticks_used(stat, _OWN) + _ticks_used(stat, _OF_CHILDREN)
     return ticks, _peak(_contents(f"/proc/{pid}/status"))
 
 

@@ -2,7 +2,7 @@
  *
  * Between two moves of a real engine everything that a referee needs has left the
  * processor's caches, and what a move costs is how much of it has to be fetched again.
- * Three calls of Python's own functions and two looks at the clock are one call here.
+ * Writing, reading and two looks at the clock are one call here.
  */
 
 #define PY_SSIZE_T_CLEAN

@@ -142,7 +142,7 @@ class Channel:
                     start, chunk = self._ask(exchange.request, seconds, soon)
                 else:
                     chunk = self._hear(soon)
-                if chunk is not None and self._answered_soon(exchange, chunk, soon, start + _SOON):
+                if self._answered_soon(exchange, chunk, soon, start + _SOON):
                     return self._seen - start
                 patience = self._patience(start + int(seconds * 1e9))
             while True:
@@ -343,19 +343,18 @@ class Channel:
         return False
 
     def _answered_soon(
-        self, exchange: Exchange, chunk: bytes, reader: tick.Tick, until: int
+        self, exchange: Exchange, chunk: bytes | None, reader: tick.Tick, until: int
     ) -> bool:
-        """Let an exchange take what has been read and what comes without a pause, to the
-        time `until` at most; returns whether its answer is complete."""
-        more: bytes | None = chunk
-        while more is not None:
-            if len(more) == self._usual:
+        """Let an exchange take what has been read, None for nothing, and what comes without
+        a pause, to the time `until` at most; returns whether its answer is complete."""
+        while chunk is not None:
+            if len(chunk) == self._usual:
                 self._usual = _CHUNK
-            if self._answered(exchange, self._lines_of(more)):
+            if self._answered(exchange, self._lines_of(chunk)):
                 return True
             if self._seen >= until:
                 return False
-            more = self._hear(reader)
+            chunk = self._hear(reader)
         return False
 
     def _hear(self, reader: tick.Tick) -> bytes | None:

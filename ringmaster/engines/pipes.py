@@ -1,7 +1,7 @@
 """The system calls of a move, and when they were made.
 
-The same functions are in `_pipes` where there is a C compiler (`scripts/compiling.py`),
-for which there they cost half; who uses them takes them from `tick`.
+The same functions are in `_pipes` where ringmaster has been compiled
+(`scripts/compiling.py`); who uses them takes them from `tick`, which chooses.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.sequential import SprtReport
-from ringmaster.errors import UsageError
+from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Task, Ticket
 from ringmaster.model.players import Player
@@ -181,6 +181,22 @@ class Competition(ABC):
     def notices(self) -> list[str]:
         """Return what is worth saying at the start of a run, one line each."""
         return []
+
+    def function_failures(self) -> list[SettingError]:
+        """Return how functions of the control file fail for values that may be played
+        later, once a function."""
+        return []
+
+    def contradictions(
+        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
+    ) -> dict[SettingPath, str]:
+        """Return why functions of the control file do not fit the values already played,
+        by the settings that they are.  Independent of `restore`.
+
+        state    the stored state
+        tickets  of all results that count
+        """
+        return {}
 
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:

@@ -40,8 +40,8 @@ class SettingChange(msgspec.Struct, frozen=True):
     where   the path as Python would reach it
     what    what became of it: "0.45 → 0.3", "is new"
     before, now  JSON data, ABSENT for what is not there
-    change  "free", "report" or "refused", as the innermost setting says that
-            it is part of
+    change  "free", "report", "played" or "refused", as the innermost setting says
+            that it is part of; "played" until `judge_by_played`
     reason  why a rule of the competition type refuses it, else ""
     old     what to put back, "" when it is too long to be said
     lines   the lines of a function that differ
@@ -179,10 +179,32 @@ def find_changes(
     return sorted(found, key=lambda change: change.allowed)
 
 
+def judge_by_played(
+    changes: Sequence[SettingChange], contradictions: Mapping[SettingPath, str]
+) -> list[SettingChange]:
+    """Return changes with each of functions judged by the values that were played;
+    refused changes come first.
+
+    contradictions  why functions do not fit these values, by the settings that they are
+    """
+    judged = []
+    for change in changes:
+        if change.change == "played":
+            reasons = (contradictions.get(change.path[:n]) for n in range(1, len(change.path) + 1))
+            reason = next(filter(None, reasons), "")
+            kind: Change = "refused" if reason else "free"
+            change = msgspec.structs.replace(change, change=kind, reason=reason)
+        judged.append(change)
+    return sorted(judged, key=lambda change: change.allowed)
+
+
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
     """Return changes as they are judged while nothing has been played."""
     return tuple(
-        c if c.allowed else msgspec.structs.replace(c, change="free", reason="") for c in changes
+        msgspec.structs.replace(c, change="free", reason="")
+        if c.change in ("played", "refused")
+        else c
+        for c in changes
     )
 
 

@@ -90,7 +90,7 @@ class SettingType(ABC):
         return data
 
 
-Change = Literal["free", "report", "refused"]
+Change = Literal["free", "report", "played", "refused"]
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -98,8 +98,10 @@ class Setting(msgspec.Struct, frozen=True):
 
     help    one sentence for the reference documentation
     change  what a change between runs means: "free": it applies from the next
-            game on; "report": only reports are affected; "refused": the results
-            so far would lose their meaning.  None: as what it is an argument of
+            game on; "report": only reports are affected; "played": it applies if it
+            gives the values that were played (`Competition.contradictions`), and is
+            refused otherwise; "refused": the results so far would lose their
+            meaning.  None: as what it is an argument of
             (at the top level: "free")
     rule    a finer judgement of a change that `change` allows: given the value
             before and now (as `canonical` makes them, None for what was not given),

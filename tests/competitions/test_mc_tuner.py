@@ -293,7 +293,7 @@ def test_report_names_the_opponent_as_it_names_itself() -> None:
         ),
         (
             {"parameters": [parameter(scale=lambda f: 1 / 0)]},
-            "parameters.0.scale: called with (0.25), it raised ZeroDivisionError",
+            "parameters.0.scale: parameter 'x': called with (0.25), it raised ZeroDivisionError",
         ),
         (
             {"parameters": [parameter(split=1000), parameter("y", split=1000)]},
@@ -318,7 +318,9 @@ def test_scale_that_fails_in_the_middle_of_its_range_is_found_before_the_first_g
             raise ValueError("too much")
         return f
 
-    with pytest.raises(Refused, match=r"scale: called with .* it raised ValueError: too much"):
+    with pytest.raises(
+        Refused, match=r"parameter 'x': called with .* it raised ValueError: too much"
+    ):
         tuner(parameters=[parameter(scale=scale, split=8)])
 
 
@@ -403,7 +405,15 @@ def test_any_python_value_can_be_an_engine_parameter() -> None:
 )
 def test_state_of_other_parameters_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(StoreError, match=message):
-        again(tuner(), tuner(**changed))
+        again(after_every_candidate(tuner()), tuner(**changed))
+
+
+def after_every_candidate(tune: Any) -> Any:
+    """Return a tune after a game of each candidate."""
+    for _ in range(tune.tree.size):
+        job = tune.next_job()
+        tune.take(job.ticket, result(job, False))
+    return tune
 
 
 def test_other_explicit_entry_of_the_same_length_is_refused() -> None:
@@ -412,7 +422,8 @@ def test_other_explicit_entry_of_the_same_length_is_refused() -> None:
         return tuner(parameters=[parameter(scale=scale, split=3)])
 
     with pytest.raises(StoreError, match="gives other values"):
-        again(tune("high"), tune("higher"))
+        again(after_every_candidate(tune("high")), tune("higher"))
+    assert again(tune("high"), tune("higher")).next_job(), "no game was played with it"
 
 
 def test_tune_goes_on_after_number_of_games_was_raised() -> None:

@@ -248,13 +248,13 @@ class CandidateTuner(Competition):
     def _point(self, ticket: Ticket) -> Sequence[float]:
         """Return the optimiser parameters of a ticket's candidate."""
 
-    def _values_played(self, ticket: Ticket, state: Mapping[str, Any]) -> Sequence[Any]:
+    def _values_played(self, ticket: Ticket, state: Mapping[str, Any]) -> Sequence[Any] | None:
         """Return the engine parameters of a ticket's candidate, as `canonical` makes them;
-        none where they are not known.
+        None where they are not known.
 
         state  as `state` returned it
         """
-        played: Sequence[Any] = ticket.get("v", ())
+        played: Sequence[Any] | None = ticket.get("v")
         return played
 
     def contradictions(
@@ -273,7 +273,7 @@ class CandidateTuner(Competition):
                 if (i, value) in agreed or paths[i] in found:
                     continue
                 reason = "the values that an earlier version played were not stored"
-                if played:
+                if played is not None:
                     reason = contradiction(
                         value, played[i], functools.partial(self._engine_value, i)
                     )

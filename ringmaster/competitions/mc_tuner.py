@@ -241,9 +241,9 @@ class McTuner(CandidateTuner):
     def _point(self, ticket: Ticket) -> Sequence[float]:
         return self.tree.centre(tuple(ticket["p"]))
 
-    def _values_played(self, ticket: Ticket, state: Mapping[str, Any]) -> Sequence[Any]:
+    def _values_played(self, ticket: Ticket, state: Mapping[str, Any]) -> Sequence[Any] | None:
         played = super()._values_played(ticket, state)
-        if played or len(ticket["p"]) > 1:
+        if played is not None:
             return played
         # a ticket of an earlier version: the state has the first generation's values
         places = self.tree.coordinates(ticket["p"][0])
@@ -254,7 +254,9 @@ class McTuner(CandidateTuner):
     ) -> dict[SettingPath, str]:
         if state["splits"] != self._state.splits:
             return {}
-        return super().contradictions(state, tickets)
+        # of later generations earlier versions stored no values, and Gomill compares none
+        known = (ticket for ticket in tickets if "v" in ticket or len(ticket["p"]) == 1)
+        return super().contradictions(state, known)
 
     def _shown_anew(self, path: Path) -> tuple[Values, str]:
         """Return a node's engine parameters, also as reports show them; `Failed` in the

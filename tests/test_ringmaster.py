@@ -403,6 +403,8 @@ def test_result_counts_when_the_job_after_it_cannot_be_made(tmp_path: Path) -> N
     values = [job.parameters[0]["x"] for _ in range(20) if (job := tune.next_job())]
     sixth = sorted(values[:6])[-1]
     bad = next(i for i, x in enumerate(values) if x > sixth)
+    # before the first game the transform would be tried, and the run refused
+    run(control, max_games=1)
     control.write_text(source.replace("=None", f"=lambda f: 1 / (f <= {sixth!r}) and f"))
     for _ in range(2):
         with pytest.raises(ControlFileError, match="ZeroDivisionError"):

@@ -26,6 +26,7 @@ from ringmaster.model.randomness import COLOUR_STREAM, words
 from ringmaster.model.report import Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
+    Context,
     Function,
     Identifier,
     Maybe,
@@ -39,6 +40,16 @@ from ringmaster.model.wording import shown
 
 #: Which player of a job moves first, by the colour that settings name.
 _FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}
+
+
+class _Colour(OneOf):
+    """One of a few strings; "b" and "w" in Gomill's other forms, too: "black", "W"."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value.lower() in ("b", "black", "w", "white"):
+            value = value[0].lower()
+        return super().interpret(value, path, context)
+
 
 #: Arguments of every Parameter(…).
 PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
@@ -79,7 +90,7 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "candidate_colour",
-        OneOf("b", "w", "random", "alternating"),
+        _Colour("b", "w", "random", "alternating"),
         "The candidates' colour in every game; random and alternating go by the game's number.",
         change="refused",
     ),

@@ -147,7 +147,7 @@ class McTuner(CandidateTuner):
         ),
         Setting(
             "summary_spec",
-            ListOf(Integer(minimum=0), minimum=1),
+            ListOf(Integer(minimum=0)),
             "How many candidates to show, those with most games, for each generation.",
             (30,),
             change="report",

@@ -9,6 +9,7 @@ from typing import Any
 
 from ringmaster.errors import SettingError
 from ringmaster.model.settings import SettingPath, canonical
+from ringmaster.model.wording import shown
 
 #: Players that make_candidate is probed for at most; it may be slow, or write files.
 MOST_PLAYERS = 64
@@ -68,10 +69,11 @@ def contradiction(argument: float, played: Any, value: Callable[[float], Any]) -
     try:
         now = canonical(value(argument))
     except SettingError as error:
-        return f"for {argument!r} it gave {played!r} in games already played; now {error}"
+        return f"for {argument!r} it gave {shown(played)} in games already played; now {error}"
     if same_value(played, now):
         return ""
-    return f"for {argument!r} it gave {played!r} in games already played, and gives {now!r} now"
+    before = f"for {argument!r} it gave {shown(played)} in games already played"
+    return f"{before}, and gives {shown(now)} now"
 
 
 def spread(size: int, most: int) -> list[int]:

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ringmaster.cli import run as command
 from ringmaster.control.diagnostics import ControlFileProblems
 from ringmaster.event import Event
 from ringmaster.model.players import Player
+from ringmaster.model.settings import Context, DictOf, Identifier, String
 from tests.competitions.settings_of import call
 from tests.competitions.settings_of import candidate_result as result
 from tests.competitions.test_mc_tuner import parameter, text, tuner
@@ -152,3 +155,17 @@ def test_run_of_no_games_changes_nothing(
     assert command([str(control), "run", "-g", "0"]) == 0
     assert "the 0 games of this run have been started (0/2 games" in capsys.readouterr().out
     assert command([str(control), "run", "-g", "-1"]) == 2
+
+
+@given(st.dictionaries(st.text(max_size=4), st.text(max_size=4), max_size=5), st.booleans())
+def test_pairs_mean_what_the_dictionary_of_them_means(
+    environ: dict[str, str], tuples: bool
+) -> None:
+    def interpreted(value: Any) -> tuple[Any, list[str]]:
+        context = Context(Path("/nowhere"))
+        found = DictOf(Identifier(), String()).interpret(value, ("environ",), context)
+        return found, [f"{problem.path}: {problem}" for problem in context.problems]
+
+    pairs = [(k, v) if tuples else [k, v] for k, v in environ.items()]
+    assert interpreted(pairs) == interpreted(environ)
+    assert interpreted(environ.items()) == interpreted(environ)

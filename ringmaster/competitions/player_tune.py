@@ -175,4 +175,5 @@ class PlayerTune(Competition):
             ticket,
             self.closing.opening(ticket),
             (first.values, second.values),
+            round=self.closing.round_of(ticket),
         )

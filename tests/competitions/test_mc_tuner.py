@@ -76,6 +76,13 @@ def test_candidate_is_made_from_the_engine_parameters_in_order() -> None:
     assert job.parameters[0] == {}
 
 
+def test_records_show_parameters_through_their_formats() -> None:
+    job = tuner(parameters=[parameter("x", format="X %.2f"), parameter("y")]).next_job()
+    x, y = job.parameters[1]["x"], job.parameters[1]["y"]
+    assert job.shown_parameters == ("", f"X {x:.2f}; y: {y}")
+    assert job.round == 1
+
+
 def test_documented_samples_of_a_linear_scale() -> None:
     tune = tuner(parameters=[parameter(split=3)])
     values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]

@@ -82,6 +82,22 @@ def test_matchup_settings_override_the_top_level() -> None:
     assert (second.settings.board_size, second.settings.komi) == (9, 6.5)
 
 
+def test_records_name_the_pair_as_round_and_the_matchup_in_the_event() -> None:
+    jobs = jobs_of(
+        chess(
+            call("Matchup", "a", "b", number_of_games=3, name="the final"),
+            call("Matchup", "a", "c", number_of_games=2, alternating=False, id="ac"),
+        )
+    )
+    assert [(j.id, j.round, j.event, j.competition) for j in sorted(jobs, key=lambda j: j.id)] == [
+        ("0_0", 1, "event (the final)", "event"),
+        ("0_1", 1, "event (the final)", "event"),
+        ("0_2", 2, "event (the final)", "event"),
+        ("ac_0", 1, "event", "event"),
+        ("ac_1", 2, "event", "event"),
+    ]
+
+
 def test_pair_shares_its_opening_with_colours_swapped(tmp_path: Any) -> None:
     book = tmp_path / "book.epd"
     book.write_text(

@@ -141,7 +141,7 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
     assert (only["games"], only["points"]) == (4, 1.5)
     assert only["value"] == (5 + 1.5) / 14
     assert only["win_rate"] == 1.5 / 4
-    assert "1 wins, 1 draws, 1 losses, 1 unknown results (counted as losses)" in text(tune)
+    assert "1 win, 1 draw, 1 loss, 1 unknown results (counted as losses)" in text(tune)
 
 
 def test_line_tells_the_game_and_the_best_candidate() -> None:

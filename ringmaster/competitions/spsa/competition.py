@@ -293,7 +293,7 @@ class SpsaCompetition(PlayerTune):
         state.void_in_a_row = state.void_in_a_row + 1 if void else 0
         if void:
             state.void += 1
-            halt = void_rule(state.void_in_a_row, first=first, what="the tune")
+            halt = void_rule(state.void_in_a_row, first=first, what="this run")
             return Verdict(line, replay=True, halt=halt)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus

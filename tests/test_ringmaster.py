@@ -309,7 +309,7 @@ def test_failing_function_of_the_control_file_loses_no_game(control: Path, games
 
 
 def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: Path) -> None:
-    with pytest.raises(CompetitionHalted, match="the first game of the tune was void"):
+    with pytest.raises(CompetitionHalted, match="the first game of this run was void"):
         run(control, players=VoidPlayers())
     assert run(control) == 0
     ids, counted = recorded(control)

@@ -381,7 +381,9 @@ class CandidateTuner(Competition):
         """Return the job of a candidate's game, the `number`-th of the event."""
         player, values = candidate
         named = self.named(values)
+        text = self.formatted(values)
         alternating = self.values["candidate_colour"] == "alternating"
+        opening = number // 2 if alternating else number
         return self._game_job(
             game_id,
             attempt,
@@ -389,8 +391,10 @@ class CandidateTuner(Competition):
             self.settings,
             # by these an edit of a function is judged
             {**ticket, "v": [canonical(value) for value in values]},
-            self.book.pick(number // 2 if alternating else number),
+            self.book.pick(opening),
             (named, {}) if seat == 0 else ({}, named),
+            round=opening + 1,
+            shown_parameters=(text, "") if seat == 0 else ("", text),
         )
 
     def played(self, ticket: Ticket, seat: int, code: str, values: Values) -> Played:

@@ -286,7 +286,7 @@ class CeTuner(CandidateTuner):
             codes = [self._code(ticket["g"], candidate), self.opponent.code]
             line = result_line(result, (codes[seat], codes[1 - seat]))
             # replayed once, then the run ends (Gomill)
-            halt = "the first game of the tune was void" if first else ""
+            halt = "the first game of this run was void" if first else ""
             if result.attempt:
                 halt = halt or f"game {result.game_id} was void again"
             return Verdict(line, replay=True, halt=halt)

@@ -151,9 +151,17 @@ class Competition(ABC):
         ticket: Ticket,
         opening: Opening,
         parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+        *,
+        round: int,
+        event: str = "",
+        shown_parameters: tuple[str, str] = ("", ""),
     ) -> GameJob:
         """Return a job with what is the same for all games of a competition; its
-        ticket remembers the opening."""
+        ticket remembers the opening.
+
+        round, event, shown_parameters  as in GameJob; the event is the competition's code
+                                        unless it is given
+        """
         return GameJob(
             id=game_id,
             attempt=attempt,
@@ -161,10 +169,13 @@ class Competition(ABC):
             settings=settings,
             ticket={**ticket, "o": opening.source} if opening.source else ticket,
             opening=opening,
-            event=self.code,
+            event=event or self.code,
+            competition=self.code,
+            round=round,
             record=self.values["record_games"],
             keep_stderr=self.values["stderr_to_log"],
             parameters=parameters,
+            shown_parameters=shown_parameters,
         )
 
     @abstractmethod

@@ -37,6 +37,7 @@ from ringmaster.model.settings import (
     SettingPath,
     canonical,
 )
+from ringmaster.model.wording import counted
 from ringmaster.stats.proportion import wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
@@ -365,7 +366,7 @@ class McTuner(CandidateTuner):
             codes = [self._code(path), self.opponent.code]
             line = result_line(result, (codes[seat], codes[1 - seat]))
             # its number is used up, and another candidate may be chosen (Gomill)
-            return Verdict(line, halt=void_rule(state.void_in_a_row, first=first, what="the tune"))
+            return Verdict(line, halt=void_rule(state.void_in_a_row, first=first, what="this run"))
         state.void_in_a_row = 0
         # no winner counts as a loss, but a draw, which only some games have, as ½
         points = result.points(seat) if result.outcome != "unknown" else 0.0
@@ -446,7 +447,12 @@ class McTuner(CandidateTuner):
         wins, draws, losses, unknown = self._state.results
         limit = self.values["number_of_games"]
         of = "" if limit is None else f"/{limit}"
-        tally = f"{wins} wins, " + (f"{draws} draws, " if draws else "") + f"{losses} losses"
+        said = [
+            counted(wins, "win"),
+            counted(draws, "draw") if draws else "",
+            counted(losses, "loss"),
+        ]
+        tally = ", ".join(filter(None, said))
         if unknown:
             tally += f", {unknown} unknown results (counted as losses)"
         best = self.tree.node(self.tree.best())

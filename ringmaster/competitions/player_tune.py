@@ -183,4 +183,5 @@ class PlayerTune(Competition):
             ticket,
             self.closing.opening(ticket),
             (first.values, second.values),
+            round=self.closing.round_of(ticket),
         )

@@ -252,7 +252,7 @@ PLAYER = CallOf(
             "ready_timeout",
             Maybe(Float(above=0, maximum=LONGEST)),
             "Seconds to start, and to get ready for each game; by default hang_timeout, but "
-            "at least 30 (USI: 120).",
+            "at least 60 (USI: 120).",
             None,
         ),
         Setting(

@@ -76,6 +76,13 @@ def test_candidate_is_made_from_the_engine_parameters_in_order() -> None:
     assert job.parameters[0] == {}
 
 
+def test_records_show_parameters_through_their_formats() -> None:
+    job = tuner(parameters=[parameter("x", format="X %.2f"), parameter("y")]).next_job()
+    x, y = job.parameters[1]["x"], job.parameters[1]["y"]
+    assert job.shown_parameters == ("", f"X {x:.2f}; y: {y}")
+    assert job.round == 1
+
+
 def test_documented_samples_of_a_linear_scale() -> None:
     tune = tuner(parameters=[parameter(split=3)])
     values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
@@ -134,7 +141,7 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
     assert (only["games"], only["points"]) == (4, 1.5)
     assert only["value"] == (5 + 1.5) / 14
     assert only["win_rate"] == 1.5 / 4
-    assert "1 wins, 1 draws, 1 losses, 1 unknown results (counted as losses)" in text(tune)
+    assert "1 win, 1 draw, 1 loss, 1 unknown results (counted as losses)" in text(tune)
 
 
 def test_line_tells_the_game_and_the_best_candidate() -> None:

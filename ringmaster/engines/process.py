@@ -74,8 +74,9 @@ class EngineProcess:
                 bufsize=0,
                 cwd=cwd,
                 env=variables,
-                # never preexec_fn: it makes every start a slow fork of the worker
-                start_new_session=True,
+                # never preexec_fn: it makes every start a slow fork of the worker; a group
+                # to be killed by, in the worker's session (`nursery` says why)
+                process_group=0,
             )
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error

@@ -28,7 +28,7 @@ from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob, GameJob, Task
-from ringmaster.model.results import CheckResult, EvaluationResult, Result
+from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal
@@ -483,6 +483,9 @@ class Ringmaster:
         before: a worker was believed dead, and was not."""
         pending = self._pending(job, result)
         result = self._competition.settled(job, result)
+        fingerprint = result.fingerprint if isinstance(result, GameResult) else None
+        if fingerprint is not None and transaction.has_game(fingerprint):
+            result = msgspec.structs.replace(result, repeats=True)
         if transaction.record(job.ticket, result) is None:
             return None
         verdict = self._competition.take(job.ticket, result)

@@ -151,6 +151,7 @@ class Competition(ABC):
         ticket: Ticket,
         opening: Opening,
         parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+        series: str = "",
     ) -> GameJob:
         """Return a job with what is the same for all games of a competition; its
         ticket remembers the opening."""
@@ -165,6 +166,7 @@ class Competition(ABC):
             record=self.values["record_games"],
             keep_stderr=self.values["stderr_to_log"],
             parameters=parameters,
+            series=series,
         )
 
     @abstractmethod

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
+from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing, match_id
 from ringmaster.competitions.competition import Competition, MatchupInfo
 from ringmaster.competitions.delivery import Delivery
 from ringmaster.competitions.opening_settings import OpeningBook
@@ -175,4 +175,5 @@ class PlayerTune(Competition):
             ticket,
             self.closing.opening(ticket),
             (first.values, second.values),
+            match_id(ticket["v"]),
         )

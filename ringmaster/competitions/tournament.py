@@ -18,6 +18,7 @@ from ringmaster.competitions.matchup_report import describe_settings, matchup_da
 from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
+from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.competitions.sequential import SprtReport, sequential_warnings
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.standings import Standings
@@ -93,6 +94,11 @@ class Matchup:
         """Whether the score says how strong the players are: with a handicap,
         or Black always for one side, it does not."""
         return self.alternating and self.settings.handicap is None
+
+    def expected_repeats(self) -> str:
+        """Return the warning that its games will repeat, "" when they need not."""
+        colours = 2 if self.alternating else 1
+        return expected_repeats(self.players, self.book.size, self.number_of_games, colours)
 
 
 class Tournament(Competition):
@@ -200,11 +206,21 @@ class Tournament(Competition):
                 matchup.sprt.llr([1, 1, 1])
 
     def warnings(self) -> list[str]:
-        bare = [m.id for m in self.matchups.values() if m.book.missed]
-        if not bare:
-            return self._test_warnings()
-        which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
-        return [f"{which}{SAME_GAMES}", *self._test_warnings()]
+        said: dict[str, list[str]] = {}
+        for id, matchup in self.matchups.items():
+            if matchup.book.missed:
+                said.setdefault(SAME_GAMES, []).append(id)
+            line = matchup.expected_repeats()
+            if line:
+                said.setdefault(line, []).append(id)
+        return self._for_matchups(said) + self._test_warnings()
+
+    def _for_matchups(self, said: Mapping[str, Sequence[str]]) -> list[str]:
+        """Return lines with the matchups that each is about, unless it is about all."""
+        return [
+            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
+            for line, ids in said.items()
+        ]
 
     def _test_warnings(self) -> list[str]:
         """Return what is noteworthy of tests; each line stands for all matchups of
@@ -224,10 +240,7 @@ class Tournament(Competition):
                 )
                 line = f"the SPRT has been changed: it was {was}, by the results so far it is {now}"
                 said.setdefault(line, []).append(id)
-        return [
-            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
-            for line, ids in said.items()
-        ]
+        return self._for_matchups(said)
 
     def check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
@@ -328,6 +341,7 @@ class Tournament(Competition):
             matchup.settings,
             ticket,
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
+            series=matchup.id,
         )
 
     def _opening_number(self, ticket: Ticket) -> int:
@@ -504,7 +518,7 @@ class Tournament(Competition):
         for matchup in self.matchups.values():
             report = self._sprt_report(matchup)
             if report is not None:
-                status = "; ".join(filter(None, (report.status, report.faults)))
+                status = "; ".join(filter(None, (report.status, *report.doubts)))
                 rows.append((self._heading(matchup), f"{report.llr:.2f}", status))
         if rows:
             yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))

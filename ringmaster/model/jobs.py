@@ -100,6 +100,8 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     transcript_of_faults  whether it is written only when the game was void or a forfeit
     keep_stderr whether the engines' standard error comes back with the result
     parameters  per player, the parameter values it plays with, for the record
+    series   id of its matchup, "" in a tune: games of one series are compared, to find
+             those that repeat
     """
 
     id: str
@@ -114,6 +116,7 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     transcript_of_faults: bool = False
     keep_stderr: bool = True
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    series: str = ""
 
     @property
     def who(self) -> tuple[str, ...]:

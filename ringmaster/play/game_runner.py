@@ -8,6 +8,7 @@ leave here as exceptions.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
@@ -457,7 +458,19 @@ class GameRunner:
             record=record,
             record_suffix=self._referee.record_suffix,
             stderr=tuple(stderr),
+            fingerprint=None if settlement.outcome == "void" else self._fingerprint(),
         )
+
+    def _fingerprint(self) -> int | None:
+        """Return what tells this game from others of its series, see GameResult."""
+        if self._game is None:
+            return None
+        job = self.job
+        first, second = job.players
+        parts = [job.series, first.code, second.code, job.opening.fen or ""]
+        parts += [" ".join(self._referee.setup), " ".join(self._game.moves)]
+        hashed = hashlib.blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=8)
+        return int.from_bytes(hashed.digest(), "big", signed=True)
 
     def _game_record(
         self,

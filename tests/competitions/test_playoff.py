@@ -120,6 +120,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "forfeits": [0, 0],
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
+                "repeats": 0,
                 "endings": {"mate": 3, "stalemate": 1},
                 "elo": pytest.approx(88.74, abs=0.01),
                 # two pairs say nothing of the spread

@@ -27,6 +27,7 @@ from ringmaster.competitions.closing_match.sides import Side, Sides
 from ringmaster.competitions.common import result_line, void_rule
 from ringmaster.competitions.competition import MatchupInfo, Played, Verdict
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
+from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuned_parameters import Named
@@ -40,6 +41,7 @@ from ringmaster.model.results import GameResult
 #: of a value's size.
 _SAME = 1e-9
 
+_WHOSE = " of the closing match"
 NOTHING = "the tuned values are the start values: there is nothing to verify"
 
 
@@ -318,7 +320,10 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        lines = []
+        both = self._sides.of(settings, self._start, self._start)
+        book = self._book or self._tunes_book
+        line = expected_repeats([s.player for s in both], book.size, settings.games, 2, _WHOSE)
+        lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
         match = self.current(standing) if standing.due else None

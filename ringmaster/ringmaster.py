@@ -22,6 +22,7 @@ import msgspec
 import ringmaster
 from ringmaster.chronicle import Chronicle
 from ringmaster.competitions.competition import Verdict
+from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
@@ -52,12 +53,14 @@ class RunOptions:
     max_games   games to start in this run, None for no limit
     log_gtp     whether a transcript of each game is written
     log_faults  whether only those of void games and forfeits are
+    cpus        CPUs that may be used, None for as many as there are games
     """
 
     parallel: int = 1
     max_games: int | None = None
     log_gtp: bool = False
     log_faults: bool = False
+    cpus: int | None = None
 
 
 class _Taken(NamedTuple):
@@ -143,6 +146,7 @@ class Ringmaster:
                 self._executor = self._make_executor()
                 try:
                     self._check_players()
+                    self._warn_of_crowding()
                     if self._signals.came is None:
                         self._play()
                 finally:
@@ -192,6 +196,15 @@ class Ringmaster:
         if failure is not None:
             self._journal.log(f"startup check failed: {failure}")
             raise failure
+        for result in results:
+            self._event.conditions.take_check(result)
+
+    def _warn_of_crowding(self) -> None:
+        """Warn of too few CPUs, once the engines' own numbers of threads are known."""
+        cpus = self._options.cpus
+        line = cpus and self._event.conditions.crowding(self._options.parallel, cpus)
+        if line:
+            self._chronicle.warn(f"warning: {line}")
 
     def _wake(self) -> list[int]:
         """Return what ends a wait for results."""
@@ -306,6 +319,7 @@ class Ringmaster:
         with self._transaction() as transaction:
             jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
+            transaction.set_note(NOTE, self._event.conditions.as_note())
         self._submit(jobs)
 
     @contextmanager
@@ -489,6 +503,8 @@ class Ringmaster:
         if transaction.record(job.ticket, result) is None:
             return None
         verdict = self._competition.take(job.ticket, result)
+        if self._event.conditions.take(job, result):
+            transaction.set_note(NOTE, self._event.conditions.as_note())
         self._note(transaction, job, result, verdict, pending)
         return _Taken(result, verdict, pending)
 

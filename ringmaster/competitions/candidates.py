@@ -323,6 +323,15 @@ class CandidateTuner(Competition):
         ]
         return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
 
+    def contestants(self) -> list[Player]:
+        return [self._specimen, self.opponent]
+
+    def contestant_of(self, code: str) -> str:
+        return code if code == self.opponent.code else self._specimen.code
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        return {"": self.book.describe()}
+
     def place_of(self, code: str) -> SettingPath:
         if code == self.opponent.code:
             return ("players", code)

@@ -400,7 +400,7 @@ class Swiss(Tournament):
         _, *ratings = self._standings().tables()
         blocks = [self._table(), *ratings]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
-        return Report((*blocks, *self._engine_lines()))
+        return Report(tuple(blocks))
 
     def summary(self) -> dict[str, Any]:
         return {

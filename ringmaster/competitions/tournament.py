@@ -28,7 +28,7 @@ from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
@@ -119,8 +119,6 @@ class Tournament(Competition):
         self.tallies: dict[str, Tally] = {}
         #: Numbers of the games given out that have not come back, by matchup.
         self._open: defaultdict[str, set[int]] = defaultdict(set)
-        #: How the engines describe themselves, by player code.
-        self._engines: dict[str, str] = {}
         self._players: dict[str, Player] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
@@ -254,6 +252,21 @@ class Tournament(Competition):
                     player.code, CheckJob(f"check-{player.code}", player, matchup.settings)
                 )
         return list(jobs.values())
+
+    def contestants(self) -> list[Player]:
+        return list(self._players.values())
+
+    def contestant_of(self, code: str) -> str:
+        return code.removesuffix(SECOND_SELF)
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        if len(self._books) == 1:
+            (book,) = self._books.values()
+            return {"": book.describe()}
+        by_book: dict[OpeningBook, list[str]] = {}
+        for matchup in self.matchups.values():
+            by_book.setdefault(matchup.book, []).append(matchup.id)
+        return {f"matchups {', '.join(ids)}": book.describe() for book, ids in by_book.items()}
 
     def may_run_ahead(self, parallel: int) -> bool:
         """See `Competition.may_run_ahead`: results end a test.  One game at a time is one
@@ -407,9 +420,6 @@ class Tournament(Competition):
         codes = self._codes(ticket)
         if not void:
             self._close(id, ticket["i"])
-            for code, used in zip(codes, result.usage, strict=True):
-                if used.description or used.name:
-                    self._engines[code] = used.description or used.name
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
@@ -446,7 +456,6 @@ class Tournament(Competition):
     def state(self) -> dict[str, Any]:
         state = {
             "matchups": msgspec.to_builtins(self.tallies),
-            "engines": dict(self._engines),
             **{name: list(self.values[name]) for name in self.rosters},
         }
         numbers = self._numbers.state()
@@ -461,7 +470,6 @@ class Tournament(Competition):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._check_rosters(state)
-        self._engines = dict(state.get("engines", {}))
         self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
         self._turns = None
@@ -540,17 +548,11 @@ class Tournament(Competition):
                     even=bool(sum(tally.pairs.counts)),
                 )
 
-    def _engine_lines(self) -> Iterator[Text]:
-        """Yield what the engines say of themselves."""
-        lines = tuple(f"player {code}: {text}" for code, text in sorted(self._engines.items()))
-        if lines:
-            yield Text(lines)
-
     def live_report(self) -> Report:
         return Report(tuple(self._tables()))
 
     def report(self) -> Report:
-        return Report((*self._tables(), *self._deleted_tables(), *self._engine_lines()))
+        return Report((*self._tables(), *self._deleted_tables()))
 
     def _standings(self) -> Standings | None:
         """Return how all players stand against each other, where that says something."""

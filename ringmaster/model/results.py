@@ -150,6 +150,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
                  among the problems, too
     seconds      how long a thorough check took
     tested_as    the player whose thorough check was of the same engine, or ""
+    hash, threads  megabytes and threads as they are set now; None where it is not known
     """
 
     check_id: str
@@ -161,6 +162,8 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     suggestions: tuple[str, ...] = ()
     seconds: float = 0.0
     tested_as: str = ""
+    hash: int | None = None
+    threads: int | None = None
 
 
 #: What is recorded.

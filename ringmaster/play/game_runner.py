@@ -26,10 +26,11 @@ from ringmaster.errors import (
 )
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
+from ringmaster.model.players import describe_limits
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.play.adjudication import make_adjudicator
-from ringmaster.play.clock import Clock, describe_limits
+from ringmaster.play.clock import Clock
 from ringmaster.play.go_referee import GoReferee
 from ringmaster.play.meter import Meter
 from ringmaster.play.pondering import Pondering

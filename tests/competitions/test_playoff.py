@@ -353,21 +353,6 @@ def results_of(playoff: Any) -> Any:
     return matchup
 
 
-def test_engine_is_described_as_it_describes_itself_else_by_its_name() -> None:
-    playoff = chess(call("Matchup", "a", "b"))
-    job = playoff.next_job()
-    usage = (
-        EngineUsage(name="One 1.0", description="One 1.0\nthreads: 2"),
-        EngineUsage(name="Two"),
-    )
-    playoff.take(
-        job.ticket, GameResult(job.id, 0, "win", winner=0, reason="mate", score="1-0", usage=usage)
-    )
-    later = again(playoff, chess(call("Matchup", "a", "b")))
-    text = render_report(later.report())
-    assert "player a: One 1.0\nthreads: 2\nplayer b: Two\n" in text
-
-
 def test_player_meets_itself_under_a_second_code() -> None:
     playoff = chess(call("Matchup", "a", "a", number_of_games=2))
     jobs = jobs_of(playoff)

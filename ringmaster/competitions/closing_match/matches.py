@@ -34,6 +34,7 @@ from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CheckJob, Opening, Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
 
@@ -136,6 +137,17 @@ class ClosingMatches:
     def has_openings(self) -> bool:
         """Whether a match does not begin all of its games alike."""
         return self._book is not None or not self._tunes_book.missed
+
+    def opponents(self) -> list[Player]:
+        """Return the opponent that is a player of the control file, if there is one."""
+        settings = self.settings
+        if settings is None or settings.against == START:
+            return []
+        return [self._sides.of(settings, self._start, None)[1].player]
+
+    def openings(self) -> dict[str, Any] | None:
+        """Return the openings that are the closing match's alone, None without any."""
+        return None if self._book is None else self._book.describe()
 
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.

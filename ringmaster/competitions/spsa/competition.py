@@ -169,6 +169,11 @@ class SpsaCompetition(PlayerTune):
         derived = [] if self._verifying else list(self.schedule.derived)
         return derived + self.closing.notices(self._standing())
 
+    def contestants(self) -> list[Player]:
+        opponents = [] if self.opponent is None else [self.opponent]
+        known = {player.code: player for player in (*super().contestants(), *opponents)}
+        return list(known.values())
+
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())

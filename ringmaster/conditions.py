@@ -114,6 +114,8 @@ class Conditions:
             if facts.description:
                 lines.append(f"player {player.code}: {facts.description}")
         for place, openings in self._competition.openings().items():
+            if not openings and self._competition.values["game"] == "go":
+                continue
             of = f" of {place}" if place else ""
             lines.append(f"openings{of}: {', '.join(_words(openings)) or 'none'}")
         headers = ("player", "engine", "limits", "hash MB", "threads")
@@ -177,7 +179,7 @@ class Conditions:
             return ""
         there = f"{cpus} CPU{'' if cpus == 1 else 's'} can be used here"
         unit = self._competition.unit
-        many = f"{parallel} {unit} at a time" if parallel > 1 else f"one of the {unit}"
+        many = f"{parallel} {unit} at a time need" if parallel > 1 else f"a {unit[:-1]} needs"
         why = []
         if by_threads[0][0] > 1:
             why.append(f"player {hungriest.code!r} has {by_threads[0][0]} threads")
@@ -194,7 +196,7 @@ class Conditions:
         remedy = f"-j {fits}" if fits else f"at most {cpus} threads an engine"
         if fits == 0 and ponders:
             remedy += ", or no pondering"
-        return f"{many} need {needed * parallel} CPUs{because}, and {there}: {effect}; use {remedy}"
+        return f"{many} {needed * parallel} CPUs{because}, and {there}: {effect}; use {remedy}"
 
 
 def _limits(player: Player) -> str:

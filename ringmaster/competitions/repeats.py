@@ -14,7 +14,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.resources import threads_of
 
 #: Options that make an engine choose at random, and the values that turn them off.
-_CHANCE = re.compile(r"random|book|skill|limitstrength|temperature|noise|variety")
+_CHANCE = re.compile(r"random|book|skill|limitstrength|temperature|variety")
 _OFF = ("false", "0", "", "none", "no_book", "<empty>")
 #: Repeats that are fewer than this, or than this share of all games, are no reason to
 #: doubt a test.

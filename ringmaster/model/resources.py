@@ -10,9 +10,9 @@ from pathlib import PurePath
 
 from ringmaster.model.players import OptionValue, Player
 
-#: Options of UCI and USI engines, folded: threads of the search, and megabytes of hash.
-#: Glaurung and Toga II count "Max Threads"; the others are those of Stockfish and YaneuraOu.
-THREADS = ("threads", "max threads", "usi_threads", "search threads", "number of threads")
+#: Options of UCI and USI engines, folded: threads of the search (the second name is Toga
+#: II's), and megabytes of hash.
+THREADS = ("threads", "number of threads")
 HASH = ("hash", "usi_hash")
 
 #: Threads on command lines and in startup commands, as the engine's documentation has them.

@@ -11,12 +11,15 @@ import pytest
 
 from ringmaster.conditions import NOTE, Conditions
 from ringmaster.execution.affinity import usable_cpus
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings
+from ringmaster.model.players import Player
 from ringmaster.model.report import Report
 from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.memory_store import MemoryStore
 from tests.competitions.settings_of import call, make, uci
-from tests.events import MATERIAL, POSITIONS, REPOSITORY, book, ringmaster, shown
+from tests.events import ENGINES, MATERIAL, POSITIONS, REPOSITORY, book, ringmaster, shown
+from tests.play.workers import one_worker
 from tests.test_tournaments import write
 
 BOOK = call("Openings", str(REPOSITORY / "controlfiles" / "openings.epd"), order="random")
@@ -142,8 +145,6 @@ def test_names_in_results_stand_for_checks_that_were_skipped() -> None:
         if job is None:
             codes: tuple[str, ...] = ("a",)
             player = competition.check_jobs()[0].player
-            from ringmaster.model.jobs import EvaluationJob
-
             task: Any = EvaluationJob("p", player, competition.settings, "", 0, 1)
             result: Any = EvaluationResult("p", 0, "evaluated", usage=usage[0])
         else:
@@ -224,6 +225,17 @@ most_passes = 2
     assert player["engine"]
     assert player["limits"]["depth"] is None
     assert player["engine"] in ringmaster(control, "show").stdout
+
+
+def test_startup_check_reports_hash_and_threads_as_they_are_set() -> None:
+    command = (sys.executable, str(ENGINES / "careful_uci.py"))
+    settings = GameSettings("chess")
+    for options, expected in (({}, (16, 1)), ({"hash": 32, "Threads": 4}, (32, 4))):
+        player = Player("a", command, "uci", options=options, nodes=1)
+        with one_worker("careful_uci") as worker:
+            result = worker.run(CheckJob("c", player, settings))
+        assert isinstance(result, CheckResult)
+        assert (result.name, result.hash, result.threads) == ("Careful", *expected)
 
 
 # CPUs

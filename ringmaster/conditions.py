@@ -111,8 +111,13 @@ class Conditions:
         lines = []
         for player, facts, hash, threads in self._rows():
             rows.append((player.code, facts.name, _limits(player), hash, threads))
+        present = {row[0] for row in rows}
+        # players whose matchups are not in the control file any more
+        for code, facts in self._facts.items():
+            if code not in present:
+                rows.append((code, facts.name, None, None, None))
             if facts.description:
-                lines.append(f"player {player.code}: {facts.description}")
+                lines.append(f"player {code}: {facts.description}")
         for place, openings in self._competition.openings().items():
             if not openings and self._competition.values["game"] == "go":
                 continue

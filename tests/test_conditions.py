@@ -160,6 +160,14 @@ def test_names_in_results_stand_for_checks_that_were_skipped() -> None:
         assert told == (task.who[0] == codes[0])
 
 
+def test_engines_of_players_that_play_no_more_stay_in_the_report() -> None:
+    conditions = Conditions(events()["playoff"])
+    conditions.take_check(CheckResult("check-gone", "gone", "Old 1.0"))
+    rows = rows_of(conditions)
+    assert rows["gone"] == ["Old 1.0"]
+    assert [player["code"] for player in conditions.summary()["players"]] == ["a", "b"]
+
+
 def test_void_games_and_failed_checks_tell_nothing_of_an_engine() -> None:
     competition = events()["playoff"]
     conditions = Conditions(competition)

@@ -41,6 +41,7 @@ class State(msgspec.Struct):
     results    wins, draws, losses of θ⁺, against θ⁻ or the opponent
     results_minus  of θ⁻ against the opponent
     matches    the closing matches, as ClosingMatches keeps them
+    repeats    games of the tune that repeat an earlier one, whatever the values were
     """
 
     past: Past
@@ -54,6 +55,7 @@ class State(msgspec.Struct):
     void: int = 0
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    repeats: int = 0
 
     @property
     def codes(self) -> list[str]:

@@ -23,11 +23,13 @@ def check_players(
     *,
     show_stderr: bool = False,
     thorough: bool = False,
+    keep: bool = False,
 ) -> list[CheckResult]:
     """Run the startup checks; returns their results in order.
 
     thorough  whether to test each engine's keeping to its protocol, too; of players
               that differ by the values of options and limits only, just the first
+    keep      whether games follow at once, which go on with the processes of the check
     """
     jobs: list[CheckJob] = []
     tested: dict[Hashable, str] = {}
@@ -36,13 +38,17 @@ def check_players(
         key = event.engine_key(job.player)
         jobs.append(
             msgspec.structs.replace(
-                job, show_stderr=show_stderr, thorough=thorough and key not in tested
+                job,
+                show_stderr=show_stderr,
+                thorough=thorough and key not in tested,
+                keep=keep,
             )
         )
         code = tested.setdefault(key, job.player.code)
         if thorough and code != job.player.code:
             tested_as[job.player.code] = code
-    for job in jobs:
+    # what is checked last is still there when the first game begins
+    for job in reversed(jobs) if keep else jobs:
         executor.submit(job)
     results: dict[str, CheckResult] = {}
     while executor.running() and not interrupted():

@@ -186,7 +186,11 @@ class Ringmaster:
         if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
             return
         results = check_players(
-            self._event, self._executor, [self._signals.fd], lambda: self._signals.came is not None
+            self._event,
+            self._executor,
+            [self._signals.fd],
+            lambda: self._signals.came is not None,
+            keep=True,
         )
         failure = self._event.check_failure(results)
         if failure is not None:

@@ -318,7 +318,7 @@ class CandidateTuner(Competition):
             CheckJob(f"check-{name}", self.candidate(name, values), self.settings)
             for name, values in by_name.items()
         ]
-        return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
+        return [CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings), *jobs]
 
     def place_of(self, code: str) -> SettingPath:
         if code == self.opponent.code:

@@ -184,7 +184,8 @@ class Competition(ABC):
 
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
-        """Return one startup check for each player that will be needed."""
+        """Return one startup check for each player that will be needed, those of the first
+        games first."""
 
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""

@@ -125,6 +125,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     """A startup check: launch `player`, shake hands, set everything up.
 
     thorough  whether to test, too, how well the engine keeps to its protocol
+    keep      whether the process goes on to the worker's first game
     """
 
     id: str
@@ -133,6 +134,7 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     show_stderr: bool = False
     transcript: str | None = None
     thorough: bool = False
+    keep: bool = False
 
 
 class ScoreKind(msgspec.Struct, frozen=True):

@@ -148,18 +148,21 @@ class GameRunner:
 
     def _launch(self, transcript: GameTranscript | None) -> None:
         """Make both engines ready."""
-        kept = [engine.is_alive() for engine in self.engines]
-        for engine, is_kept in zip(self.engines, kept, strict=True):
-            if not is_kept:
+        alive = [engine.is_alive() for engine in self.engines]
+        kept = [engine.is_alive() and engine.checked_for is None for engine in self.engines]
+        for engine, is_alive in zip(self.engines, alive, strict=True):
+            if not is_alive:
                 engine.give_head_start(transcript)
-        for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
-            if is_kept:
-                engine.channel.transcript = transcript
-                engine.forget_peak()
+        for i, engine in enumerate(self.engines):
+            if alive[i]:
+                _go_on_in(transcript, engine)
             else:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
-                self._remarks += engine.remarks
-                meter.begin_new()
+            if kept[i]:
+                engine.forget_peak()
+                continue
+            self._remarks += engine.remarks
+            self._meters[i].begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
             if kept[colour]:
@@ -544,6 +547,14 @@ def _move_records(
 
 #: Numbers of an info line that only some records have.
 _NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
+
+
+def _go_on_in(transcript: GameTranscript | None, engine: Engine) -> None:
+    """Write an engine's traffic to a game's transcript from here on, after the traffic of the
+    check that the process has come through."""
+    former, engine.channel.transcript = engine.channel.transcript, transcript
+    if transcript is not None and isinstance(former, FaultTranscript):
+        former.pass_on(transcript)
 
 
 def _describe_illegal(error: IllegalMove) -> str:

@@ -71,7 +71,7 @@ class FileTranscript:
 class FaultTranscript:
     """Keeps the end of a game's traffic in memory, and writes it when the game has
     turned out to be one to look at: as FileTranscript does, with a first line that
-    says how much of the beginning is missing.
+    says how much of the beginning is missing.  Of a check before a game, it is passed on.
 
     most  bytes to keep, about
     """
@@ -88,7 +88,11 @@ class FaultTranscript:
 
     def note(self, code: str, direction: str, data: bytes) -> None:
         """Keep lines; see channel.Transcript."""
-        self._kept.append((time.monotonic() - self._start, code, direction, data))
+        self.write(time.monotonic() - self._start, code, direction, data)
+
+    def write(self, now: float, code: str, direction: str, data: bytes) -> None:
+        """Keep lines of `now` seconds after the start."""
+        self._kept.append((now, code, direction, data))
         self._size += len(data) + _ENTRY
         while self._size > self._most:
             *_, lost = self._kept.popleft()
@@ -98,6 +102,13 @@ class FaultTranscript:
     def want(self) -> None:
         """Have `close` write what is kept."""
         self._wanted = True
+
+    def pass_on(self, transcript: GameTranscript) -> None:
+        """Write what is kept to the transcript of a game that is about to begin, with the
+        seconds until then as negative times."""
+        age = time.monotonic() - self._start
+        for now, code, direction, data in self._kept:
+            transcript.write(now - age, code, direction, data)
 
     def close(self) -> None:
         """Write the file, if it is wanted."""

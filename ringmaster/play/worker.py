@@ -17,7 +17,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
-from ringmaster.play.transcript import FileTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
@@ -74,13 +74,13 @@ class Worker:
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
 
-    def _surroundings_of(self, game_id: str) -> Surroundings:
+    def _surroundings_of(self, game_id: str, *, has_slot: bool = True) -> Surroundings:
         variables = {
             **self._surroundings.environ,
             "RINGMASTER_GAME_ID": game_id,
             "GOMILL_GAME_ID": game_id,
         }
-        if game_id == CHECK:
+        if not has_slot:
             # Gomill leaves the slot unset for the startup checks
             variables.pop("GOMILL_SLOT", None)
             variables.pop("RINGMASTER_SLOT", None)
@@ -130,10 +130,12 @@ class Worker:
             finally:
                 if transcript is not None:
                     transcript.close()
+        if job.keep:
+            return self._set_up(job)
         problems: tuple[str, ...]
         engine = None
         try:
-            engine = self._make(player, self._surroundings_of(CHECK))
+            engine = self._make(player, self._surroundings_of(CHECK, has_slot=False))
             engine.launch(transcript, timeout=start_timeout(job.settings, player))
             problems = tuple(engine.check(job.settings))
         except EngineError as error:
@@ -154,13 +156,36 @@ class Worker:
             stderr=stderr if job.show_stderr else (),
         )
 
+    def _set_up(self, job: CheckJob) -> CheckResult:
+        """Check a player in a process that the pool keeps for its first game.  The traffic is
+        kept for the transcript of the game, standard error for its result."""
+        player = job.player
+        problems: tuple[str, ...] = ()
+        engine = None
+        healthy = False
+        try:
+            engine = self._pool.take_for_check(player, self._surroundings_of(CHECK))
+            if not engine.is_alive():
+                timeout = start_timeout(job.settings, player)
+                engine.launch(FaultTranscript(""), timeout=timeout)
+            problems = tuple(engine.check(job.settings))
+            healthy = not problems
+        except EngineError as error:
+            problems = (str(error),)
+        finally:
+            if healthy and engine is not None:
+                self._pool.keep(engine)
+            elif engine is not None:
+                engine.end()
+        return CheckResult(job.id, player.code, "" if engine is None else engine.name, problems)
+
     def _examine(
         self, job: CheckJob, player: Player, transcript: FileTranscript | None
     ) -> CheckResult:
         # not at the top: only `check` has a use for it, and workers start without
         from ringmaster.play.compliance import examine
 
-        surroundings = self._surroundings_of(CHECK)
+        surroundings = self._surroundings_of(CHECK, has_slot=False)
         examined = examine(
             player,
             job.settings,

@@ -185,7 +185,7 @@ class SpsaCompetition(PlayerTune):
             samples["between"] = self.named(self._grid.between())
         jobs = self._candidate_checks(samples)
         if self.opponent is not None:
-            jobs.append(CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
+            jobs.insert(0, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
         return jobs + self.closing.check_jobs(None)
 
     # giving out

@@ -141,8 +141,8 @@ class Finding(msgspec.Struct, frozen=True):
 class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     """The result of a check: no problems means that games can be played.
 
-    findings, suggestions  of a thorough check; each finding that is a "fail" is
-                 among the problems, too
+    findings, suggestions  of a thorough check, or of limits and options; each finding
+                 that is a "fail" is among the problems, too
     seconds      how long a thorough check took
     tested_as    the player whose thorough check was of the same engine, or ""
     """

@@ -14,7 +14,7 @@ from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
-from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
+from ringmaster.model.results import CheckResult, EvaluationResult, Finding, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
 from ringmaster.play.transcript import FaultTranscript, FileTranscript
@@ -161,6 +161,7 @@ class Worker:
         kept for the transcript of the game, standard error for its result."""
         player = job.player
         problems: tuple[str, ...] = ()
+        findings: tuple[Finding, ...] = ()
         engine = None
         healthy = False
         try:
@@ -169,7 +170,12 @@ class Worker:
                 timeout = start_timeout(job.settings, player)
                 engine.launch(FaultTranscript(""), timeout=timeout)
             problems = tuple(engine.check(job.settings))
-            healthy = not problems
+            if not problems and (job.limits or job.changes):
+                # not at the top: before a competition's first run only
+                from ringmaster.play.compliance.own_limits import try_out
+
+                findings = try_out(engine, player, job.settings, job.changes, own_limits=job.limits)
+            healthy = not problems and engine.is_alive()
         except EngineError as error:
             problems = (str(error),)
         finally:
@@ -177,7 +183,8 @@ class Worker:
                 self._pool.keep(engine)
             elif engine is not None:
                 engine.end()
-        return CheckResult(job.id, player.code, "" if engine is None else engine.name, problems)
+        name = "" if engine is None else engine.name
+        return CheckResult(job.id, player.code, name, problems, findings=findings)
 
     def _examine(
         self, job: CheckJob, player: Player, transcript: FileTranscript | None

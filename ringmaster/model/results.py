@@ -121,6 +121,10 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
         return self.job_id
 
 
+#: Names of findings: on options that a tune changes, on a search that went wrong.
+TUNED_OPTIONS, SEARCH = "tuned options", "search"
+
+
 class Finding(msgspec.Struct, frozen=True):
     """What one test of a thorough check found.
 

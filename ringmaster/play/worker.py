@@ -198,6 +198,7 @@ class Worker:
             job.settings,
             lambda: self._make(player, surroundings),
             transcript=transcript,
+            changes=job.changes,
         )
         return CheckResult(
             check_id=job.id,

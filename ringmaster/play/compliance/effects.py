@@ -17,14 +17,16 @@ from ringmaster.engines.universal import UniversalEngine
 from ringmaster.errors import EngineTimeout
 from ringmaster.model.jobs import OptionChange
 from ringmaster.model.players import OptionValue
+from ringmaster.model.results import TUNED_OPTIONS
 from ringmaster.play.compliance.answers import Answer
 from ringmaster.play.compliance.dialects import Probe
 from ringmaster.play.compliance.searchbench import SearchBench
 
 #: Seconds for all options of a tune.
 SECONDS = 5.0
-#: Nodes of a search, and of those that confirm.
-NODES, CONFIRMING_NODES = 2000, 20_000
+#: Nodes of a search, and positions at most: few are enough for nearly all that has an effect,
+#: and a longer search may show what a short one does not.
+STAGES = ((2000, 3), (2000, 30), (20_000, 30))
 #: Positions at least.
 LEAST_POSITIONS = 3
 #: Iterations that are tried where nodes are not kept to, and the nodes that are enough.
@@ -38,20 +40,18 @@ HASH = 16
 #: Names that are told one by one.
 MOST_NAMES = 10
 
-NAME = "tuned options"
-
 
 def try_effects(bench: SearchBench, changes: Sequence[OptionChange]) -> None:
     """Record the options that have no effect, as far as a few seconds can tell."""
     engine = bench.engine()
     assert isinstance(engine, UniversalEngine)
     if not bench.player.keeps_process:
-        bench.skipped(NAME, "each game has a new process, which may take them differently")
+        bench.skipped(TUNED_OPTIONS, "each game has a new process, which may take them differently")
         return
     try:
         _Effects(bench, engine).run(changes)
     except EngineTimeout as error:
-        bench.skipped(NAME, str(error))
+        bench.skipped(TUNED_OPTIONS, str(error))
     finally:
         engine.serve(bench.player)
 
@@ -86,34 +86,33 @@ class _Effects:
     def run(self, changes: Sequence[OptionChange]) -> None:
         bench = self._bench
         self._set({})
-        go = self._find_go(NODES)
-        if go is None:
-            bench.skipped(NAME, "no limit is known that it keeps to")
-            return
-        if not self._learn(go):
-            return
-        idle, left = self._without_effect(list(changes))
-        seen = f"{len(self._base)} positions ({go.removeprefix('go ')})"
-        # what a short search does not show a longer one may
-        longer = self._find_go(CONFIRMING_NODES) if idle else None
-        if longer is not None:
-            if not self._learn(longer):
+        idle, left = list(changes), 0
+        tried: list[str] = []
+        for nodes, most in STAGES:
+            if not idle or bench.clock() > self._end:
+                break
+            go = self._find_go(nodes)
+            if go is None:
+                bench.skipped(TUNED_OPTIONS, "no limit is known that it keeps to")
+                return
+            if not self._learn(go, most):
                 return
             idle, more = self._without_effect(idle)
             left += more
-            seen += f", of {len(self._base)} also with {longer.removeprefix('go ')}"
+            tried.append(f"{len(self._base)} with {go.removeprefix('go ')}")
         if idle:
-            bench.warned(NAME, self._telling(idle, len(changes), seen), ())
+            seen = ", ".join(tried[-2:])
+            bench.warned(TUNED_OPTIONS, self._telling(idle, len(changes), seen), ())
         if left:
-            bench.skipped(NAME, f"{left} of {len(changes)} not tested in {SECONDS:g} s")
+            bench.skipped(TUNED_OPTIONS, f"{left} of {len(changes)} not tested in {SECONDS:g} s")
 
     def _telling(self, idle: Sequence[OptionChange], of: int, seen: str) -> str:
         names = [change.code for change in idle]
         named = ", ".join(names[:MOST_NAMES])
         if len(names) > MOST_NAMES:
             named += f" and {len(names) - MOST_NAMES} more"
-        text = f"no effect of {len(names)} of {of}: {named}; moves, scores and nodes are the same"
-        text += f" at both ends of their ranges in {seen}"
+        text = f"no effect seen of {len(names)} of {of} tuned options: {named}; at the ends of"
+        text += f" their ranges all moves, scores and nodes are the same (positions: {seen})"
         if self._bench.player.time_control is not None:
             text += "; options that manage time do not show there"
         return text
@@ -136,20 +135,21 @@ class _Effects:
                 break
         return found
 
-    def _learn(self, go: str) -> bool:
+    def _learn(self, go: str, most: int) -> bool:
         """Learn what the engine says without a change, in as many positions as there is time
         for; returns whether it says the same again, and enough of it."""
         self._go, self._base = go, []
         until = self._bench.clock() + SHARE * SECONDS
         for said in self._said({}):
             self._base.append(said)
-            if self._bench.clock() > until and len(self._base) >= LEAST_POSITIONS:
+            count = len(self._base)
+            if count == most or (count >= LEAST_POSITIONS and self._bench.clock() > until):
                 break
         if self._differs({}):
-            self._bench.skipped(NAME, f"the same search ({go}) is another one each time")
+            self._bench.skipped(TUNED_OPTIONS, f"the same search ({go}) is another one each time")
             return False
         if self._nodes < LEAST_NODES:
-            self._bench.skipped(NAME, f"its searches ({go}) are too short to tell")
+            self._bench.skipped(TUNED_OPTIONS, f"its searches ({go}) are too short to tell")
             return False
         return True
 

@@ -14,7 +14,7 @@ from ringmaster.engines.universal import UniversalEngine
 from ringmaster.errors import EngineError, EngineNotStarted, EngineTimeout
 from ringmaster.model.jobs import GameSettings, OptionChange
 from ringmaster.model.players import Player
-from ringmaster.model.results import Finding
+from ringmaster.model.results import SEARCH, Finding
 from ringmaster.play.compliance import limits
 from ringmaster.play.compliance.answers import Answer
 from ringmaster.play.compliance.bench import Patience
@@ -24,8 +24,8 @@ from ringmaster.play.compliance.searchbench import SearchBench
 from ringmaster.play.compliance.tape import Tape
 
 #: Seconds for all searches of one engine, and for one, `stop` not counted.
-WHOLE, SEARCH = 0.9, 0.5
-PATIENCE = Patience(search=SEARCH, stop=0.4)
+WHOLE, EACH = 0.9, 0.5
+PATIENCE = Patience(search=EACH, stop=0.4)
 #: Nodes that any engine may need for its first iteration.
 FIRST_ITERATION = 1000
 #: What is asked for at most, in ms.
@@ -66,7 +66,7 @@ def try_out(
         if changes:
             try_effects(bench, changes)
     except EngineError as error:
-        bench.warned("search", str(error))
+        bench.warned(SEARCH, str(error))
     finally:
         engine.channel.transcript = former
     return tuple(finding for finding in bench.findings if finding.status != "pass")
@@ -99,8 +99,8 @@ def try_own_limits(bench: SearchBench) -> None:
 
 def _search(bench: SearchBench, go: str, end: float) -> Answer | None:
     """Return an answer in a new game, None when no time is left for it."""
-    seconds = min(SEARCH, end - bench.clock())
-    if seconds < SEARCH / 5:
+    seconds = min(EACH, end - bench.clock())
+    if seconds < EACH / 5:
         return None
     bench.new_game()
     return bench.think(bench.dialect.position(bench.dialect.middlegame), go, seconds)

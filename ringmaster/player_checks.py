@@ -15,8 +15,8 @@ from ringmaster.model.results import SEARCH, TUNED_OPTIONS, CheckResult, Finding
 
 #: Seconds between two looks for an interruption while no result comes in.
 _PERIOD = 0.5
-#: What of a player has nothing to do with whether it keeps to its limits.
-_OTHER_SETTINGS = ("options", "startup_gtp_commands", "gtp_aliases", "is_reliable_scorer")
+#: Arguments of Player(…) that say which program it is.
+_PROGRAM = ("command", "cwd", "environ", "protocol")
 
 
 class FirstTests:
@@ -79,20 +79,19 @@ class FirstTests:
     def _limits_key(self, job: CheckJob) -> str:
         player = job.player
         limits = (player.nodes, player.depth, player.move_time, str(player.time_control))
-        return _key("limits", limits, self._definition(job, _OTHER_SETTINGS))
+        definition = self._definition(job)
+        if isinstance(definition, dict):
+            definition = [definition.get(name) for name in _PROGRAM]
+        return _key("limits", limits, definition)
 
     def _options_key(self, job: CheckJob) -> str:
-        assert self._tuned is not None
-        codes = [change.code for change in self._tuned.changes]
-        return _key("options", sorted(codes), self._definition(job, ()))
+        return _key("options", self._event.settings.get("parameters"), self._definition(job))
 
-    def _definition(self, job: CheckJob, but: Sequence[str]) -> object:
+    def _definition(self, job: CheckJob) -> object:
         """Return what the control file says of a job's player."""
         found: object = self._event.settings
         for name in self._event.competition.place_of(job.player.code):
             found = found.get(name) if isinstance(found, dict) else None
-        if isinstance(found, dict):
-            found = {name: value for name, value in found.items() if name not in but}
         return found
 
 

@@ -100,7 +100,9 @@ class _Effects:
             idle, more = self._without_effect(idle)
             left += more
             tried.append(f"{len(self._base)} with {go.removeprefix('go ')}")
-        if idle:
+        if not tried:
+            left = len(idle)
+        elif idle:
             seen = ", ".join(tried[-2:])
             bench.warned(TUNED_OPTIONS, self._telling(idle, len(changes), seen), ())
         if left:

@@ -153,10 +153,11 @@ class GameRunner:
         for engine, is_alive in zip(self.engines, alive, strict=True):
             if not is_alive:
                 engine.give_head_start(transcript)
+        _go_on_in(
+            transcript, [e for e, is_alive in zip(self.engines, alive, strict=True) if is_alive]
+        )
         for i, engine in enumerate(self.engines):
-            if alive[i]:
-                _go_on_in(transcript, engine)
-            else:
+            if not alive[i]:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
             if kept[i]:
                 engine.forget_peak()
@@ -549,12 +550,18 @@ def _move_records(
 _NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
-def _go_on_in(transcript: GameTranscript | None, engine: Engine) -> None:
-    """Write an engine's traffic to a game's transcript from here on, after the traffic of the
-    check that the process has come through."""
-    former, engine.channel.transcript = engine.channel.transcript, transcript
-    if transcript is not None and isinstance(former, FaultTranscript):
-        former.pass_on(transcript)
+def _go_on_in(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:
+    """Write the engines' traffic to a game's transcript from here on, after the traffic of
+    the checks that their processes have come through."""
+    checks: list[tuple[FaultTranscript, str]] = []
+    for engine in engines:
+        former, engine.channel.transcript = engine.channel.transcript, transcript
+        if isinstance(former, FaultTranscript):
+            checks.append((former, engine.player.code))
+    if transcript is not None and checks:
+        transcript.start = min(check.start for check, _ in checks)
+        for check, code in checks:
+            check.pass_on(transcript, code)
 
 
 def _describe_illegal(error: IllegalMove) -> str:

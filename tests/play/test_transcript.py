@@ -78,9 +78,10 @@ def test_line_that_is_too_long_is_not_kept(tmp_path: Path) -> None:
 def test_traffic_of_a_check_comes_first_in_the_transcript_of_the_game(tmp_path: Path) -> None:
     check, game = FaultTranscript(""), FileTranscript(str(tmp_path / "g.log"))
     check.note("a", ">", b"uci")
-    check.pass_on(game)
-    game.note("a", ">", b"go nodes 1")
+    game.start = check.start
+    check.pass_on(game, "b")
+    game.note("b", ">", b"go nodes 1")
     game.close()
     lines = [line.split(None, 1) for line in (tmp_path / "g.log").read_text().splitlines()]
-    assert [line[1] for line in lines] == ["a > uci", "a > go nodes 1"]
-    assert float(lines[0][0]) <= 0 <= float(lines[1][0])
+    assert [line[1] for line in lines] == ["b > uci", "b > go nodes 1"]
+    assert 0 <= float(lines[0][0]) <= float(lines[1][0])

@@ -30,7 +30,7 @@ from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
-from ringmaster.player_checks import check_players
+from ringmaster.player_checks import FirstTests, check_players
 from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
@@ -118,6 +118,8 @@ class Ringmaster:
         self._anew = False
         self._replays: list[Task] = []
         self._store: SqliteStore | None = None
+        #: Outcomes of the tests that precede a player's first game.
+        self._tests: dict[str, list[str]] | None = None
         #: Whether the competition knows more than the store has: a transaction
         #: failed, and its state must not be stored.
         self._ahead = False
@@ -192,8 +194,14 @@ class Ringmaster:
         """Start every player once.  Raises ControlFileError naming each problem."""
         if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
             return
+        known = None if self._store is None else self._store.note("tests")
+        tests = FirstTests(self._event, known)
         results = check_players(
-            self._event, self._executor, [self._signals.fd], lambda: self._signals.came is not None
+            self._event,
+            self._executor,
+            [self._signals.fd],
+            lambda: self._signals.came is not None,
+            first_tests=tests,
         )
         failure = self._event.check_failure(results)
         if failure is not None:
@@ -201,6 +209,9 @@ class Ringmaster:
             raise failure
         for result in results:
             self._event.conditions.take_check(result)
+        for line in tests.warnings():
+            self._chronicle.warn(line)
+        self._tests = tests.outcomes
 
     def _warn_of_crowding(self) -> None:
         """Warn of too few CPUs, once the engines' own numbers of threads are known."""
@@ -226,6 +237,9 @@ class Ringmaster:
                 for issue in self._store.issues():
                     transaction.withdraw(issue.game_id)
                 transaction.save_state(self._competition.state())
+        if self._tests is not None:
+            with self._store.transaction() as transaction:
+                transaction.set_note("tests", self._tests)
         self._resume_journal()
         self._adopt()
         values = event.loaded.values

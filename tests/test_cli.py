@@ -257,10 +257,10 @@ def test_transcripts_of_faults_only_are_written_on_request(folder: Path) -> None
     assert not (folder / "event.gtplogs").exists()
     text = control.read_text()
     assert '"--outcome"' in text
-    control.write_text(text.replace('"--outcome"', '"--illegal-move", "1", "--outcome"', 1))
+    control.write_text(text.replace('"--outcome"', '"--illegal-move", "3", "--outcome"', 1))
     assert run([str(control), "-q", "--log-faults"]) == 0
     logs = {path.stem for path in (folder / "event.gtplogs").iterdir()}
-    # the engine is kept, and only its first move is illegal
+    # the engine is kept, and only its third move is illegal: two are of the check of its limit
     assert logs == {"0_2"}
 
 

@@ -10,6 +10,7 @@ import select
 import signal
 import sqlite3
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,7 @@ from tests.events import (
     SPSA,
     SWISS,
     TEXEL,
+    engine_pids,
     living_engines,
     ringmaster,
     shown,
@@ -340,3 +342,31 @@ def _command(process: psutil.Process) -> list[str]:
         return process.cmdline()
     except psutil.Error:
         return []
+
+
+SLOW = """
+competition_type = "playoff"
+game = "chess"
+def duel(*more):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                   "--pid-file", {log!r}, *more], nodes=1)
+players = {{"slow": duel("--ready-after", "60"), "quick": duel()}}
+openings = Openings("book.epd")
+matchups = [Matchup("slow", "quick", number_of_games={games})]
+"""
+
+
+def test_nothing_is_left_of_processes_that_wait_for_their_first_game(tmp_path: Path) -> None:
+    control = write_event(tmp_path, SLOW, 2)
+    process = start(control, "run", "-q")
+    try:
+        # the quick engine has been checked by the time that the slow one is started
+        deadline = time.monotonic() + 60
+        while len(engine_pids(control)) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert all(map(psutil.pid_exists, engine_pids(control)))
+    finally:
+        process.kill()
+        process.wait(20)
+    assert len(engine_pids(control)) == 2
+    assert living_engines(control) == []

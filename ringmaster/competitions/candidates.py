@@ -19,6 +19,7 @@ from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, Opening
 from ringmaster.competitions.parameter_functions import call, combinations, contradiction, fill
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.competitions.repeats import expected_repeats, repeats_line
+from ringmaster.competitions.tuned_options import TunedOptions, tuned_options
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -417,12 +418,30 @@ class CandidateTuner(Competition):
 
     def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
         """Return startup checks of the opponent and of candidates."""
-        by_name = {f"candidate {self.formatted(values)}": values for values in samples}
+        by_name = {self._sample_name(values): values for values in samples}
         jobs = [
             CheckJob(f"check-{name}", self.candidate(name, values), self.settings)
             for name, values in by_name.items()
         ]
-        return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
+        return [CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings), *jobs]
+
+    def _sample_name(self, values: Values) -> str:
+        return f"candidate {self.formatted(values)}"
+
+    def options_between(self, base: Values, *ends: Values) -> TunedOptions:
+        """Return the options that parameters stand for: as they are in a sample of the startup
+        checks, and at other values.  Raises SettingError."""
+
+        def maker(place: int, end: Values) -> Callable[[], Player]:
+            changed = (*base[:place], end[place], *base[place + 1 :])
+            return lambda: self.candidate("", changed)
+
+        name = self._sample_name(base)
+        makers = {
+            parameter.code: [maker(place, end) for end in ends]
+            for place, parameter in enumerate(self.parameters)
+        }
+        return tuned_options(f"check-{name}", self.candidate(name, base), makers)
 
     def contestants(self) -> list[Player]:
         return [self._specimen, self.opponent]

@@ -16,7 +16,8 @@ from ringmaster.competitions.candidates import (
 )
 from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
-from ringmaster.errors import StateRefused
+from ringmaster.competitions.tuned_options import TunedOptions
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, Progress, Report, Table, Text
@@ -226,6 +227,18 @@ class CeTuner(CandidateTuner):
     def check_jobs(self) -> list[CheckJob]:
         first = self.engine_values(self._samples[0])
         return self.candidate_checks([self.engine_values(self._distribution.means), first])
+
+    def tuned_options(self) -> TunedOptions | None:
+        """See `Competition.tuned_options`: two standard deviations to either side."""
+        now = self._distribution
+        spreads = [2 * math.sqrt(variance) for variance in now.variances]
+        means = list(zip(now.means, spreads, strict=True))
+        try:
+            ends = [self.engine_values([m + sign * s for m, s in means]) for sign in (1, -1)]
+        except SettingError:
+            # functions need not take what is so far away
+            return None
+        return self.options_between(self.engine_values(now.means), *ends)
 
     # issuing
 

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.sequential import SprtReport
+from ringmaster.competitions.tuned_options import TunedOptions
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Task, Ticket
@@ -213,7 +214,13 @@ class Competition(ABC):
 
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
-        """Return one startup check for each player that will be needed."""
+        """Return one startup check for each player that will be needed, those of the first
+        games first."""
+
+    def tuned_options(self) -> TunedOptions | None:
+        """Return the engine options that the tune changes, None where it is no tune of
+        options or tests itself if they have an effect."""
+        return None
 
     @abstractmethod
     def contestants(self) -> list[Player]:

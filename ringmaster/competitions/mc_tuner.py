@@ -20,6 +20,7 @@ from ringmaster.competitions.common import result_line, void_rule
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.parameter_functions import same_value, spread
 from ringmaster.competitions.scales import SCALE
+from ringmaster.competitions.tuned_options import TunedOptions
 from ringmaster.errors import SettingError, StateRefused, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
@@ -308,10 +309,17 @@ class McTuner(CandidateTuner):
         limit: int | None = self.values["number_of_games"]
         return limit
 
+    def _corners(self) -> tuple[Values, Values]:
+        """Return the candidates with the lowest and the highest values at the first level."""
+        first, last = (self._shown((child,))[0] for child in (0, self.tree.size - 1))
+        return first, last
+
     def check_jobs(self) -> list[CheckJob]:
-        return self.candidate_checks(
-            [self._shown((child,))[0] for child in (0, self.tree.size - 1)]
-        )
+        return self.candidate_checks(self._corners())
+
+    def tuned_options(self) -> TunedOptions | None:
+        """See `Competition.tuned_options`."""
+        return self.options_between(*self._corners())
 
     # issuing
 

@@ -110,9 +110,8 @@ class PlayerTune(Competition):
 
     def _candidate_checks(self, samples: Mapping[str, Named]) -> list[CheckJob]:
         """Return startup checks of the player with values, by what these are called."""
-        code = self.values["player"]
         return [
-            CheckJob(f"check-{code}-{name}", self.candidate("", values), self.settings)
+            CheckJob(self._check_id(name), self.candidate("", values), self.settings)
             for name, values in samples.items()
         ]
 
@@ -129,6 +128,9 @@ class PlayerTune(Competition):
         if own is None:
             return {"": self.book.describe()}
         return {"the tune": self.book.describe(), "the closing match": own}
+
+    def _check_id(self, sample: str) -> str:
+        return f"check-{self.values['player']}-{sample}"
 
     def place_of(self, code: str) -> SettingPath:
         made = self.values["make_candidate"] is not None and code == self.values["player"]

@@ -206,6 +206,9 @@ class Engine(ABC):
         self.takes_one_command = False
         #: What `launch` has found out that a user ought to know.
         self.remarks: list[str] = []
+        #: The settings that `check` has set the engine up for, None as soon as it is used:
+        #: a game under the same settings begins where the check has ended.
+        self.checked_for: GameSettings | None = None
 
     @property
     def channel(self) -> Channel:
@@ -255,8 +258,16 @@ class Engine(ABC):
             self.end(patience=_RESTART_PATIENCE)
             raise
 
+    def serve(self, player: Player) -> None:
+        """Go on as `player`, for whom the same process will do (`engine_pool.launch_key`)."""
+        if player.startup_gtp_commands != self.player.startup_gtp_commands:
+            self.checked_for = None
+        self.player = player
+        self.channel.code = player.code
+
     def _start(self, transcript: Transcript | None) -> None:
         player = self.player
+        self.checked_for = None
         process = EngineProcess(
             player.command,
             cwd=player.cwd,
@@ -282,7 +293,10 @@ class Engine(ABC):
 
     @abstractmethod
     def check(self, settings: GameSettings) -> list[str]:
-        """Set everything up as for a game; returns problems in plain words."""
+        """Set everything up as for a game; returns problems in plain words.
+
+        Without problems `checked_for` is then `settings`.
+        """
 
     def number_in_force(self, names: tuple[str, ...]) -> int | None:
         """Return the value that the first of some options (folded names) has now, set or

@@ -249,6 +249,7 @@ class GtpEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[str]:
         problems = []
+        self.checked_for = None
         needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
         if settings.handicap is not None and settings.handicap_style == "fixed":
             needed.append("fixed_handicap")
@@ -267,6 +268,8 @@ class GtpEngine(Engine):
             self._set_up(settings)
         except EngineError as error:
             problems.append(str(error))
+        if not problems:
+            self.checked_for = settings
         return problems
 
     def _set_up(self, settings: GameSettings) -> None:
@@ -313,7 +316,9 @@ class GtpEngine(Engine):
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         if settings.cleanup and not self.knows(_CLEANUP):
             raise EngineRefused(f"it has no command {_CLEANUP}", self.player.code)
-        self._set_up(settings)
+        is_set_up, self.checked_for = self.checked_for == settings, None
+        if not is_set_up:
+            self._set_up(settings)
         if self.player.startup_gtp_commands:
             # they may have set what the description tells of
             self.description = cut(self.optional("gomill-describe_engine") or "")

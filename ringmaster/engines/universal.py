@@ -271,13 +271,18 @@ class UniversalEngine(Engine):
         option = self._declared(name)
         return None if option is None else option.default
 
-    def _get_ready(self, settings: GameSettings, opening: Opening) -> Ready:
-        """Set options and wait until the engine is ready for a new game."""
+    def _get_ready(self, settings: GameSettings, opening: Opening) -> list[str]:
+        """Set options and wait until the engine is ready for a new game; returns its
+        complaints.  An engine that is ready for it, by `check`, is not asked again."""
         self._timeout = start_timeout(settings, self.player)
-        lines = self._ready_lines(self.option_lines(settings, opening))
+        options = self.option_lines(settings, opening)
+        is_ready, self.checked_for = self.checked_for == settings and not options, None
+        if is_ready:
+            return []
+        lines = self._ready_lines(options)
         exchange = Ready("".join(f"{line}\n" for line in lines).encode())
         self.channel.converse(exchange, self._timeout)
-        return exchange
+        return exchange.complaints
 
     @abstractmethod
     def _ready_lines(self, options: list[str]) -> list[str]:
@@ -285,7 +290,9 @@ class UniversalEngine(Engine):
 
     def check(self, settings: GameSettings) -> list[str]:
         try:
-            complaints = self._get_ready(settings, Opening()).complaints
+            complaints = self._get_ready(settings, Opening())
+            if not complaints:
+                self.checked_for = settings
             return [self._explained(line) for line in complaints]
         except OptionRefused as refusal:
             return str(refusal).splitlines()
@@ -327,6 +334,7 @@ class UniversalEngine(Engine):
         Raises OptionRefused.
         """
         if not new_game:
+            self.checked_for = None
             self._timeout = start_timeout(settings, self.player)
             lines = self.option_lines(settings, Opening())
             self.channel.converse(Ready("".join(f"{o}\n" for o in lines).encode()), self._timeout)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import msgspec
 
 from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication, Tablebases
-from ringmaster.model.players import GameName, Player
+from ringmaster.model.players import GameName, OptionValue, Player
 
 Handicap = Literal["fixed", "free"]
 Scorer = Literal["players", "internal"]
@@ -133,10 +133,24 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
         return tuple(player.code for player in self.players)
 
 
+class OptionChange(msgspec.Struct, frozen=True):
+    """Engine options that a tuned parameter stands for, as they are at the ends of its range.
+
+    code  of the parameter
+    ends  options that are other than the player's, the end that is farther away first
+    """
+
+    code: str
+    ends: tuple[dict[str, OptionValue], ...]
+
+
 class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     """A startup check: launch `player`, shake hands, set everything up.
 
     thorough  whether to test, too, how well the engine keeps to its protocol
+    keep      whether the process goes on to the worker's first game
+    limits    whether to test first if the engine keeps to the player's limits
+    changes   tuned options, to test if they have an effect
     """
 
     id: str
@@ -145,6 +159,9 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
     show_stderr: bool = False
     transcript: str | None = None
     thorough: bool = False
+    keep: bool = False
+    limits: bool = False
+    changes: tuple[OptionChange, ...] = ()
 
 
 class ScoreKind(msgspec.Struct, frozen=True):

@@ -126,6 +126,10 @@ class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
         return self.job_id
 
 
+#: Names of findings: on options that a tune changes, on a search that went wrong.
+TUNED_OPTIONS, SEARCH = "tuned options", "search"
+
+
 class Finding(msgspec.Struct, frozen=True):
     """What one test of a thorough check found.
 
@@ -146,8 +150,8 @@ class Finding(msgspec.Struct, frozen=True):
 class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     """The result of a check: no problems means that games can be played.
 
-    findings, suggestions  of a thorough check; each finding that is a "fail" is
-                 among the problems, too
+    findings, suggestions  of a thorough check, or of limits and options; each finding
+                 that is a "fail" is among the problems, too
     seconds      how long a thorough check took
     tested_as    the player whose thorough check was of the same engine, or ""
     hash, threads  megabytes and threads as they are set now; None where it is not known

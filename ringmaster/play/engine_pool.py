@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Final
 
+import msgspec
+
 from ringmaster.engines.engine import QUIT_PATIENCE, Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
@@ -68,7 +70,7 @@ def launch_key(player: Player) -> Any:
 
 
 class EnginePool:
-    """Engines between games.
+    """Engines between games, and between checks and games.
 
     Guarantees: `take` gives each player an engine of its own; an engine that is
     given back as unhealthy, or that died meanwhile, is never given out again;
@@ -92,8 +94,11 @@ class EnginePool:
         # options set and its memory warm.
         for same_code in (True, False):
             for i, player in enumerate(players):
-                if chosen[i] is None and player.keeps_process:
-                    chosen[i] = self._pick(player, same_code)
+                if chosen[i] is None:
+                    if player.keeps_process:
+                        chosen[i] = self._pick(player, same_code)
+                    else:
+                        chosen[i] = self._pick_checked(player)
         self.close()
         first, second = (
             engine or self._make_known(player, surroundings)
@@ -119,6 +124,22 @@ class EnginePool:
         self.close()
         return chosen or self._make_known(player, surroundings)
 
+    def take_for_check(self, player: Player, surroundings: Surroundings) -> Engine:
+        """Return an engine for a check, for `keep` afterwards.  No more than two are alive
+        at a time, as in a game."""
+        chosen = None
+        if player.keeps_process:
+            chosen = self._pick(player, True) or self._pick(player, False)
+        if chosen is None:
+            _end_all(self._idle[:-1], QUIT_PATIENCE)
+            del self._idle[:-1]
+        return chosen or self._make_known(player, surroundings)
+
+    def keep(self, engine: Engine) -> None:
+        """Take an engine back after a check, for the first game of its player."""
+        self._note_habits(engine)
+        self._idle.append(engine)
+
     def _make_known(self, player: Player, surroundings: Surroundings) -> Engine:
         """Return a new engine that is told what was found out of others like it."""
         engine = self._make(player, surroundings)
@@ -141,11 +162,21 @@ class EnginePool:
                 continue
             del self._idle[i]
             if engine.is_fit():
-                engine.player = player
-                engine.channel.code = player.code
+                engine.serve(player)
                 return engine
             engine.end(patience=0.1)
             return None
+        return None
+
+    def _pick_checked(self, player: Player) -> Engine | None:
+        """Return the process that has been checked for a player that wants a new one for
+        each game, if it has not been used since."""
+        for i, engine in enumerate(self._idle):
+            same = msgspec.structs.replace(engine.player, code=player.code) == player
+            if same and engine.checked_for is not None and engine.is_fit():
+                del self._idle[i]
+                engine.serve(player)
+                return engine
         return None
 
     def give_back(self, engines: tuple[Engine, ...], healthy: bool) -> None:

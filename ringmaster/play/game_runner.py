@@ -150,18 +150,22 @@ class GameRunner:
 
     def _launch(self, transcript: GameTranscript | None) -> None:
         """Make both engines ready."""
-        kept = [engine.is_alive() for engine in self.engines]
-        for engine, is_kept in zip(self.engines, kept, strict=True):
-            if not is_kept:
+        alive = [engine.is_alive() for engine in self.engines]
+        kept = [engine.is_alive() and engine.checked_for is None for engine in self.engines]
+        for engine, is_alive in zip(self.engines, alive, strict=True):
+            if not is_alive:
                 engine.give_head_start(transcript)
-        for engine, is_kept, meter in zip(self.engines, kept, self._meters, strict=True):
-            if is_kept:
-                engine.channel.transcript = transcript
-                engine.forget_peak()
-            else:
+        _go_on_in(
+            transcript, [e for e, is_alive in zip(self.engines, alive, strict=True) if is_alive]
+        )
+        for i, engine in enumerate(self.engines):
+            if not alive[i]:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
-                self._remarks += engine.remarks
-                meter.begin_new()
+            if kept[i]:
+                engine.forget_peak()
+                continue
+            self._remarks += engine.remarks
+            self._meters[i].begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
             if kept[colour]:
@@ -561,6 +565,20 @@ def _move_records(
 
 #: Numbers of an info line that only some records have.
 _NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
+
+
+def _go_on_in(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:
+    """Write the engines' traffic to a game's transcript from here on, after the traffic of
+    the checks that their processes have come through."""
+    checks: list[tuple[FaultTranscript, str]] = []
+    for engine in engines:
+        former, engine.channel.transcript = engine.channel.transcript, transcript
+        if isinstance(former, FaultTranscript):
+            checks.append((former, engine.player.code))
+    if transcript is not None and checks:
+        transcript.start = min(check.start for check, _ in checks)
+        for check, code in checks:
+            check.pass_on(transcript, code)
 
 
 def _describe_illegal(error: IllegalMove) -> str:

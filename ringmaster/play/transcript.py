@@ -25,7 +25,7 @@ class FileTranscript:
     def __init__(self, path: str) -> None:
         self.failure = ""
         self._file: TextIO | None = None
-        self._start = time.monotonic()
+        self.start = time.monotonic()
         try:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             self._file = open(path, "w", encoding="ascii", errors="backslashreplace")
@@ -43,7 +43,7 @@ class FileTranscript:
 
     def note(self, code: str, direction: str, data: bytes) -> None:
         """Write lines down; see channel.Transcript."""
-        self.write(time.monotonic() - self._start, code, direction, data)
+        self.write(time.monotonic() - self.start, code, direction, data)
 
     def want(self) -> None:
         """Nothing to do: it is written as the game goes."""
@@ -71,7 +71,7 @@ class FileTranscript:
 class FaultTranscript:
     """Keeps the end of a game's traffic in memory, and writes it when the game has
     turned out to be one to look at: as FileTranscript does, with a first line that
-    says how much of the beginning is missing.
+    says how much of the beginning is missing.  Of a check before a game, it is passed on.
 
     most  bytes to keep, about
     """
@@ -84,11 +84,15 @@ class FaultTranscript:
         self._lost = 0
         self._kept: deque[tuple[float, str, str, bytes]] = deque()
         self._wanted = False
-        self._start = time.monotonic()
+        self.start = time.monotonic()
 
     def note(self, code: str, direction: str, data: bytes) -> None:
         """Keep lines; see channel.Transcript."""
-        self._kept.append((time.monotonic() - self._start, code, direction, data))
+        self.write(time.monotonic() - self.start, code, direction, data)
+
+    def write(self, now: float, code: str, direction: str, data: bytes) -> None:
+        """Keep lines of `now` seconds after the start."""
+        self._kept.append((now, code, direction, data))
         self._size += len(data) + _ENTRY
         while self._size > self._most:
             *_, lost = self._kept.popleft()
@@ -98,6 +102,16 @@ class FaultTranscript:
     def want(self) -> None:
         """Have `close` write what is kept."""
         self._wanted = True
+
+    def pass_on(self, transcript: GameTranscript, player: str) -> None:
+        """Write what is kept to the transcript of a game that is about to begin, which
+        counts seconds from the same start or an earlier one.
+
+        player  code of the player in the game, which may be another one's than in the check
+        """
+        age = self.start - transcript.start
+        for now, _, direction, data in self._kept:
+            transcript.write(now + age, player, direction, data)
 
     def close(self) -> None:
         """Write the file, if it is wanted."""

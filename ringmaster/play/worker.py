@@ -15,10 +15,10 @@ from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
 from ringmaster.model.resources import HASH, THREADS
-from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
+from ringmaster.model.results import CheckResult, EvaluationResult, Finding, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
-from ringmaster.play.transcript import FileTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
@@ -73,13 +73,13 @@ class Worker:
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
 
-    def _surroundings_of(self, game_id: str) -> Surroundings:
+    def _surroundings_of(self, game_id: str, *, has_slot: bool = True) -> Surroundings:
         variables = {
             **self._surroundings.environ,
             "RINGMASTER_GAME_ID": game_id,
             "GOMILL_GAME_ID": game_id,
         }
-        if game_id == CHECK:
+        if not has_slot:
             # Gomill leaves the slot unset for the startup checks
             variables.pop("GOMILL_SLOT", None)
             variables.pop("RINGMASTER_SLOT", None)
@@ -126,11 +126,13 @@ class Worker:
             finally:
                 if transcript is not None:
                     transcript.close()
+        if job.keep:
+            return self._set_up(job)
         problems: tuple[str, ...]
         hash = threads = None
         engine = None
         try:
-            engine = self._make(player, self._surroundings_of(CHECK))
+            engine = self._make(player, self._surroundings_of(CHECK, has_slot=False))
             engine.launch(transcript, timeout=start_timeout(job.settings, player))
             problems = tuple(engine.check(job.settings))
             hash, threads = engine.number_in_force(HASH), engine.number_in_force(THREADS)
@@ -154,18 +156,53 @@ class Worker:
             threads=threads,
         )
 
+    def _set_up(self, job: CheckJob) -> CheckResult:
+        """Check a player in a process that the pool keeps for its first game.  The traffic is
+        kept for the transcript of the game, standard error for its result."""
+        player = job.player
+        problems: tuple[str, ...] = ()
+        findings: tuple[Finding, ...] = ()
+        hash = threads = None
+        engine = None
+        healthy = False
+        try:
+            engine = self._pool.take_for_check(player, self._surroundings_of(CHECK))
+            if not engine.is_alive():
+                timeout = start_timeout(job.settings, player)
+                engine.launch(FaultTranscript(""), timeout=timeout)
+            problems = tuple(engine.check(job.settings))
+            hash, threads = engine.number_in_force(HASH), engine.number_in_force(THREADS)
+            if not problems and (job.limits or job.changes):
+                # not at the top: before a competition's first run only
+                from ringmaster.play.compliance.own_limits import try_out
+
+                findings = try_out(engine, player, job.settings, job.changes, own_limits=job.limits)
+            healthy = not problems and engine.is_alive()
+        except EngineError as error:
+            problems = (str(error),)
+        finally:
+            if healthy and engine is not None:
+                self._pool.keep(engine)
+            elif engine is not None:
+                engine.end()
+        name = "" if engine is None else engine.name
+        return CheckResult(
+            job.id, player.code, name, problems, findings=findings, hash=hash, threads=threads
+        )
+
     def _examine(
         self, job: CheckJob, player: Player, transcript: FileTranscript | None
     ) -> CheckResult:
         # not at the top: only `check` has a use for it, and workers start without
         from ringmaster.play.compliance import examine
 
-        surroundings = self._surroundings_of(CHECK)
+        surroundings = self._surroundings_of(CHECK, has_slot=False)
         examined = examine(
             player,
             job.settings,
             lambda: self._make(player, surroundings),
             transcript=transcript,
+            changes=job.changes,
         )
         return CheckResult(
             check_id=job.id,

@@ -549,9 +549,9 @@ def test_interrupted_tune_has_the_same_tree_and_makes_the_same_choices(
 def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> None:
     jobs = tuner().check_jobs()
     assert [j.player.command for j in jobs] == [
+        ("opponent",),
         ("engine", "2.0", "1.3333333333333333"),
         ("engine", "6.0", "6.666666666666667"),
-        ("opponent",),
     ]
 
 

@@ -48,6 +48,8 @@ FLAGS: Table = {
     "stale": ("", str, False, "a score that is known is not made anew until a new game"),
     "endless": ("WORD", str, "", "search for ever with that limit, until `stop`"),
     "deaf": ("", str, False, "search on after `stop`, too"),
+    "nodes": ("N", int, 7, "the nodes that it says it has searched, 0: as many as asked for"),
+    "random": ("", str, False, "a score is another one each time"),
     "depth-0": ("N", int, 0, "what depth it says of `go depth 0`"),
 }
 
@@ -104,7 +106,9 @@ class Scored:
         elif word == "setoption" and " Weight " in line:
             self.told = int(line.split()[-1])
         elif word == "position":
-            self.position = rest.partition(" ")[2]
+            setup, _, board = rest.partition(" ")
+            # of a line of moves any letters will do
+            self.position = f"{rest.replace(' ', '')} w" if setup == "startpos" else board
         elif word == "eval":
             self.answer(self.evaluation)
         elif word == "go":
@@ -181,8 +185,11 @@ class Scored:
 
     def search(self, words: list[str]) -> str:
         score = self.score() if self.first_moves() else -self.score()
+        if self.flags["random"]:
+            score += self.asked
         depth = self.flags["depth-0"] if words[1:] == ["0"] else words[-1]
-        info = f"info depth {depth} score cp {{}} nodes 7 pv a1a2\n"
+        nodes = self.flags["nodes"] or words[-1]
+        info = f"info depth {depth} score cp {{}} nodes {nodes} pv a1a2\n"
         if self.asked == self.flags["none-at"]:
             return "bestmove (none)\n"
         # only the last exact one counts

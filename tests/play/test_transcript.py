@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from ringmaster.play.transcript import FaultTranscript
+from ringmaster.play.transcript import FaultTranscript, FileTranscript
 from tests.play.test_kept_engines import Worker, filler, make, play, worker
 
 __all__ = ["make", "worker"]
@@ -73,3 +73,15 @@ def test_line_that_is_too_long_is_not_kept(tmp_path: Path) -> None:
     first, second = (tmp_path / "log").read_text().splitlines()
     assert "(1 lines before" in first
     assert second.endswith("a > go")
+
+
+def test_traffic_of_a_check_comes_first_in_the_transcript_of_the_game(tmp_path: Path) -> None:
+    check, game = FaultTranscript(""), FileTranscript(str(tmp_path / "g.log"))
+    check.note("a", ">", b"uci")
+    game.start = check.start
+    check.pass_on(game, "b")
+    game.note("b", ">", b"go nodes 1")
+    game.close()
+    lines = [line.split(None, 1) for line in (tmp_path / "g.log").read_text().splitlines()]
+    assert [line[1] for line in lines] == ["b > uci", "b > go nodes 1"]
+    assert 0 <= float(lines[0][0]) <= float(lines[1][0])

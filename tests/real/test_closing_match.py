@@ -55,7 +55,8 @@ verify = Verify(games=40, sprt=SPRT(0, 200), depth=4,
     log = (control.with_suffix(".gtplogs") / "verify1_0000.log").read_text()
     assert set(re.findall(r"> go (.*)", log)) == {"depth 4"}
     values = re.findall(r"> setoption name Skill Level value (\d+)", log)
-    assert sorted(map(int, values)) == [0, early["parameters"][0]["Skill Level"]]
+    # both are set by the check already, and one of them once more where it set the other last
+    assert sorted(set(map(int, values))) == [0, early["parameters"][0]["Skill Level"]]
     found = ringmaster.load(control)
     openings = [game.opening for game in found.games if game.id.startswith("verify1_")]
     assert sorted(openings) == ["openings.epd:900"] * 2 + ["openings.epd:901"] * 2

@@ -11,6 +11,7 @@ from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding
 from ringmaster.play.compliance import examine
+from ringmaster.play.compliance.own_limits import try_out
 from ringmaster.play.engine_pool import make_engine
 from tests.real.engines import engine
 
@@ -52,3 +53,36 @@ def test_ethereal_does_not_search_the_nodes_it_is_asked_for() -> None:
 
 def test_fairy_stockfish_keeps_to_usi_but_for_its_clock() -> None:
     assert examined("shogi", "usi", "fairy-stockfish", nodes=1000) == []
+
+
+def first_tests(*command: str, **limits: Any) -> list[str]:
+    """Return what a run would warn of before its first game."""
+    player = Player("x", (engine(command[0]), *command[1:]), protocol="uci", **limits)
+    settings = GameSettings("chess")
+    made = make_engine(player, Surroundings({}))
+    try:
+        made.launch()
+        assert made.check(settings) == []
+        found = try_out(made, player, settings, (), own_limits=True)
+    finally:
+        made.end()
+    return [finding.detail for finding in found if finding.status == "warn"]
+
+
+def test_run_finds_that_ethereal_ignores_nodes_in_a_moment() -> None:
+    assert first_tests("ethereal-chess", nodes=5000) == [
+        "asked for nodes 5,000 it searched 7 nodes; asked for nodes 50,000 it searched 7 nodes"
+    ]
+    assert first_tests("ethereal-chess", depth=6) == []
+
+
+@pytest.mark.parametrize("command", [["toga2"], ["gnuchess", "--uci"]], ids=["toga2", "gnuchess"])
+def test_run_finds_engines_that_have_to_be_stopped_at_their_nodes(command: list[str]) -> None:
+    (detail,) = first_tests(*command, nodes=1000)
+    assert "it had to be stopped after" in detail
+
+
+@pytest.mark.parametrize("name", ["stockfish", "fairy-stockfish", "glaurung"])
+@pytest.mark.parametrize("nodes", [1, 500, 5000, 1_000_000])
+def test_run_does_not_accuse_engines_that_keep_to_their_nodes(name: str, nodes: int) -> None:
+    assert first_tests(name, nodes=nodes) == []

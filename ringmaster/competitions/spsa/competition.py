@@ -7,7 +7,7 @@ values may prove it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -36,6 +36,7 @@ from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.competitions.spsa.tickets import Tickets
+from ringmaster.competitions.tuned_options import TunedOptions, tuned_options
 from ringmaster.competitions.tuned_parameters import Named, check_codes
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
@@ -191,8 +192,27 @@ class SpsaCompetition(PlayerTune):
             samples["between"] = self.named(self._grid.between())
         jobs = self._candidate_checks(samples)
         if self.opponent is not None:
-            jobs.append(CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
+            jobs.insert(0, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
         return jobs + self.closing.check_jobs(None)
+
+    def tuned_options(self) -> TunedOptions | None:
+        """See `Competition.tuned_options`: the start values and the bounds."""
+        if self._verifying:
+            return None
+
+        def maker(parameter: TunedParameter, end: float) -> Callable[[], Player]:
+            changed = {**self.start_values, parameter.code: parameter.engine_value(end)}
+            return lambda: self.candidate(":end", changed)
+
+        ends = {
+            p.code: [
+                maker(p, end)
+                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
+            ]
+            for p in self.tuned
+        }
+        check = self._check_id("start")
+        return tuned_options(check, self.candidate("", self.start_values), ends)
 
     # giving out
 

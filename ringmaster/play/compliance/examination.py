@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ringmaster.engines.engine import Engine
 from ringmaster.engines.exchange import Transcript
 from ringmaster.errors import EngineError
-from ringmaster.model.jobs import GameSettings
+from ringmaster.model.jobs import GameSettings, OptionChange
 from ringmaster.model.players import Player
-from ringmaster.model.results import Finding
-from ringmaster.play.compliance import conduct, go, handshake, limits, searching
+from ringmaster.model.results import TUNED_OPTIONS, Finding
+from ringmaster.play.compliance import conduct, effects, go, handshake, limits, searching
 from ringmaster.play.compliance.bench import Bench, Patience
 from ringmaster.play.compliance.chess_probes import UCI, of_variant
 from ringmaster.play.compliance.dialects import Dialect
@@ -116,12 +116,14 @@ def examine(
     make: Callable[[], Engine],
     *,
     transcript: Transcript | None = None,
+    changes: Sequence[OptionChange] = (),
     patience: Patience | None = None,
 ) -> Examined:
     """Put a player's engine through all tests of its protocol.
 
     make  returns an engine that has not been launched; called again after each
           failure
+    changes  options that are tuned, to test if they have an effect
 
     What the engine does wrong is a finding.  Raises JobAbandoned.
     """
@@ -131,9 +133,13 @@ def examine(
         bench = Bench(player, settings, make, tape, patience)
         return _examine(bench, GO_TESTS)
     dialect = dialect_of(player, settings)
-    return _examine(
-        SearchBench(player, settings, make, tape, patience, dialect), search_tests(player)
-    )
+    tests = search_tests(player)
+    if changes:
+        of_effect = Trial[SearchBench](
+            TUNED_OPTIONS, lambda bench: effects.try_effects(bench, changes), matters=False
+        )
+        tests = (*tests[:-1], of_effect, tests[-1])
+    return _examine(SearchBench(player, settings, make, tape, patience, dialect), tests)
 
 
 def dialect_of(player: Player, settings: GameSettings) -> Dialect:

@@ -1,0 +1,175 @@
+"""Before the first run of a competition each player is tested once; its process then plays."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from ringmaster.event import Event
+from ringmaster.player_checks import FirstTests
+from ringmaster.storage.sqlite_store import SqliteStore
+from tests.events import ENGINES, engine_pids, living_engines, ringmaster, write_event
+
+CAREFUL = ENGINES / "careful_uci.py"
+SCORED = ENGINES / "scored.py"
+
+DUEL = """
+competition_type = "playoff"
+game = "chess"
+def duel(strength):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                   "--pid-file", {log!r}], options={{"Strength": strength}}, nodes=1)
+players = {{"a": duel(600), "b": duel(500)}}
+openings = Openings("book.epd")
+matchups = [Matchup("a", "b", number_of_games={games})]
+"""
+
+LIAR = f"""
+competition_type = "playoff"
+game = "chess"
+move_limit = 2
+players = {{
+    "liar": Player([{sys.executable!r}, {str(CAREFUL)!r}, "--nodes", "7"], nodes=5000),
+    "sound": Player([{sys.executable!r}, {str(CAREFUL)!r}], nodes=5000),
+}}
+matchups = [Matchup("liar", "sound", number_of_games=4)]
+"""
+FOUND = "player 'liar' does not keep to its limit: asked for nodes 5,000 it searched 7 nodes; "
+
+#: The engine declares Weight, which has an effect, and Idle.
+TUNE = f"""
+competition_type = "COMPETITION"
+game = "chess"
+players = {{"e": Player([{sys.executable!r}, {str(SCORED)!r}, "--nodes", "0"], depth=1)}}
+player = "e"
+"""
+SPSA = (
+    TUNE.replace("COMPETITION", "spsa")
+    + """
+parameters = [Parameter("Weight", start=100, min=0, max=1000, integer=True),
+              Parameter("Idle", start=3, min=0, max=9, integer=True)]
+number_of_games = 2
+"""
+)
+CANDIDATES = """
+opponent = "e"
+candidate_colour = "w"
+"""
+MC_TUNER = (
+    TUNE.replace("COMPETITION", "mc_tuner")
+    + CANDIDATES
+    + """
+parameters = [Parameter("Weight", scale=LINEAR(0, 1000, integer=True), split=4),
+              Parameter("Idle", scale=LINEAR(0, 9, integer=True), split=4)]
+exploration_coefficient = 0.2
+initial_visits = 10
+initial_wins = 5
+number_of_games = 2
+"""
+)
+CE_TUNER = (
+    TUNE.replace("COMPETITION", "ce_tuner")
+    + CANDIDATES
+    + """
+parameters = [Parameter("Weight", initial_mean=500, initial_variance=900, transform=int),
+              Parameter("Idle", initial_mean=5, initial_variance=1, transform=int)]
+number_of_generations = 1
+samples_per_generation = 4
+batch_size = 2
+elite_proportion = 0.5
+step_size = 0.5
+"""
+)
+IGNORED = """
+competition_type = "spsa"
+game = "chess"
+def duel(strength):
+    return Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option"],
+                  options={{"Strength": strength}}, nodes=1)
+players = {{"duel": duel(500)}}
+player = "duel"
+def make_candidate(Strength, Unused):
+    return duel(Strength)
+parameters = [
+    Parameter("Strength", start=300, min=0, max=1000, integer=True),
+    Parameter("Unused", start=400, min=0, max=1000, integer=True),
+]
+openings = Openings("book.epd")
+number_of_games = {games}
+"""
+
+
+def write(folder: Path, text: str) -> Path:
+    control = folder / "event.ctl"
+    control.write_text(text)
+    return control
+
+
+def test_run_starts_each_engine_once(tmp_path: Path) -> None:
+    control = write_event(tmp_path, DUEL, 6)
+    assert ringmaster(control, "run", "-q").returncode == 0
+    assert len(engine_pids(control)) == 2
+    assert living_engines(control) == []
+
+
+def test_engine_that_ignores_its_limit_is_warned_of_before_the_first_game(tmp_path: Path) -> None:
+    control = write(tmp_path, LIAR)
+    first = ringmaster(control, "run", "-q", "-g", "1")
+    assert first.returncode == 0, first.stderr
+    assert FOUND in first.stderr
+    assert "'sound'" not in first.stderr
+    log = (tmp_path / "event.log").read_text()
+    assert log.index(FOUND) < log.index("starting game")
+
+
+def due(control: Path, outcomes: dict[str, list[str]] | None) -> list[str]:
+    """Return the players whose limits a run would test."""
+    event = Event(control)
+    tests = FirstTests(event, outcomes)
+    jobs = map(tests.add_to, event.competition.check_jobs())
+    return [job.player.code for job in jobs if job.limits]
+
+
+def test_limits_are_tested_again_only_for_a_player_with_another_command_or_limit(
+    tmp_path: Path,
+) -> None:
+    control = write(tmp_path, LIAR)
+    assert ringmaster(control, "run", "-q", "-g", "1").returncode == 0
+    store = SqliteStore.open(control.with_suffix(".status"))
+    outcomes = store.note("tests")
+    store.close()
+    assert due(control, None) == ["liar", "sound"]
+    assert due(control, outcomes) == []
+    for old, new, codes in [
+        ('"7"', '"8"', ["liar"]),
+        ("nodes=5000", "nodes=4000", ["liar", "sound"]),
+        ("nodes=5000)", 'nodes=5000, options={"Hash": 2})', []),
+        ("number_of_games=4", "number_of_games=6", []),
+    ]:
+        control.write_text(LIAR.replace(old, new))
+        assert due(control, outcomes) == codes
+    # what was found is told by later runs as well
+    control.write_text(LIAR)
+    assert FOUND in ringmaster(control, "run", "-q", "-g", "1").stderr
+
+
+@pytest.mark.parametrize("source", [SPSA, MC_TUNER, CE_TUNER], ids=["spsa", "mc", "ce"])
+def test_tune_of_an_option_without_effect_is_warned_of(tmp_path: Path, source: str) -> None:
+    control = write(tmp_path, source)
+    result = ringmaster(control, "run", "-q", "-g", "1")
+    assert "no effect seen of 1 of 2 tuned options: Idle; " in result.stderr, result.stderr
+
+
+def test_check_tells_of_tuned_options_without_effect(tmp_path: Path) -> None:
+    result = ringmaster(write(tmp_path, SPSA), "check")
+    assert "tuned options" in result.stdout
+    assert "no effect seen of 1 of 2 tuned options: Idle; " in result.stdout
+
+
+def test_parameter_that_make_candidate_does_not_use_is_warned_of(tmp_path: Path) -> None:
+    control = write_event(tmp_path, IGNORED, 2)
+    result = ringmaster(control, "run", "-q")
+    assert "parameter 'Unused' changes nothing of the player that is made" in result.stderr
+    assert "'Strength' changes" not in result.stderr

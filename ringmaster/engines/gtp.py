@@ -316,7 +316,8 @@ class GtpEngine(Engine):
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         if settings.cleanup and not self.knows(_CLEANUP):
             raise EngineRefused(f"it has no command {_CLEANUP}", self.player.code)
-        is_set_up, self.checked_for = self.checked_for == settings, None
+        is_set_up = self.checked_for == settings
+        self.checked_for = None
         if not is_set_up:
             self._set_up(settings)
         if self.player.startup_gtp_commands:

@@ -276,7 +276,8 @@ class UniversalEngine(Engine):
         complaints.  An engine that is ready for it, by `check`, is not asked again."""
         self._timeout = start_timeout(settings, self.player)
         options = self.option_lines(settings, opening)
-        is_ready, self.checked_for = self.checked_for == settings and not options, None
+        is_ready = self.checked_for == settings and not options
+        self.checked_for = None
         if is_ready:
             return []
         lines = self._ready_lines(options)

@@ -572,7 +572,8 @@ def _go_on_in(transcript: GameTranscript | None, engines: Sequence[Engine]) -> N
     the checks that their processes have come through."""
     checks: list[tuple[FaultTranscript, str]] = []
     for engine in engines:
-        former, engine.channel.transcript = engine.channel.transcript, transcript
+        former = engine.channel.transcript
+        engine.channel.transcript = transcript
         if isinstance(former, FaultTranscript):
             checks.append((former, engine.player.code))
     if transcript is not None and checks:

@@ -184,7 +184,7 @@ def test_glaurung_looks_at_its_options_however_its_score_is_asked_for(
 @pytest.mark.parametrize(
     ("name", "words", "options", "change", "apply"),
     [
-        ("ethereal-chess", (), {}, {"ContemptDrawPenalty": 200}, "newgame"),
+        ("ethereal-chess", (), {}, {"ContemptDrawPenalty": 200}, "restart"),
         # some of its tables outlive a new game, with scores of the old weights
         ("toga2", (), {"OwnBook": False}, {"Material": 200}, "restart"),
         # its weights are read when it starts

@@ -351,7 +351,7 @@ class TexelCompetition(PlayerTune):
         state = self._state
         state.void_in_a_row = 0
         if "n" in ticket:
-            return take_probe(state, ticket, result)
+            return take_probe(state, ticket, result, self._scoring.kind)
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds

@@ -14,7 +14,7 @@ from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
 from ringmaster.competitions.texel.state import COMPARED, FEATURES, STATIC, score_key
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.texel.verdicts import made_void
-from ringmaster.model.jobs import EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
+from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
@@ -70,7 +70,7 @@ class Evaluations:
             answers=number == FEATURES or self._by_function(number),
             number=score_key(state.beginning, number),
             shard=shard,
-            apply=facts.get("apply", "newgame"),
+            apply=self._apply(facts, number),
             in_flight=self._in_flight(facts, number, attempt),
         )
 
@@ -99,6 +99,15 @@ class Evaluations:
             keep_stderr=self._values["stderr_to_log"],
             **given,
         )
+
+    def _apply(self, facts: dict[str, Any], number: int) -> Apply:
+        """Return when the engine takes the options of a pass: as the probe found for the
+        tune's own scores.  A search of the quiet filter gets a new process, as the searches of
+        a tune do."""
+        searches = self._kind_of(number).go is not None
+        if searches and self._kind.go is None and self._values["apply"] == "auto":
+            return "restart"
+        return facts.get("apply", "newgame")  # type: ignore[no-any-return]  # one of them
 
     def _in_flight(self, facts: dict[str, Any], number: int, attempt: int) -> int:
         """Return how many requests a pass may have in flight: as many as the probe has

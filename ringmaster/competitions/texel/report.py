@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.texel.methods import finite
+from ringmaster.competitions.texel.probing import repeats
 from ringmaster.competitions.texel.shards import Shards
 from ringmaster.competitions.texel.state import Quality, State
 from ringmaster.competitions.texel.tuning import improvement_line
@@ -303,6 +304,8 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"engine: {name}apply {facts.get('apply')}, {facts.get('in_flight')} in flight, "
                 f"score {self.values['score'].text}"
             )
+            if said := repeats(facts, self.values["score"].kind):
+                yield f"scores: {said}"
         if state.seconds > 0:
             yield (
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "

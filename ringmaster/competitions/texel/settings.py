@@ -274,7 +274,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "apply",
         OneOf("auto", "live", "newgame", "restart"),
         "When the engine takes new values: at once, after ucinewgame, or as a new process only; "
-        "auto: found out.",
+        "auto: found out, and a new process for each shard where scores come from a search.",
         "auto",
     ),
     Setting(

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from ringmaster.model.jobs import EvaluationJob
+from ringmaster.model.results import EvaluationResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import call
 from tests.competitions.texel.simulated import (
     Runs,
+    engine,
     folder_fixture,  # noqa: F401 - a fixture
+    probed,
     texel,
 )
 
@@ -50,6 +57,39 @@ def test_finished_tune_tells_errors_scales_and_how_sure_it_is(folder: Path) -> N
     for words in ("ridge", "win-rate scale: C", "(fitted)", "% of resampled games", "Formula 1"):
         assert words in text
     assert sum(line.startswith("pass ") for line in runs.history) == runs.event.summary()["passes"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "warned"),
+    [
+        ({"apply": "restart"}, "scores: repeatable\n", ""),
+        ({"apply": "newgame"}, "which a longer run may refute", 'apply = "restart" prevents it'),
+        ({"repeatable": False}, "scores: not repeatable", "a search needs one thread"),
+    ],
+)
+def test_report_and_history_say_whether_scores_of_a_search_are_repeatable(
+    folder: Path, facts: dict[str, Any], said: str, warned: str
+) -> None:
+    def answer(job: EvaluationJob) -> EvaluationResult:
+        return engine(job) if job.probe is None else probed(job, **facts)
+
+    runs = Runs(lambda: texel(folder, score="depth 2"), answer=answer)
+    runs.step()
+    assert said in report(runs.event)
+    assert warned in "\n".join(runs.history)
+
+
+def test_search_of_the_quiet_filter_gets_a_new_process(folder: Path) -> None:
+    jobs: list[EvaluationJob] = []
+
+    def answer(job: EvaluationJob) -> EvaluationResult:
+        jobs.append(job)
+        return engine(job)
+
+    positions = call("Positions", "set.epd", quiet=100)
+    Runs(lambda: texel(folder, positions=positions, most_passes=3), answer=answer).run()
+    applied = {(job.score.kind, job.apply) for job in jobs if job.probe is None}
+    assert applied == {("depth", "restart"), ("eval", "live")}
 
 
 def test_charts_are_of_errors_parameters_ridge_and_calibration(folder: Path) -> None:

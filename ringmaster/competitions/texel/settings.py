@@ -77,6 +77,8 @@ class PositionsSettings(msgspec.Struct, frozen=True):
     def canonical(self) -> dict[str, Any]:
         """Return what it says, for the comparison of two runs."""
         data = {name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__}
+        # it does not change the positions that there are; others have another digest
+        del data["skip_bad"]
         return {**data, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
 
@@ -158,6 +160,13 @@ POSITIONS = _PositionsCall(
             Maybe(Integer(minimum=1)),
             "Positions that are kept at most, a random sample.",
             None,
+        ),
+        Setting(
+            "skip_bad",
+            Boolean(),
+            "Whether positions that cannot be read or are not legal are left out and counted; by "
+            "default they are errors.",
+            False,
         ),
     ),
     _build_positions,

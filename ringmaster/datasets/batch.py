@@ -61,8 +61,15 @@ class Batch:
     def without(self, bad: Collection[int]) -> Batch:
         """Return the batch without some of its positions, given by their indices."""
         kept = [i for i in range(len(self)) if i not in bad]
-        columns = (self.result, self.teacher, self.ply, self.game, self.place, self.length)
-        return Batch([self.texts[i] for i in kept], *(column[kept] for column in columns))
+        return Batch(
+            [self.texts[i] for i in kept],
+            self.result[kept],
+            self.teacher[kept],
+            self.ply[kept],
+            self.game[kept],
+            self.place[kept],
+            self.length[kept],
+        )
 
 
 def hash_of(name: bytes | str) -> int:

@@ -135,7 +135,8 @@ POSITIONS = _PositionsCall(
         Setting(
             "score_cap",
             Maybe(Float(above=0, maximum=MOST_CENTIPAWNS)),
-            "Positions with a larger score of the teacher are left out; centipawns.",
+            "Positions with a larger score are left out, centipawns: the teacher's, or, where "
+            "there is none, the engine's own with the start values.",
             None,
         ),
         Setting(

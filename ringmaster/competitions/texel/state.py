@@ -89,6 +89,8 @@ class Labelling(msgspec.Struct):
     warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
+    score_cap  largest score by the start values of positions without a teacher's score,
+              centipawns; None in files of versions that had no such cap
     """
 
     scale: float
@@ -97,6 +99,7 @@ class Labelling(msgspec.Struct):
     warnings: list[str]
     weights: list[float]
     left_out: dict[str, int]
+    score_cap: float | None = None
 
 
 class State(msgspec.Struct):

@@ -330,7 +330,8 @@ class Tuning:
                 float(positions.labels(shard, teacher).weight.astype(np.float64).sum())
                 for shard in range(self.shards.total)
             ],
-            left_out(positions, self.scores, self._quiet),
+            left_out(positions, self.scores, self._quiet, self._capped),
+            self._score_cap,
         )
         if not math.fsum(self.state.labelling.weights[s] for s in self.shards.of("train")) > 0:
             raise SettingError(
@@ -355,7 +356,25 @@ class Tuning:
         return fit.scale, ["teacher_scale"], [fit.warning] if fit.warning else []
 
     def _usable(self, shard: int) -> npt.NDArray[np.bool_]:
-        return usable(self.scores(0, shard), self._quiet(shard))
+        return usable(self.scores(0, shard), self._quiet(shard), self._capped(shard))
+
+    @property
+    def _score_cap(self) -> float | None:
+        """The largest own score of positions without a teacher's, centipawns.  It stays as it
+        was when the positions were labelled."""
+        labelling = self.state.labelling
+        if labelling is not None:
+            return labelling.score_cap
+        return self.means.positions.dataset.score_cap
+
+    def _capped(self, shard: int) -> npt.NDArray[np.bool_]:
+        """Return which positions without a teacher's score have too large a score by the start
+        values."""
+        assert self.positions is not None
+        teacher, cap = self.positions.column("teacher", shard), self._score_cap
+        if cap is None:
+            return np.zeros(len(teacher), dtype=np.bool_)
+        return np.isnan(teacher) & (np.abs(self.scores(0, shard)) > cap)
 
     def _quiet(self, shard: int) -> tuple[Floats, Floats, float] | None:
         most = self.means.positions.quiet

@@ -42,6 +42,7 @@ KINDS = (
     "Player",
     "Positions",
     "ResignAdjudication",
+    "Reference",
     "Ridge",
     "Score",
     "SPRT",

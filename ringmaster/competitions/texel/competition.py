@@ -47,11 +47,12 @@ from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
 from ringmaster.competitions.texel.features import Features, from_answers
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
+from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import Scoring
 from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import State, score_key
+from ringmaster.competitions.texel.state import REFERENCE, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -96,6 +97,9 @@ class TexelCompetition(PlayerTune):
             errors += check_limits(definition, values["player"], values["verify"], made)
         with noting(errors):
             self._scoring.for_game(self._game)
+        reference: Reference | None = None
+        with noting(errors):
+            reference = Reference.of(values)
         with noting(errors):
             values["positions"].quiet_score.for_game(self._game)
         errors += [
@@ -121,8 +125,10 @@ class TexelCompetition(PlayerTune):
             self._scoring.is_static,
             values["seed"],
             from_answers(values["optimiser"].arguments.get("features")),
+            None if reference is None else reference.player.code,
         )
-        self._evaluations = Evaluations(values, self.settings)
+        self._reference = reference
+        self._evaluations = Evaluations(values, self.settings, reference)
         self._file: PositionFile | None = None
         #: What has been said while the positions were read.
         self._said: set[str] = set()
@@ -133,6 +139,7 @@ class TexelCompetition(PlayerTune):
             self.start_values,
             limits=limits_of(values),
             in_flight=values["in_flight"],
+            reference=None if reference is None else reference.terms,
         )
         self._follow()
         # wrong arguments must be known before the positions are read
@@ -266,6 +273,9 @@ class TexelCompetition(PlayerTune):
             "maximum": {**self.start_values, **high},
         }
         jobs = self._candidate_checks(samples)
+        if self._reference is not None:
+            player = self._reference.player
+            jobs.append(CheckJob(f"check-{player.code}", player, self.settings))
         return jobs + self.closing.check_jobs(None)
 
     def _tuned(self) -> list[TunedParameter]:
@@ -324,10 +334,10 @@ class TexelCompetition(PlayerTune):
             return self._evaluations.probe(
                 game_id, attempt, ticket, self._engine_with(values), places, probe
             )
-        values = self._played(self.tuning.values(ticket["p"]))
-        return self._evaluations.shard(
-            game_id, attempt, ticket, self._engine_with(values), self.tuning
-        )
+        engine = self._engine_with(self._played(self.tuning.values(ticket["p"])))
+        if ticket["p"] <= REFERENCE and self._reference is not None:
+            engine = msgspec.structs.replace(engine, player=self._reference.player)
+        return self._evaluations.shard(game_id, attempt, ticket, engine, self.tuning)
 
     def _engine_with(self, values: Named) -> EngineJob:
         key = "" if self._file is None else self._file.key
@@ -400,6 +410,7 @@ class TexelCompetition(PlayerTune):
             for ticket in outstanding:
                 if "v" not in ticket:
                     self._count(ticket)
+        self._adopt_reference()
         digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
         found = changes(state.terms, self._terms, digest)
         limits = limits_of(self.values)
@@ -418,6 +429,17 @@ class TexelCompetition(PlayerTune):
         if self._file is not None and not found:
             take_note(self._file, self._state)
         return lines
+
+    def _adopt_reference(self) -> None:
+        """Forget the scores of a reference engine that has been replaced or changed."""
+        state, reference = self._state, self._reference
+        terms = None if reference is None else reference.terms
+        if plain(state.reference) == plain(terms):
+            return
+        state.filters.pop(str(state.reference_pass), None)
+        state.stale.append(score_key(state.beginning, state.reference_pass))
+        state.reference, state.comparison = terms, None
+        state.reference_pass -= 1
 
     def _begin_anew(self, found: list[str], digest: tuple[str, str]) -> list[str]:
         state, why = self._state, "; ".join(found)

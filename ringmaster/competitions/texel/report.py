@@ -11,8 +11,9 @@ import msgspec
 
 from ringmaster.competitions.texel.methods import finite
 from ringmaster.competitions.texel.probing import repeats
+from ringmaster.competitions.texel.reference import Comparison, comparison_table
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import Quality, State
+from ringmaster.competitions.texel.state import REFERENCE, Quality, State
 from ringmaster.competitions.texel.tuning import improvement_line
 from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.model.parameters import TunedParameter
@@ -69,6 +70,9 @@ class TuneReport(msgspec.Struct, frozen=True):
         blocks.append(self._parameters())
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
+        if state.comparison is not None:
+            found = msgspec.convert(state.comparison, Comparison)
+            blocks.append(comparison_table(found, self._kind_of_error()))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
@@ -120,7 +124,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     def phase(self) -> str:
         """Return what is being done, for the line of progress."""
         state = self.state
-        if state.done:
+        if state.done and all(found.complete for found in state.filters.values()):
             return "tuned"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
@@ -129,6 +133,8 @@ class TuneReport(msgspec.Struct, frozen=True):
             if come < len(found.losses):
                 number = int(name)
                 what = "quiet filter" if number < 0 else f"pass {self.state.told_before + number}"
+                if number <= REFERENCE:
+                    what = "reference engine"
                 return f"{what}: {come}/{len(found.losses)}"
         return "tuning"
 
@@ -217,15 +223,18 @@ class TuneReport(msgspec.Struct, frozen=True):
         notes = []
         if len(shown) < len(steps):
             notes.append(f"{len(steps) - len(shown)} earlier steps are not shown")
-        kind = self.values["loss"].replace("_", " ")
-        kind = "mean squared error" if kind == "squared" else f"mean {kind}, nats"
         return Table(
             ("passes", "step", "training", "validation", "", *extra),
             tuple(rows),
-            f"errors ({kind})",
+            f"errors ({self._kind_of_error()})",
             tuple(notes),
             (RIGHT, LEFT, RIGHT, RIGHT, LEFT, *([RIGHT] * len(extra))),
         )
+
+    def _kind_of_error(self) -> str:
+        """Return in words what errors are."""
+        kind = self.values["loss"].replace("_", " ")
+        return "mean squared error" if kind == "squared" else f"mean {kind}, nats"
 
     def _own_tables(self, optimiser: Optimiser) -> Iterator[Table]:
         for title, headers, rows in optimiser.report():
@@ -357,6 +366,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
             "errors": {"start": _quality(state.start), "best": _quality(state.best)},
+            "reference": state.comparison,
             "improvement": _struct(state.improvement),
             "entropies": state.entropies,
             "parameters": parameters,

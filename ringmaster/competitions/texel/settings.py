@@ -12,6 +12,7 @@ from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.player_tune import MAKE_CANDIDATE
 from ringmaster.competitions.texel.choices import Choice, Word
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
+from ringmaster.competitions.texel.reference import REFERENCE_CALL
 from ringmaster.competitions.texel.scoring import DEPTH_1, EVAL, ScoreSetting
 from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
 from ringmaster.datasets.settings import POV_NAMES, PositionSettings
@@ -332,6 +333,12 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "most_passes",
         Maybe(Float(minimum=1, maximum=1e9)),
         "Passes over the positions of training at most.",
+        None,
+    ),
+    Setting(
+        "reference",
+        Maybe(REFERENCE_CALL),
+        "Another engine, whose error over the same positions stands beside the tune's.",
         None,
     ),
     MAKE_CANDIDATE,

@@ -15,6 +15,8 @@ STRIDE = 1_000_000
 STATIC, COMPARED = -1, -2
 #: The pass in which engines print their features.
 FEATURES = -3
+#: The first pass of a reference engine; a later reference has the number below.
+REFERENCE = -4
 
 
 def score_key(beginning: int, number: int) -> int:
@@ -121,6 +123,9 @@ class State(msgspec.Struct):
     open       the optimiser's passes under way, by number
     asked, told  passes, in this beginning
     optimiser  its state; None before it is asked
+    reference  the reference engine, as far as its scores depend on it
+    reference_pass  number of its pass
+    comparison  how its errors compare, None until it has been scored
     kept       passes whose scores the store has
     stale      keys of scores that are not needed any more, from beginnings before
     best       by what is best so far
@@ -149,6 +154,9 @@ class State(msgspec.Struct):
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
     limits: dict[str, Any] = {}
+    reference: dict[str, Any] | None = None
+    reference_pass: int = REFERENCE
+    comparison: dict[str, Any] | None = None
     labelling: Labelling | None = None
     kept: list[int] = []
     stale: list[int] = []

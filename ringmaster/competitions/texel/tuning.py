@@ -24,11 +24,13 @@ from ringmaster.competitions.texel.labels import (
     left_out,
     usable,
 )
+from ringmaster.competitions.texel.reference import compare
 from ringmaster.competitions.texel.settings import PositionsSettings
 from ringmaster.competitions.texel.shards import Half, Shards
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
+    REFERENCE,
     STATIC,
     Improvement,
     Labelling,
@@ -66,6 +68,7 @@ class Means(msgspec.Struct, frozen=True):
     static_first: bool
     seed: int
     asks_features: bool = False
+    reference: str | None = None
 
     @property
     def filters(self) -> tuple[int, ...]:
@@ -166,7 +169,20 @@ class Tuning:
     @property
     def complete(self) -> bool:
         """Whether the optimiser wants nothing more, and all has come back."""
-        return self.state.done
+        return self.state.done and self._is_compared
+
+    @property
+    def _is_compared(self) -> bool:
+        """Whether there is no reference, or its errors are known."""
+        found = self.state.comparison
+        return self.means.reference is None or bool(found and found.get("best"))
+
+    @property
+    def _filters(self) -> tuple[int, ...]:
+        """The passes that are not the optimiser's."""
+        if self.means.reference is None:
+            return self.means.filters
+        return (*self.means.filters, self.state.reference_pass)
 
     def scores(self, number: int, shard: int) -> Floats:
         """Return scores of a kept pass.  Raises StoreCorrupt where they are missing."""
@@ -185,7 +201,7 @@ class Tuning:
         state = self.state
         if self.optimiser is None:
             return None
-        for number in self.means.filters:
+        for number in self._filters:
             found = self._filter(number)
             if found.next < len(found.shards):
                 return Asked(number, found.next)
@@ -227,7 +243,7 @@ class Tuning:
         """Return a pass that is under way; the optimiser is asked for it if it has not been
         yet, which is what it was asked when the shard was given out."""
         if number < 0:
-            return self._filter(number) if number in self.means.filters else None
+            return self._filter(number) if number in self._filters else None
         while number >= self.state.asked:
             if self.optimiser is None or self._ask() is None:
                 return None
@@ -270,6 +286,8 @@ class Tuning:
         found.losses[place] = 0.0 if loss is None else loss
         if not found.complete:
             return Outcome()
+        if number <= REFERENCE and self.state.labelling is not None:
+            return Outcome(notes=tuple(self._compare()), settled=True)
         if number <= 0:
             return self._labelled()
         del self.state.open[str(number)]
@@ -278,7 +296,7 @@ class Tuning:
     def _labelled(self) -> Outcome:
         """Fix scales and labels once the start values and the filter are known."""
         first = self.state.open.get("0")
-        filters = [self._filter(number) for number in self.means.filters]
+        filters = [self._filter(number) for number in self._filters]
         if first is None or not first.complete or not all(f.complete for f in filters):
             return Outcome(settled=True)
         if self.features is not None and not self.given:
@@ -291,7 +309,32 @@ class Tuning:
         first.losses = [data.sum(shard, self.scores(0, shard)).loss for shard in first.shards]
         del self.state.open["0"]
         told = self._told(0, first, self._errors(first))
+        # an optimiser that ends at once has compared already
+        lines += [] if self.state.done else self._compare()
         return Outcome(told.line, (*lines, *told.notes), told.forget, True)
+
+    def _compare(self) -> list[str]:
+        """Find out how the errors of the reference compare; return lines for the history."""
+        if self.means.reference is None or not self._filter(self.state.reference_pass).complete:
+            return []
+        assert self.positions is not None
+        assert self.state.labelling is not None
+        assert self.optimiser is not None
+        found = compare(
+            self.means.reference,
+            self.positions,
+            self._data(),
+            self.state.labelling,
+            self.scores,
+            self.state.reference_pass,
+            self.optimiser.best_pass if self.state.done else None,
+        )
+        if self.state.done and found.best is None:
+            # not every optimiser keeps the scores of its best values
+            found.best = self.state.best
+        self.state.comparison = msgspec.to_builtins(found)
+        errors = self._shown(Errors(found.reference.train, found.reference.validation))
+        return [f"reference {found.player}: {errors}, by its own win-rate scale {found.scale:.5g}"]
 
     def _label(self) -> list[str]:
         positions = self.positions
@@ -471,7 +514,7 @@ class Tuning:
             state.improvement = self._improvement(best, part, data)
             if state.improvement is not None:
                 lines.append(improvement_line(state.improvement))
-        return lines
+        return lines + self._compare()
 
     def _improvement(self, best: int, part: Half, data: EventData) -> Improvement | None:
         from ringmaster.tuners.texel.bootstrap import bootstrap

@@ -47,6 +47,7 @@ KINDS = (
     "Score",
     "SPRT",
     "SpsaBatches",
+    "Sweep",
     "Tablebases",
     "Texel",
     "TimeControl",

@@ -50,7 +50,7 @@ from ringmaster.competitions.texel.probing import probe_of
 from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import Scoring
-from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
+from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, SweepSettings
 from ringmaster.competitions.texel.shards import Shards
 from ringmaster.competitions.texel.state import REFERENCE, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
@@ -63,6 +63,7 @@ from ringmaster.competitions.texel.verdicts import (
 )
 from ringmaster.competitions.tuned_parameters import Named, check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
+from ringmaster.model.canonical import canonical
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
@@ -71,6 +72,8 @@ from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.optimiser import Optimiser
+from ringmaster.tuners.texel.ridge import strengths_of
+from ringmaster.tuners.texel.sweep import Swept
 
 
 class TexelCompetition(PlayerTune):
@@ -140,6 +143,7 @@ class TexelCompetition(PlayerTune):
             limits=limits_of(values),
             in_flight=values["in_flight"],
             reference=None if reference is None else reference.terms,
+            sweep=self._swept(),
         )
         self._follow()
         # wrong arguments must be known before the positions are read
@@ -165,7 +169,7 @@ class TexelCompetition(PlayerTune):
             for p in state.terms.tuned
         ]
         values = self.values
-        return make_optimiser(
+        optimiser = make_optimiser(
             values["optimiser"],
             tuned,
             seed=values["seed"],
@@ -175,6 +179,17 @@ class TexelCompetition(PlayerTune):
             most_passes=values["most_passes"],
             shards=shards.of_train,
             validated=shards.validation > 0,
+        )
+        if values["sweep"] is None:
+            return optimiser
+        ridge = values["regularisation"]
+        return Swept(
+            optimiser,
+            tuned,
+            targets=values["sweep"].targets(values["target"]),
+            strengths=strengths_of(None if ridge is None else (ridge.strength,)),
+            validated=shards.validation > 0,
+            asked=state.asked,
         )
 
     # values and players
@@ -230,7 +245,9 @@ class TexelCompetition(PlayerTune):
             self.positions_file,
             self._tell,
         )
-        check_labels(self._file, values["target"], values)
+        swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
+        for target in (values["target"], *swept):
+            check_labels(self._file, target, values)
         take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
@@ -426,9 +443,20 @@ class TexelCompetition(PlayerTune):
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
         self._state.in_flight = self.values["in_flight"]
+        if plain(state.sweep) != plain(self._swept()):
+            self._state.sweep = self._swept()
+            if not found:
+                self.tuning.change_sweep()
         if self._file is not None and not found:
             take_note(self._file, self._state)
         return lines
+
+    def _swept(self) -> list[dict[str, Any]] | None:
+        """Return the targets of the sweep as JSON data, None without a sweep."""
+        sweep: SweepSettings | None = self.values["sweep"]
+        if sweep is None:
+            return None
+        return [canonical(target) for target in sweep.targets(self.values["target"])]
 
     def _adopt_reference(self) -> None:
         """Forget the scores of a reference engine that has been replaced or changed."""

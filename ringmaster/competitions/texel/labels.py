@@ -108,6 +108,10 @@ class Positions:
                 self._cached += len(weight)
         return found
 
+    def under(self, target: Target) -> Positions:
+        """Return the same positions with another target."""
+        return Positions(self.file, target, self._usable, self._scores)
+
     # what is fitted
 
     def fit_teacher(self, kind: LossKind) -> Fit:
@@ -183,6 +187,16 @@ class EventData:
     def loss(self) -> Loss:
         """The loss of scores against targets."""
         return self._loss
+
+    @property
+    def teacher_scale(self) -> float | None:
+        """Win-rate scale of the teacher's scores, centipawns."""
+        return self._teacher_scale
+
+    def under(self, target: Target) -> EventData:
+        """Return the same positions with another target."""
+        positions = self._positions.under(target)
+        return EventData(positions, self._scores, self._loss, self._teacher_scale)
 
     def blocks(
         self, passes: Sequence[int], part: Literal["train", "validation"]

@@ -20,6 +20,7 @@ from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 from ringmaster.tuners.texel.scale import k_of
+from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Steps of the course that a report shows.
@@ -367,6 +368,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
             "errors": {"start": _quality(state.start), "best": _quality(state.best)},
             "reference": state.comparison,
+            "sweep": self._sweep(),
             "improvement": _struct(state.improvement),
             "entropies": state.entropies,
             "parameters": parameters,
@@ -390,6 +392,15 @@ class TuneReport(msgspec.Struct, frozen=True):
             ],
             "earlier": [_struct(chapter) for chapter in state.earlier],
         }
+
+    def _sweep(self) -> list[dict[str, Any]]:
+        """Return the pairs of a sweep with what they led to."""
+        if not isinstance(self.optimiser, Swept):
+            return []
+        return [
+            {**_struct(row), "theta": dict(zip(self.codes, row.theta, strict=True))}
+            for row in self.optimiser.rows
+        ]
 
 
 _ALIGNED = (LEFT, *([RIGHT] * 5))

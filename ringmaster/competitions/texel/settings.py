@@ -252,6 +252,49 @@ def _target(kind: Any, values: dict[str, Any]) -> Target:
     return Target(kind, **values)
 
 
+class SweepSettings(msgspec.Struct, frozen=True):
+    """Sweep(…) of a control file.
+
+    sigmas  centipawns; None: the tune's own
+    """
+
+    lambdas: tuple[float, ...]
+    sigmas: tuple[float, ...] | None
+
+    def targets(self, own: Target) -> list[Target]:
+        """Return a target for each pair.  Raises SettingError where there is no teacher."""
+        if own.kind not in ("elmo", "gaussian"):
+            raise SettingError(
+                ("sweep",),
+                "a sweep is over blends with a teacher's scores",
+                "target = GaussianLambda(…) or Elmo(…)",
+            )
+        kind: Any = own.kind if self.sigmas is None else "gaussian"
+        sigmas = (own.sigma,) if self.sigmas is None else self.sigmas
+        return [
+            msgspec.structs.replace(own, kind=kind, lambda_=share, sigma=sigma)
+            for share in self.lambdas
+            for sigma in sigmas
+        ]
+
+
+SWEEP = CallOf(
+    "Sweep",
+    (
+        Setting("lambda_", ListOf(_LAMBDA, minimum=1), "Shares of the teacher's score."),
+        Setting(
+            "sigma",
+            Maybe(ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1)),
+            "Widths in centipawns; by default the one of ``target``.",
+            None,
+        ),
+    ),
+    lambda values, context: SweepSettings(
+        tuple(dict.fromkeys(values["lambda_"])),
+        None if values["sigma"] is None else tuple(dict.fromkeys(values["sigma"])),
+    ),
+    positional=("lambda_", "sigma"),
+)
 _SCALE = Word(Float(minimum=1, maximum=MOST_CENTIPAWNS), "fit")
 
 #: Every setting of the type.
@@ -333,6 +376,13 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "most_passes",
         Maybe(Float(minimum=1, maximum=1e9)),
         "Passes over the positions of training at most.",
+        None,
+    ),
+    Setting(
+        "sweep",
+        Maybe(SWEEP),
+        "Blends to be compared after the tune: the best values for each share of the teacher and "
+        "each width.",
         None,
     ),
     Setting(

@@ -125,6 +125,7 @@ class State(msgspec.Struct):
     optimiser  its state; None before it is asked
     reference  the reference engine, as far as its scores depend on it
     reference_pass  number of its pass
+    sweep      the targets that are swept, as JSON data
     comparison  how its errors compare, None until it has been scored
     kept       passes whose scores the store has
     stale      keys of scores that are not needed any more, from beginnings before
@@ -156,6 +157,7 @@ class State(msgspec.Struct):
     limits: dict[str, Any] = {}
     reference: dict[str, Any] | None = None
     reference_pass: int = REFERENCE
+    sweep: list[dict[str, Any]] | None = None
     comparison: dict[str, Any] | None = None
     labelling: Labelling | None = None
     kept: list[int] = []

@@ -44,6 +44,7 @@ from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Told
+from ringmaster.tuners.texel.sweep import Swept, inner_state
 from ringmaster.tuners.texel.targets import Target
 
 #: Parameters whose values a line of the history names.
@@ -139,11 +140,13 @@ class Tuning:
         """Make the optimiser, where the state has got to; needs the number of positions."""
         self.optimiser = self._make(self.state, self.shards)
         if self.state.optimiser is not None:
-            self.optimiser.restore(self.state.optimiser)
+            swept = isinstance(self.optimiser, Swept)
+            found = self.state.optimiser
+            self.optimiser.restore(found if swept else inner_state(found))
         if self.features is not None and self.positions is not None:
-            found = self.features.ready(self.positions.file)
-            if found is not None:
-                give(self.optimiser, found, self._fixed())
+            matrix = self.features.ready(self.positions.file)
+            if matrix is not None:
+                give(self.optimiser, matrix, self._fixed())
                 self.given = True
 
     def _fixed(self) -> Named:
@@ -310,7 +313,7 @@ class Tuning:
         del self.state.open["0"]
         told = self._told(0, first, self._errors(first))
         # an optimiser that ends at once has compared already
-        lines += [] if self.state.done else self._compare()
+        lines += [] if self.state.calibration else self._compare()
         return Outcome(told.line, (*lines, *told.notes), told.forget, True)
 
     def _compare(self) -> list[str]:
@@ -327,9 +330,9 @@ class Tuning:
             self.state.labelling,
             self.scores,
             self.state.reference_pass,
-            self.optimiser.best_pass if self.state.done else None,
+            self.optimiser.best_pass if self.state.calibration else None,
         )
-        if self.state.done and found.best is None:
+        if self.state.calibration and found.best is None:
             # not every optimiser keeps the scores of its best values
             found.best = self.state.best
         self.state.comparison = msgspec.to_builtins(found)
@@ -464,9 +467,10 @@ class Tuning:
             self._ask()
         if optimiser.problem:
             notes.append(optimiser.problem)
+        if optimiser.is_settled and not state.calibration:
+            notes += self._finish()
         if optimiser.finished() and not state.open:
             state.done = True
-            notes += self._finish()
             forget += [n for n in state.kept if n not in (0, optimiser.best_pass)]
         state.kept = [n for n in state.kept if n not in forget]
         keys = [*state.stale, *(score_key(state.beginning, n) for n in forget)]
@@ -491,6 +495,20 @@ class Tuning:
         for step in optimiser.course:
             if tuple(step.theta) == tuple(best) and step.train is not None:
                 self.state.best = Quality(step.train, step.validation)
+
+    def change_sweep(self) -> None:
+        """Go on with a sweep that has been added, removed or given other pairs."""
+        state, optimiser = self.state, self.optimiser
+        if optimiser is None or not optimiser.is_settled:
+            return
+        # whatever is under way is the former sweep's
+        kept = {0, optimiser.best_pass}
+        numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
+        state.stale += [score_key(state.beginning, n) for n in numbers]
+        state.open, state.kept = {}, [n for n in state.kept if n in kept]
+        if isinstance(optimiser, Swept):
+            optimiser.begin_again()
+        state.done = optimiser.finished()
 
     # the end
 

@@ -88,6 +88,7 @@ def describe(arguments: Sequence[str], say: Say, tell: Say) -> None:
         POV_NAMES.get(given.score_pov or ""),
         POV_NAMES.get(given.result_pov or ""),
         in_check=True,
+        skip_bad=given.skip_bad,
     )
     if given.variant != "standard":
         from ringmaster.games.variants import check_variant
@@ -114,6 +115,11 @@ def _verb_parser() -> Parser:
     sides = ("white", "black", "first", "mover")
     parser.add_argument("--score-pov", choices=sides, help="whose side scores are told from")
     parser.add_argument("--result-pov", choices=sides, help="whose side results are told from")
+    parser.add_argument(
+        "--skip-bad",
+        action="store_true",
+        help="leave out positions that cannot be read or are not legal, and count them",
+    )
     return parser
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -57,6 +57,19 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def without(self, bad: Collection[int]) -> Batch:
+        """Return the batch without some of its positions, given by their indices."""
+        kept = [i for i in range(len(self)) if i not in bad]
+        return Batch(
+            [self.texts[i] for i in kept],
+            self.result[kept],
+            self.teacher[kept],
+            self.ply[kept],
+            self.game[kept],
+            self.place[kept],
+            self.length[kept],
+        )
 
 
 def hash_of(name: bytes | str) -> int:

@@ -104,6 +104,9 @@ def _key(
         files.append((os.path.basename(path), status.st_size, status.st_mtime_ns))
     # not their folder, which may have moved with the event
     chosen = asdict(settings) | {"paths": files}
+    if not settings.skip_bad:
+        # files made before there was this setting are kept
+        del chosen["skip_bad"]
     what = [_VERSION, game, variant, chosen, validation, seed]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -115,7 +115,7 @@ class Intake:
 
     def file(self, path: str) -> None:
         """Take in a file.  Raises DatasetError."""
-        source = Source(path, self.game, self.variant)
+        source = Source(path, self.game, self.variant, skip_bad=self.settings.skip_bad)
         found = format_of(source, self.settings.format)
         labels = Labels()
         read, runs, first, last_ply = 0, self._runs, self.columns.count, -1
@@ -129,6 +129,8 @@ class Intake:
             read += len(batch)
             self.progress(path, read)
         self.skipped += source.counts
+        if source.first_bad:
+            self.warnings.append(f"the first that was bad: {source.first_bad}")
         if not read:
             raise source.error(None, self._nothing(source))
         self._judge(source, found, labels)
@@ -233,21 +235,18 @@ def checked_batches(
     """Yield the positions of a file with labels of the first player's side, with their
     boards (None for variants of chess) and sides to move.
 
-    Raises DatasetError for a position that is not legal.
+    Raises DatasetError for positions that are not legal, unless they are skipped.
     """
     result_pov, score_pov = povs(format, settings)
     judge = _Judge(source)
     for batch in format.read(source):
         if not len(batch):
             continue
-        boards = judge.boards(batch)
-        judge.sample(batch)
+        batch, boards = judge.legal(batch, in_check=settings.in_check)
+        if not len(batch):
+            continue
         if boards is not None:
             side = boards.side
-            suspects = boards.suspects()
-            if settings.in_check:
-                suspects = suspects | boards.in_check(side)
-            judge.ask(batch, np.flatnonzero(suspects).tolist())
         else:
             black = [text.split(b" ", 2)[1] == b"b" for text in batch.texts]
             side = np.array(black, dtype=np.uint8)
@@ -257,6 +256,7 @@ def checked_batches(
         if score_pov == "mover":
             batch.teacher = np.where(turned, -batch.teacher, batch.teacher)
         yield batch, boards, side
+    source.finish()
 
 
 class _Judge:
@@ -267,39 +267,59 @@ class _Judge:
         self.count = 0
         self._begin = beginning(source.game, variant=source.variant)
 
-    def boards(self, batch: Batch) -> Boards | None:
-        """Return the boards of a batch, None for a variant.  Raises DatasetError."""
+    def legal(self, batch: Batch, *, in_check: bool) -> tuple[Batch, Boards | None]:
+        """Return the legal positions of a batch with their boards, None for a variant.
+
+        in_check  whether positions in check are looked at by the rules
+
+        Raises DatasetError.
+        """
+        asked = self._sample(len(batch))
+        batch, boards = self._read(batch)
+        if boards is not None and len(batch):
+            suspects = boards.suspects()
+            if in_check:
+                suspects = suspects | boards.in_check(boards.side)
+            asked |= set(np.flatnonzero(suspects).tolist())
+        if bad := self._ask(batch, sorted(i for i in asked if i < len(batch))):
+            return self._read(batch.without(bad))
+        return batch, boards
+
+    def _read(self, batch: Batch) -> tuple[Batch, Boards | None]:
+        """Return the boards of a batch, and the batch without what is no position."""
         source = self.source
-        if batch.board is not None:
-            boards: Boards = batch.board
-            return boards
+        if batch.board is not None or not len(batch):
+            return batch, batch.board
         if source.game == "shogi":
             found = shogi_boards(batch.texts)
         elif source.variant in ("standard", "chess960"):
             found = chess_boards(batch.texts, source.variant == "chess960")
         else:
-            return None
+            return batch, None
         if found is None:
-            self.ask(batch, list(range(len(batch))))
-            raise source.error(int(batch.place[0]), "a position near here cannot be read")
-        return found
+            bad = self._ask(batch, range(len(batch)))
+            if not bad:
+                raise source.error(int(batch.place[0]), "a position near here cannot be read")
+            return self._read(batch.without(bad))
+        return batch, found
 
-    def sample(self, batch: Batch) -> None:
-        """Look at some positions, whatever they are.  Raises DatasetError."""
-        first, stop = self.count, self.count + len(batch)
+    def _sample(self, count: int) -> set[int]:
+        """Return which of the next positions are looked at, whatever they are."""
+        first, stop = self.count, self.count + count
         self.count = stop
-        begin = list(range(first, min(stop, _FIRST)))
-        begin += range(max(-(-first // _EVERY) * _EVERY, _FIRST), stop, _EVERY)
-        self.ask(batch, [i - first for i in begin])
+        chosen = [*range(first, min(stop, _FIRST))]
+        chosen += range(max(-(-first // _EVERY) * _EVERY, _FIRST), stop, _EVERY)
+        return {i - first for i in chosen}
 
-    def ask(self, batch: Batch, which: list[int]) -> None:
-        """Raises DatasetError for the first that is not legal."""
+    def _ask(self, batch: Batch, which: Sequence[int]) -> set[int]:
+        """Return those that are not legal, which the source records.  Raises DatasetError."""
+        bad = set()
         for i in which:
             text = batch.texts[i]
             try:
                 self._begin(text.decode())
             except ValueError as error:
-                place = int(batch.place[i])
-                raise self.source.error(
-                    place, f"this is not a legal position: {error}: {quoted(text, 100)}"
-                ) from None
+                message = f"this is not a legal position: {error}: {quoted(text, 100)}"
+                self.source.bad(int(batch.place[i]), message)
+                bad.add(i)
+        return bad

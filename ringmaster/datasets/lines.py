@@ -129,7 +129,11 @@ def _batch(
         except KeyError:
             if len(known) >= _REMEMBERED:
                 known.clear()
-            tail = known[rest] = _parsed(source, parse, number, rest)
+            try:
+                tail = known[rest] = _parsed(parse, rest)
+            except ValueError as error:
+                source.bad(number, str(error))
+                continue
         if tail is None:
             source.counts["positions of unfinished games"] += 1
             continue
@@ -149,26 +153,22 @@ def _batch(
     return make_batch(texts, results, teachers, plies, games, places)
 
 
-def _parsed(
-    source: Source, parse: Callable[[bytes], Tail], number: int, rest: bytes
-) -> Tail | None:
+def _parsed(parse: Callable[[bytes], Tail], rest: bytes) -> Tail | None:
     try:
         return parse(rest)
     except Unfinished:
         return None
-    except ValueError as error:
-        raise source.error(number, str(error)) from None
 
 
 def _tidied(source: Source, notation: Notation, number: int, line: bytes) -> re.Match[bytes] | None:
     """Return the match of a line with spaces that are too many, None for one without a
-    position (blank, a comment, the heading of columns).  Raises DatasetError."""
+    position (blank, a comment, the heading of columns, a bad one)."""
     line = b" ".join(line.split())
     if not line or line[:1] in b"#;" or (number == 1 and _HEADING.match(line)):
         return None
     found = notation.line.fullmatch(line)
     if found is None:
-        raise source.error(number, f"{notation.wrong(line)}: {quoted(line, 60)}")
+        source.bad(number, f"{notation.wrong(line)}: {quoted(line, 60)}")
     return found
 
 

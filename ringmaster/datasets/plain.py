@@ -43,7 +43,8 @@ def read_plain(source: Source) -> Iterator[Batch]:
         for block in blocks:
             found = match(block)
             if found is None:
-                text, result, score, ply, lines = _block(source, first, block)
+                text, result, score, ply = _block(source, first, block)
+                lines = block.count(b"\n") + 2
             else:
                 text, _, number, value, count, outcome = found.groups()
                 if number is None:
@@ -62,7 +63,7 @@ def read_plain(source: Source) -> Iterator[Batch]:
                 yield make_batch(texts, results, scores, plies, [0] * SIZE, places)
                 texts, results, scores, plies, places = [], [], [], [], []
     if rest.strip():
-        raise source.error(first, "the last block of lines is not closed by e")
+        source.bad(first, "the last block of lines is not closed by e")
     yield make_batch(texts, results, scores, plies, [0] * len(texts), places)
 
 
@@ -70,8 +71,9 @@ def _long_score(value: bytes) -> float:
     return NAN if value == _NO_SCORE else score_of(value)
 
 
-def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int, int]:
-    """Return (text, result, score, ply, lines) of a block that is not of the usual form."""
+def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, float, int]:
+    """Return (text, result, score, ply) of a block that is not of the usual form; no text
+    where nothing can be read of it."""
     notation = notation_of(source)
     text, result, score, ply = b"", NAN, NAN, -1
     rows = block.split(b"\n")
@@ -100,9 +102,11 @@ def _block(source: Source, first: int, block: bytes) -> tuple[bytes, float, floa
                     f"{quoted(row)} is not one of fen, sfen, move, score, ply, result, e"
                 )
         except ValueError as error:
-            raise source.error(number, str(error)) from None
+            source.bad(number, str(error))
+            return b"", NAN, NAN, -1
     if not text and block.strip():
-        raise source.error(first, "a block of lines has no position (fen or sfen)")
+        source.bad(first, "a block of lines has no position (fen or sfen)")
     if text and result != result and score != score:
-        raise source.error(first, "a block of lines has neither a result nor a score")
-    return text, result, score, ply, len(rows) + 1
+        source.bad(first, "a block of lines has neither a result nor a score")
+        text = b""
+    return text, result, score, ply

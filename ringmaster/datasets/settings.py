@@ -32,6 +32,7 @@ class PositionSettings:
     first_ply   plies of a game that are left out
     duplicates  "merge": equal positions become one, with averaged labels
     most        positions that are kept, a random sample; None: all
+    skip_bad    whether positions that cannot be read are left out and counted
     """
 
     paths: tuple[str, ...]
@@ -43,3 +44,4 @@ class PositionSettings:
     first_ply: int = 0
     duplicates: Duplicates = "merge"
     most: int | None = None
+    skip_bad: bool = False

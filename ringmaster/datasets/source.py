@@ -21,6 +21,9 @@ from ringmaster.model.players import GameName
 _PIECE = 1 << 20
 #: Bytes a line may have; keeps a wrong file (a disk image, /dev/zero) out of memory.
 LONGEST = 1 << 16
+#: Bad lines of a file that are listed before it is refused.
+LISTED = 20
+_REMEDY = "skip_bad=True in Positions(…), or --skip-bad, leaves bad positions out and counts them"
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
@@ -30,14 +33,21 @@ class Source:
     variant  as in the settings of a game, "standard" for the usual rules
     counts   what was left out in reading, by what it is, as words for the user
     where    what places are numbers of: "line", "record", "game"
+    skip_bad whether bad positions are left out and counted
+    first_bad  the first of these, with its place
     """
 
-    def __init__(self, path: str, game: GameName, variant: str = "standard") -> None:
+    def __init__(
+        self, path: str, game: GameName, variant: str = "standard", *, skip_bad: bool = False
+    ) -> None:
         self.path = path
         self.game: GameName = game
         self.variant = variant
         self.counts: Counter[str] = Counter()
         self.where = "line"
+        self.skip_bad = skip_bad
+        self.first_bad = ""
+        self._bad: list[tuple[int, str]] = []
 
     @property
     def suffix(self) -> str:
@@ -48,6 +58,28 @@ class Source:
     def error(self, place: int | None, message: str) -> DatasetError:
         """Return the error for a place in the file."""
         return DatasetError(self.path, place, message, where=self.where)
+
+    def bad(self, place: int, message: str) -> None:
+        """Record a position that cannot be used.  Raises DatasetError where the list of bad
+        positions is full."""
+        if self.skip_bad:
+            self.first_bad = self.first_bad or str(self.error(place, message))
+            self.counts[f"bad {self.where}s"] += 1
+            return
+        self._bad.append((place, message))
+        if len(self._bad) == LISTED:
+            self.finish()
+
+    def finish(self) -> None:
+        """Raise DatasetError if there were bad positions that are not skipped: one error with
+        all of them."""
+        if not self._bad:
+            return
+        (first, message), *others = sorted(self._bad)
+        lines = [message, *(str(self.error(place, text)) for place, text in others)]
+        if len(self._bad) == LISTED:
+            lines.append(f"these are the first {LISTED}; the rest of the file was not read")
+        raise self.error(first, "\n".join([*lines, _REMEDY]))
 
     def open(self) -> IO[bytes]:
         """Open it for reading, unpacked.  Raises DatasetError."""

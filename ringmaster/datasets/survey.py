@@ -31,12 +31,14 @@ class Survey:
 
     files   their names with their formats
     counts  what was left out in reading, in words
+    bad     the first bad position of each file that has one, with its place
     """
 
     overview: Overview
     files: list[tuple[str, str]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     in_check: int = 0
+    bad: list[str] = field(default_factory=list)
 
     def report(self) -> Report:
         """Return what the files are, and the statistics of all together."""
@@ -46,7 +48,9 @@ class Survey:
         rows += [(f"left out: {what}", n) for what, n in sorted(self.counts.items())]
         if self.in_check:
             rows.append(("in check", self.in_check))
-        return Report((Table(("file", "format"), tuple(rows)), *self.overview.report().blocks))
+        notes = tuple(f"the first that was bad: {text}" for text in self.bad[:_NAMED])
+        files = Table(("file", "format"), tuple(rows), notes=notes)
+        return Report((files, *self.overview.report().blocks))
 
 
 def survey(
@@ -62,7 +66,7 @@ def survey(
     game = game or _game_of(settings.paths)
     found: Survey | None = None
     for path in settings.paths:
-        source = Source(path, game, variant)
+        source = Source(path, game, variant, skip_bad=settings.skip_bad)
         format = format_of(source, settings.format)
         if found is None:
             result, score = povs(format, settings)
@@ -74,6 +78,8 @@ def survey(
             material = None if boards is None else boards.material()
             found.overview.add(batch.texts, batch.result, batch.teacher, batch.ply, material)
         found.counts += source.counts
+        if source.first_bad:
+            found.bad.append(source.first_bad)
     if found is None:
         raise UsageError("there is no file of positions")
     return found

@@ -186,6 +186,15 @@ class ScoreKind(msgspec.Struct, frozen=True):
     unit: float = 1.0
     pov: Literal["first", "mover"] = "mover"
 
+    @property
+    def go(self) -> str | None:
+        """The `go` command that scores come from, None where no search is needed."""
+        if self.kind == "quiescence":
+            return "go depth 0"
+        if self.kind != "eval":
+            return f"go {self.kind} {self.amount}"
+        return self.command if (self.command or "").split()[:1] == ["go"] else None
+
 
 class Probe(msgspec.Struct, frozen=True):
     """What a probe is to find out of an engine, beside whether it can be used at all.

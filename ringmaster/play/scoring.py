@@ -55,16 +55,6 @@ class Answers:
     texts: tuple[str, ...] | None = None
 
 
-def go_command(job: EvaluationJob) -> str | None:
-    """Return the `go` that a job's scores are from, None if they need no search."""
-    kind = job.score
-    if kind.kind == "quiescence":
-        return "go depth 0"
-    if kind.kind != "eval":
-        return f"go {kind.kind} {kind.amount}"
-    return kind.command if (kind.command or "").split()[:1] == ["go"] else None
-
-
 class Scorer:
     """Asks the engine of an evaluation job, which is launched when that is needed.
 
@@ -88,7 +78,7 @@ class Scorer:
         self._make = make
         self._surroundings = surroundings
         self._transcript = transcript
-        self._go = go_command(job)
+        self._go = job.score.go
         self._command = (self._go or job.score.command or "eval").encode()
         self._form: EvaluationForm | None = None
         self._is_awake = False

@@ -164,7 +164,93 @@ WRONG = {
 def test_wrong_label_is_named_with_its_line(tmp_path: Path, tail: str) -> None:
     text = bars(rows(3)) + f"{rows(3)[0].fen} {tail}\n"
     number = len(rows(3)) + 1
-    assert refusal(tmp_path, text) == f"set.bar:{number}: {WRONG[tail]}"
+    said, remedy = refusal(tmp_path, text).split("\n")
+    assert said == f"set.bar:{number}: {WRONG[tail]}"
+    assert remedy.startswith("skip_bad=True in Positions(…), or --skip-bad, ")
+
+
+BAD = [
+    "8/8/8/8/8/8/8/K6k w - - 0 1 | 12 | won",
+    "this is no position",
+    "7k/8/8/8/8/8/8/8 w - - 0 1 | 1 | 1.0",
+    "7k/8/8/8/8/8/8/K6R w - - 0 1 | 1 | 1.0",
+]
+
+
+def with_bad_lines(count: int) -> tuple[str, list[int]]:
+    """Return lines of which some are bad, and the numbers of the bad ones."""
+    lines = bars(rows(20)).splitlines()
+    numbers = [7 * i + 3 for i in range(count)]
+    for i, number in enumerate(numbers):
+        lines.insert(number - 1, BAD[i % len(BAD)])
+    return "\n".join(lines) + "\n", numbers
+
+
+def test_bad_lines_of_any_kind_are_listed_at_once(tmp_path: Path) -> None:
+    text, numbers = with_bad_lines(9)
+    *said, _ = refusal(tmp_path, text).split("\n")
+    assert [line.partition(": ")[0] for line in said] == [f"set.bar:{n}" for n in numbers]
+
+
+def test_list_of_bad_lines_ends_with_the_twentieth(tmp_path: Path) -> None:
+    text, _ = with_bad_lines(60)
+    *said, end, _ = refusal(tmp_path, text).split("\n")
+    assert len(said) == 20
+    assert end == "these are the first 20; the rest of the file was not read"
+
+
+def test_bad_lines_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
+    text, numbers = with_bad_lines(60)
+    found = make(tmp_path, text, skip_bad=True, duplicates="keep")
+    good = make(tmp_path, bars(rows(20)), "good.bar", duplicates="keep")
+    assert found.texts(0, len(found)) == good.texts(0, len(good))
+    assert "left out: 60 bad lines" in found.notes
+    assert any(
+        f"the first that was bad: {tmp_path}/set.bar:{numbers[0]}: " in n for n in found.notes
+    )
+
+
+def test_bad_blocks_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
+    good = "".join(line("plain", row) for row in rows(3))
+    text = "".join(block for block in BLOCKS if "not closed" not in BLOCKS[block][1])
+    unclosed = next(block for block in BLOCKS if "not closed" in BLOCKS[block][1])
+    found = make(
+        tmp_path,
+        text + good + unclosed,
+        "set.plain",
+        skip_bad=True,
+        in_check=True,
+        duplicates="keep",
+    )
+    assert len(found) == len(rows(3))
+    assert "left out: 8 bad lines" in found.notes
+
+
+def test_file_of_nothing_but_bad_lines_is_refused_with_their_number(tmp_path: Path) -> None:
+    text = BAD[3] + "\n" + BAD[2] + "\n"
+    said = refusal(tmp_path, text, skip_bad=True, format="bar")
+    assert said == "set.bar: there is no position in it (2 bad lines left out)"
+
+
+@given(
+    garbage=st.lists(
+        st.tuples(
+            st.integers(0, 100),
+            st.text(st.characters(codec="ascii", exclude_categories=("Cc",)), min_size=1),
+        ),
+        max_size=30,
+    )
+)
+def test_lines_of_garbage_never_change_what_is_read_of_good_lines(
+    tmp_path_factory: pytest.TempPathFactory, garbage: list[tuple[int, str]]
+) -> None:
+    folder = tmp_path_factory.mktemp("garbage")
+    lines = bars(rows(3)).splitlines()
+    for place, text in garbage:
+        lines.insert(min(place, len(lines)), text)
+    found = make(folder, "\n".join(lines), format="bar", skip_bad=True, duplicates="keep")
+    good = make(folder, bars(rows(3)), "good.bar", duplicates="keep")
+    assert found.texts(0, len(found)) == good.texts(0, len(good))
 
 
 ILLEGAL = {

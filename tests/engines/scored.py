@@ -40,6 +40,7 @@ FLAGS: Table = {
     "long-line": ("BYTES", int, 0, "a line of that length before each answer"),
     "same": ("", str, False, "all scores are the same"),
     "drifts": ("", str, False, "a score depends on how many were asked for in this game"),
+    "unsteady": ("", str, False, "every process has scores of its own"),
     "never-clears": ("", str, False, "a new game is no new game to it"),
     "stalls-ahead": ("", str, False, "hang when a request comes before its answer is out"),
     "dies-ahead": ("", str, False, "the same, exit"),
@@ -163,6 +164,7 @@ class Scored:
             return self.known[self.position]
         self.in_game += 1
         value = zlib.crc32(board.encode()) % 1000 - 500 + self.flags["drifts"] * self.in_game
+        value += os.getpid() if self.flags["unsteady"] else 0
         self.known[self.position] = score = value * self.weight // 100
         return score
 

@@ -66,7 +66,23 @@ def test_engine_that_bears_no_second_request_gets_one_at_a_time(
 
 def test_searches_are_asked_for_one_at_a_time(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, score=DEPTH)
-    assert (facts["in_flight"], facts["apply"], facts["problem"]) == (1, "newgame", "")
+    assert (facts["in_flight"], facts["problem"]) == (1, "")
+
+
+def test_searches_get_a_new_process_for_each_shard_unless_the_control_file_says_otherwise(
+    worker: Worker, positions: Path
+) -> None:
+    facts = probe(worker, positions, score=DEPTH)
+    assert (facts["apply"], facts["repeatable"], facts["moved"]) == ("restart", True, [True, False])
+    assert probe(worker, positions, score=DEPTH, apply="newgame")["apply"] == "newgame"
+    assert probe(worker, positions, score=DEPTH, options=[])["apply"] == "restart"
+
+
+def test_search_that_a_new_process_does_not_repeat_is_not_called_repeatable(
+    worker: Worker, positions: Path
+) -> None:
+    facts = probe(worker, positions, "--unsteady", score=DEPTH)
+    assert not facts["repeatable"]
 
 
 def test_number_in_flight_that_was_asked_for_is_not_taken_on_trust(

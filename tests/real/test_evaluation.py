@@ -184,7 +184,7 @@ def test_glaurung_looks_at_its_options_however_its_score_is_asked_for(
 @pytest.mark.parametrize(
     ("name", "words", "options", "change", "apply"),
     [
-        ("ethereal-chess", (), {}, {"ContemptDrawPenalty": 200}, "newgame"),
+        ("ethereal-chess", (), {}, {"ContemptDrawPenalty": 200}, "restart"),
         # some of its tables outlive a new game, with scores of the old weights
         ("toga2", (), {"OwnBook": False}, {"Material": 200}, "restart"),
         # its weights are read when it starts
@@ -233,3 +233,16 @@ def test_gpsusi_is_refused_what_kills_it_and_told_what_does(
     assert result.scores is not None, result.detail
     one, other = np.frombuffer(result.scores, "<f4")
     assert other > one
+
+
+def test_search_of_glaurung_gets_new_processes_and_repeats_its_scores(
+    worker: Worker, chess_file: Path
+) -> None:
+    changed = player("glaurung", **{"Mobility (Middle Game)": 200})
+    found = facts(worker, chess_file, player("glaurung"), ScoreKind("depth", 2), changed)
+    assert (found["problem"], found["apply"], found["repeatable"]) == ("", "restart", True)
+    first, second = (
+        ask(worker, chess_file, player("glaurung"), ScoreKind("depth", 2), 20, apply="restart")
+        for _ in range(2)
+    )
+    assert first.scores == second.scores is not None

@@ -47,11 +47,12 @@ from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
 from ringmaster.competitions.texel.features import Features, from_answers
 from ringmaster.competitions.texel.methods import make_optimiser
 from ringmaster.competitions.texel.probing import probe_of
+from ringmaster.competitions.texel.reference import Reference
 from ringmaster.competitions.texel.report import TuneReport
 from ringmaster.competitions.texel.scoring import Scoring
-from ringmaster.competitions.texel.settings import TEXEL_SETTINGS
+from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, SweepSettings
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import State, score_key
+from ringmaster.competitions.texel.state import REFERENCE, State, score_key
 from ringmaster.competitions.texel.terms import Terms, plain
 from ringmaster.competitions.texel.tuning import Means, Tuning
 from ringmaster.competitions.texel.verdicts import (
@@ -62,6 +63,7 @@ from ringmaster.competitions.texel.verdicts import (
 )
 from ringmaster.competitions.tuned_parameters import Named, check_codes
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
+from ringmaster.model.canonical import canonical
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
@@ -71,6 +73,8 @@ from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.optimiser import Optimiser
+from ringmaster.tuners.texel.ridge import strengths_of
+from ringmaster.tuners.texel.sweep import Swept
 
 
 class TexelCompetition(PlayerTune):
@@ -97,6 +101,9 @@ class TexelCompetition(PlayerTune):
             errors += check_limits(definition, values["player"], values["verify"], made)
         with noting(errors):
             self._scoring.for_game(self._game)
+        reference: Reference | None = None
+        with noting(errors):
+            reference = Reference.of(values)
         with noting(errors):
             values["positions"].quiet_score.for_game(self._game)
         errors += [
@@ -122,8 +129,10 @@ class TexelCompetition(PlayerTune):
             self._scoring.is_static,
             values["seed"],
             from_answers(values["optimiser"].arguments.get("features")),
+            None if reference is None else reference.player.code,
         )
-        self._evaluations = Evaluations(values, self.settings)
+        self._reference = reference
+        self._evaluations = Evaluations(values, self.settings, reference)
         self._file: PositionFile | None = None
         #: What has been said while the positions were read.
         self._said: set[str] = set()
@@ -134,6 +143,8 @@ class TexelCompetition(PlayerTune):
             self.start_values,
             limits=limits_of(values),
             in_flight=values["in_flight"],
+            reference=None if reference is None else reference.terms,
+            sweep=self._swept(),
         )
         self._follow()
         # wrong arguments must be known before the positions are read
@@ -159,7 +170,7 @@ class TexelCompetition(PlayerTune):
             for p in state.terms.tuned
         ]
         values = self.values
-        return make_optimiser(
+        optimiser = make_optimiser(
             values["optimiser"],
             tuned,
             seed=values["seed"],
@@ -169,6 +180,17 @@ class TexelCompetition(PlayerTune):
             most_passes=values["most_passes"],
             shards=shards.of_train,
             validated=shards.validation > 0,
+        )
+        if values["sweep"] is None:
+            return optimiser
+        ridge = values["regularisation"]
+        return Swept(
+            optimiser,
+            tuned,
+            targets=values["sweep"].targets(values["target"]),
+            strengths=strengths_of(None if ridge is None else (ridge.strength,)),
+            validated=shards.validation > 0,
+            asked=state.asked,
         )
 
     # values and players
@@ -224,7 +246,9 @@ class TexelCompetition(PlayerTune):
             self.positions_file,
             self._tell,
         )
-        check_labels(self._file, values["target"], values)
+        swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
+        for target in (values["target"], *swept):
+            check_labels(self._file, target, values)
         take_note(self._file, self._state)
         self._follow()
         if self.tuning.optimiser is None:
@@ -276,6 +300,9 @@ class TexelCompetition(PlayerTune):
             "maximum": {**self.start_values, **high},
         }
         jobs = self._candidate_checks(samples)
+        if self._reference is not None:
+            player = self._reference.player
+            jobs.append(CheckJob(f"check-{player.code}", player, self.settings))
         return jobs + self.closing.check_jobs(None)
 
     def _tuned(self) -> list[TunedParameter]:
@@ -334,10 +361,10 @@ class TexelCompetition(PlayerTune):
             return self._evaluations.probe(
                 game_id, attempt, ticket, self._engine_with(values), places, probe
             )
-        values = self._played(self.tuning.values(ticket["p"]))
-        return self._evaluations.shard(
-            game_id, attempt, ticket, self._engine_with(values), self.tuning
-        )
+        engine = self._engine_with(self._played(self.tuning.values(ticket["p"])))
+        if ticket["p"] <= REFERENCE and self._reference is not None:
+            engine = msgspec.structs.replace(engine, player=self._reference.player)
+        return self._evaluations.shard(game_id, attempt, ticket, engine, self.tuning)
 
     def _engine_with(self, values: Named) -> EngineJob:
         key = "" if self._file is None else self._file.key
@@ -361,7 +388,7 @@ class TexelCompetition(PlayerTune):
         state = self._state
         state.void_in_a_row = 0
         if "n" in ticket:
-            return take_probe(state, ticket, result)
+            return take_probe(state, ticket, result, self._scoring.kind)
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
@@ -410,6 +437,7 @@ class TexelCompetition(PlayerTune):
             for ticket in outstanding:
                 if "v" not in ticket:
                     self._count(ticket)
+        self._adopt_reference()
         digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
         found = changes(state.terms, self._terms, digest)
         limits = limits_of(self.values)
@@ -425,9 +453,31 @@ class TexelCompetition(PlayerTune):
             state.probe_due = True
             lines = ["in_flight changed: the engine is probed again"]
         self._state.in_flight = self.values["in_flight"]
+        if plain(state.sweep) != plain(self._swept()):
+            self._state.sweep = self._swept()
+            if not found:
+                self.tuning.change_sweep()
         if self._file is not None and not found:
             take_note(self._file, self._state)
         return lines
+
+    def _swept(self) -> list[dict[str, Any]] | None:
+        """Return the targets of the sweep as JSON data, None without a sweep."""
+        sweep: SweepSettings | None = self.values["sweep"]
+        if sweep is None:
+            return None
+        return [canonical(target) for target in sweep.targets(self.values["target"])]
+
+    def _adopt_reference(self) -> None:
+        """Forget the scores of a reference engine that has been replaced or changed."""
+        state, reference = self._state, self._reference
+        terms = None if reference is None else reference.terms
+        if plain(state.reference) == plain(terms):
+            return
+        state.filters.pop(str(state.reference_pass), None)
+        state.stale.append(score_key(state.beginning, state.reference_pass))
+        state.reference, state.comparison = terms, None
+        state.reference_pass -= 1
 
     def _begin_anew(self, found: list[str], digest: tuple[str, str]) -> list[str]:
         state, why = self._state, "; ".join(found)

@@ -127,6 +127,7 @@ def begin_anew(
         improvement=None,
         entropies={},
         calibration={},
+        comparison=None,
         earlier=earlier,
     )
 

@@ -10,11 +10,12 @@ import msgspec
 
 from ringmaster.competitions.texel.features import asked
 from ringmaster.competitions.texel.labels import as_scores
-from ringmaster.competitions.texel.scoring import EVAL, Scoring, scores_of
-from ringmaster.competitions.texel.state import COMPARED, FEATURES, STATIC, score_key
+from ringmaster.competitions.texel.reference import Reference
+from ringmaster.competitions.texel.scoring import EVAL, ScoreFunction, Scoring, scores_of
+from ringmaster.competitions.texel.state import COMPARED, FEATURES, REFERENCE, STATIC, score_key
 from ringmaster.competitions.texel.tuning import Tuning
 from ringmaster.competitions.texel.verdicts import made_void
-from ringmaster.model.jobs import EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
+from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
@@ -30,12 +31,15 @@ class EngineJob(msgspec.Struct, frozen=True):
 class Evaluations:
     """Makes jobs of a texel event's settings, and settles their results."""
 
-    def __init__(self, values: Mapping[str, Any], settings: GameSettings) -> None:
+    def __init__(
+        self, values: Mapping[str, Any], settings: GameSettings, reference: Reference | None
+    ) -> None:
         self._values = values
         self._settings = settings
         self._game: GameName = values["game"]
         self._scoring: Scoring = values["score"]
         self._kind = self._scoring.for_game(self._game)
+        self._reference = reference
 
     def probe(
         self,
@@ -67,10 +71,10 @@ class Evaluations:
             engine,
             tuning.shards.positions(shard),
             self._kind_of(number),
-            answers=number == FEATURES or self._by_function(number),
+            answers=number == FEATURES or self._function(number) is not None,
             number=score_key(state.beginning, number),
             shard=shard,
-            apply=facts.get("apply", "newgame"),
+            apply=self._apply(facts, number),
             in_flight=self._in_flight(facts, number, attempt),
         )
 
@@ -100,21 +104,38 @@ class Evaluations:
             **given,
         )
 
+    def _apply(self, facts: dict[str, Any], number: int) -> Apply:
+        """Return when the engine takes the options of a pass: as the probe found for the
+        tune's own scores.  A search of the quiet filter or of a reference gets a new process,
+        as the searches of a tune do."""
+        searches = self._kind_of(number).go is not None
+        foreign = number <= REFERENCE
+        if searches and (foreign or self._kind.go is None) and self._values["apply"] == "auto":
+            return "restart"
+        if foreign:
+            return "newgame"
+        return facts.get("apply", "newgame")  # type: ignore[no-any-return]  # one of them
+
     def _in_flight(self, facts: dict[str, Any], number: int, attempt: int) -> int:
         """Return how many requests a pass may have in flight: as many as the probe has
         found safe, for what it has asked; what went wrong with them may go well one by
         one."""
-        safe = not attempt and self._kind_of(number) == self._kind
+        own = number > REFERENCE and self._kind_of(number) == self._kind
+        safe = own and not attempt
         return int(facts.get("in_flight", 1)) if safe else 1
 
-    def _by_function(self, number: int) -> bool:
-        """Whether a function of the control file makes the scores of a pass."""
-        return self._scoring.function is not None and number >= 0
+    def _function(self, number: int) -> ScoreFunction | None:
+        """Return the function of the control file that makes the scores of a pass."""
+        if number <= REFERENCE:
+            return None if self._reference is None else self._reference.scoring.function
+        return self._scoring.function if number >= 0 else None
 
     def _kind_of(self, number: int) -> ScoreKind:
         """Return how a pass scores its positions."""
         if number == FEATURES:
             return asked(self._values["optimiser"])
+        if number <= REFERENCE and self._reference is not None:
+            return self._reference.scoring.for_game(self._game)
         own: dict[int, Scoring] = {
             COMPARED: self._values["positions"].quiet_score,
             STATIC: EVAL,
@@ -136,11 +157,11 @@ class Evaluations:
             tuning.features.put(task.shard, places, result.answers or ())
             return msgspec.structs.replace(result, **own, scores=None, answers=None)
         data = result.scores or b""
-        if self._by_function(number):
+        function = self._function(number)
+        if function is not None:
             assert tuning.positions is not None
-            assert self._scoring.function is not None
             texts = tuning.positions.texts(task.shard)
-            data = scores_of(self._scoring.function, result.answers or (), texts, self._game)
+            data = scores_of(function, result.answers or (), texts, self._game)
         if len(data) != 4 * len(places):
             came = f"{len(data) // 4} scores of {len(places)} came back"
             return made_void(result, "protocol", came)

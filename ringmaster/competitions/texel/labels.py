@@ -23,6 +23,8 @@ from ringmaster.tuners.texel.targets import Entropies, Mixture, Target
 Scores = Callable[[int, int], Floats]
 #: Positions whose labels are kept in memory, at most.
 CACHED = 8_000_000
+#: Why positions do not count whose own score is too large.
+CAPPED = "own score beyond the cap"
 #: Bins of a calibration.
 BINS = 20
 
@@ -106,6 +108,10 @@ class Positions:
                 self._cached += len(weight)
         return found
 
+    def under(self, target: Target) -> Positions:
+        """Return the same positions with another target."""
+        return Positions(self.file, target, self._usable, self._scores)
+
     # what is fitted
 
     def fit_teacher(self, kind: LossKind) -> Fit:
@@ -182,6 +188,16 @@ class EventData:
         """The loss of scores against targets."""
         return self._loss
 
+    @property
+    def teacher_scale(self) -> float | None:
+        """Win-rate scale of the teacher's scores, centipawns."""
+        return self._teacher_scale
+
+    def under(self, target: Target) -> EventData:
+        """Return the same positions with another target."""
+        positions = self._positions.under(target)
+        return EventData(positions, self._scores, self._loss, self._teacher_scale)
+
     def blocks(
         self, passes: Sequence[int], part: Literal["train", "validation"]
     ) -> Iterator[Block]:
@@ -201,10 +217,13 @@ class EventData:
         return self._loss.total(scores, labels.target, labels.weight)
 
 
-def usable(scores: Floats, quiet: tuple[Floats, Floats, float] | None) -> npt.NDArray[np.bool_]:
+def usable(
+    scores: Floats, quiet: tuple[Floats, Floats, float] | None, capped: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
     """Return which positions count by what the engine said of them: those with a score that
-    is no mate, and, with `quiet` (two scores, and how far apart they may be), quiet ones."""
-    counts = np.isfinite(scores) & (np.abs(scores) < MATE)
+    is no mate, without the capped ones, and, with `quiet` (two scores, and how far apart they
+    may be), quiet ones."""
+    counts = np.isfinite(scores) & (np.abs(scores) < MATE) & ~capped
     if quiet is not None:
         static, compared, most = quiet
         # a position without one of the scores is in check, or mate
@@ -216,18 +235,22 @@ def left_out(
     positions: Positions,
     scores: Scores,
     quiet: Callable[[int], tuple[Floats, Floats, float] | None],
+    capped: Callable[[int], npt.NDArray[np.bool_]],
 ) -> dict[str, int]:
     """Return how many positions do not count, by reason."""
-    found = {"no score": 0, "mate": 0, "not quiet": 0}
+    found = {"no score": 0, "mate": 0, CAPPED: 0, "not quiet": 0}
     for shard in range(positions.shards.total):
         start = scores(0, shard)
         nothing = ~np.isfinite(start)
         mate = ~nothing & (np.abs(start) >= MATE)
         found["no score"] += int(nothing.sum())
         found["mate"] += int(mate.sum())
+        beyond = capped(shard) & ~nothing & ~mate
+        found[CAPPED] += int(beyond.sum())
         compared = quiet(shard)
         if compared is not None:
-            found["not quiet"] += int((~usable(start, compared) & ~nothing & ~mate).sum())
+            quiet_ones = usable(start, compared, beyond)
+            found["not quiet"] += int((~quiet_ones & ~nothing & ~mate & ~beyond).sum())
     return {reason: count for reason, count in found.items() if count}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ringmaster.competitions.tuned_parameters import Named
-from ringmaster.model.jobs import Apply, Probe
+from ringmaster.model.jobs import Apply, Probe, ScoreKind
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 
@@ -48,7 +48,18 @@ def problem_of(facts: dict[str, Any], codes: Sequence[str]) -> str:
     return ""
 
 
-def found_lines(facts: dict[str, Any], codes: Sequence[str]) -> list[str]:
+def repeats(facts: dict[str, Any], score: ScoreKind) -> str:
+    """Return whether scores can be repeated, in words; "" where a probe did not say so."""
+    if facts.get("repeatable") is False:
+        return "not repeatable"
+    if "repeatable" not in facts:
+        return ""
+    if score.go is not None and facts.get("apply") != "restart":
+        return "repeatable in the probe, which a longer run may refute"
+    return "repeatable"
+
+
+def found_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
     """Return what a probe has found, a line each."""
     when = {
         "live": "at once",
@@ -62,7 +73,13 @@ def found_lines(facts: dict[str, Any], codes: Sequence[str]) -> list[str]:
         parts.append(f"{facts['rate']:,.0f} positions/s")
     lines = ["probe: " + ", ".join(parts)]
     if facts.get("repeatable") is False:
-        lines.append("warning: the same positions do not get the same scores every time")
+        reason = "; a search needs one thread and a limit that is no time" if score.go else ""
+        lines.append(f"warning: the same positions do not get the same scores every time{reason}")
+    elif score.go is not None and facts.get("apply") != "restart":
+        lines.append(
+            "warning: tables that outlive a new game may change scores of later shards, so "
+            'another run may end otherwise; apply = "restart" prevents it'
+        )
     if facts.get("none"):
         lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
     still = [

@@ -10,14 +10,17 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.texel.methods import finite
+from ringmaster.competitions.texel.probing import repeats
+from ringmaster.competitions.texel.reference import Comparison, comparison_table
 from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import Quality, State
+from ringmaster.competitions.texel.state import REFERENCE, Quality, State
 from ringmaster.competitions.texel.tuning import improvement_line
 from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
 from ringmaster.tuners.texel.scale import k_of
+from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
 #: Steps of the course that a report shows.
@@ -68,6 +71,9 @@ class TuneReport(msgspec.Struct, frozen=True):
         blocks.append(self._parameters())
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
+        if state.comparison is not None:
+            found = msgspec.convert(state.comparison, Comparison)
+            blocks.append(comparison_table(found, self._kind_of_error()))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
@@ -119,7 +125,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     def phase(self) -> str:
         """Return what is being done, for the line of progress."""
         state = self.state
-        if state.done:
+        if state.done and all(found.complete for found in state.filters.values()):
             return "tuned"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
@@ -128,6 +134,8 @@ class TuneReport(msgspec.Struct, frozen=True):
             if come < len(found.losses):
                 number = int(name)
                 what = "quiet filter" if number < 0 else f"pass {self.state.told_before + number}"
+                if number <= REFERENCE:
+                    what = "reference engine"
                 return f"{what}: {come}/{len(found.losses)}"
         return "tuning"
 
@@ -216,15 +224,18 @@ class TuneReport(msgspec.Struct, frozen=True):
         notes = []
         if len(shown) < len(steps):
             notes.append(f"{len(steps) - len(shown)} earlier steps are not shown")
-        kind = self.values["loss"].replace("_", " ")
-        kind = "mean squared error" if kind == "squared" else f"mean {kind}, nats"
         return Table(
             ("passes", "step", "training", "validation", "", *extra),
             tuple(rows),
-            f"errors ({kind})",
+            f"errors ({self._kind_of_error()})",
             tuple(notes),
             (RIGHT, LEFT, RIGHT, RIGHT, LEFT, *([RIGHT] * len(extra))),
         )
+
+    def _kind_of_error(self) -> str:
+        """Return in words what errors are."""
+        kind = self.values["loss"].replace("_", " ")
+        return "mean squared error" if kind == "squared" else f"mean {kind}, nats"
 
     def _own_tables(self, optimiser: Optimiser) -> Iterator[Table]:
         for title, headers, rows in optimiser.report():
@@ -303,6 +314,8 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"engine: {name}apply {facts.get('apply')}, {facts.get('in_flight')} in flight, "
                 f"score {self.values['score'].text}"
             )
+            if said := repeats(facts, self.values["score"].kind):
+                yield f"scores: {said}"
         if state.seconds > 0:
             yield (
                 f"{state.positions:,} positions scored, {state.positions / state.seconds:,.0f}/s "
@@ -354,6 +367,8 @@ class TuneReport(msgspec.Struct, frozen=True):
             "win_rate_scale": None if labelling is None else labelling.scale,
             "teacher_scale": None if labelling is None else labelling.teacher_scale,
             "errors": {"start": _quality(state.start), "best": _quality(state.best)},
+            "reference": state.comparison,
+            "sweep": self._sweep(),
             "improvement": _struct(state.improvement),
             "entropies": state.entropies,
             "parameters": parameters,
@@ -377,6 +392,15 @@ class TuneReport(msgspec.Struct, frozen=True):
             ],
             "earlier": [_struct(chapter) for chapter in state.earlier],
         }
+
+    def _sweep(self) -> list[dict[str, Any]]:
+        """Return the pairs of a sweep with what they led to."""
+        if not isinstance(self.optimiser, Swept):
+            return []
+        return [
+            {**_struct(row), "theta": dict(zip(self.codes, row.theta, strict=True))}
+            for row in self.optimiser.rows
+        ]
 
 
 _ALIGNED = (LEFT, *([RIGHT] * 5))

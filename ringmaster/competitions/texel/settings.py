@@ -12,6 +12,7 @@ from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.player_tune import MAKE_CANDIDATE
 from ringmaster.competitions.texel.choices import Choice, Word
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
+from ringmaster.competitions.texel.reference import REFERENCE_CALL
 from ringmaster.competitions.texel.scoring import DEPTH_1, EVAL, ScoreSetting
 from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
 from ringmaster.datasets.settings import POV_NAMES, PositionSettings
@@ -77,6 +78,8 @@ class PositionsSettings(msgspec.Struct, frozen=True):
     def canonical(self) -> dict[str, Any]:
         """Return what it says, for the comparison of two runs."""
         data = {name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__}
+        # it does not change the positions that there are; others have another digest
+        del data["skip_bad"]
         return {**data, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
 
@@ -133,7 +136,8 @@ POSITIONS = _PositionsCall(
         Setting(
             "score_cap",
             Maybe(Float(above=0, maximum=MOST_CENTIPAWNS)),
-            "Positions with a larger score of the teacher are left out; centipawns.",
+            "Positions with a larger score are left out, centipawns: the teacher's, or, where "
+            "there is none, the engine's own with the start values.",
             None,
         ),
         Setting(
@@ -158,6 +162,13 @@ POSITIONS = _PositionsCall(
             Maybe(Integer(minimum=1)),
             "Positions that are kept at most, a random sample.",
             None,
+        ),
+        Setting(
+            "skip_bad",
+            Boolean(),
+            "Whether positions that cannot be read or are not legal are left out and counted; by "
+            "default they are errors.",
+            False,
         ),
     ),
     _build_positions,
@@ -241,6 +252,49 @@ def _target(kind: Any, values: dict[str, Any]) -> Target:
     return Target(kind, **values)
 
 
+class SweepSettings(msgspec.Struct, frozen=True):
+    """Sweep(…) of a control file.
+
+    sigmas  centipawns; None: the tune's own
+    """
+
+    lambdas: tuple[float, ...]
+    sigmas: tuple[float, ...] | None
+
+    def targets(self, own: Target) -> list[Target]:
+        """Return a target for each pair.  Raises SettingError where there is no teacher."""
+        if own.kind not in ("elmo", "gaussian"):
+            raise SettingError(
+                ("sweep",),
+                "a sweep is over blends with a teacher's scores",
+                "target = GaussianLambda(…) or Elmo(…)",
+            )
+        kind: Any = own.kind if self.sigmas is None else "gaussian"
+        sigmas = (own.sigma,) if self.sigmas is None else self.sigmas
+        return [
+            msgspec.structs.replace(own, kind=kind, lambda_=share, sigma=sigma)
+            for share in self.lambdas
+            for sigma in sigmas
+        ]
+
+
+SWEEP = CallOf(
+    "Sweep",
+    (
+        Setting("lambda_", ListOf(_LAMBDA, minimum=1), "Shares of the teacher's score."),
+        Setting(
+            "sigma",
+            Maybe(ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1)),
+            "Widths in centipawns; by default the one of ``target``.",
+            None,
+        ),
+    ),
+    lambda values, context: SweepSettings(
+        tuple(dict.fromkeys(values["lambda_"])),
+        None if values["sigma"] is None else tuple(dict.fromkeys(values["sigma"])),
+    ),
+    positional=("lambda_", "sigma"),
+)
 _SCALE = Word(Float(minimum=1, maximum=MOST_CENTIPAWNS), "fit")
 
 #: Every setting of the type.
@@ -274,7 +328,7 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "apply",
         OneOf("auto", "live", "newgame", "restart"),
         "When the engine takes new values: at once, after ucinewgame, or as a new process only; "
-        "auto: found out.",
+        "auto: found out, and a new process for each shard where scores come from a search.",
         "auto",
     ),
     Setting(
@@ -322,6 +376,19 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
         "most_passes",
         Maybe(Float(minimum=1, maximum=1e9)),
         "Passes over the positions of training at most.",
+        None,
+    ),
+    Setting(
+        "sweep",
+        Maybe(SWEEP),
+        "Blends to be compared after the tune: the best values for each share of the teacher and "
+        "each width.",
+        None,
+    ),
+    Setting(
+        "reference",
+        Maybe(REFERENCE_CALL),
+        "Another engine, whose error over the same positions stands beside the tune's.",
         None,
     ),
     MAKE_CANDIDATE,

@@ -15,6 +15,8 @@ STRIDE = 1_000_000
 STATIC, COMPARED = -1, -2
 #: The pass in which engines print their features.
 FEATURES = -3
+#: The first pass of a reference engine; a later reference has the number below.
+REFERENCE = -4
 
 
 def score_key(beginning: int, number: int) -> int:
@@ -89,6 +91,8 @@ class Labelling(msgspec.Struct):
     warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
+    score_cap  largest score by the start values of positions without a teacher's score,
+              centipawns; None in files of versions that had no such cap
     """
 
     scale: float
@@ -97,6 +101,7 @@ class Labelling(msgspec.Struct):
     warnings: list[str]
     weights: list[float]
     left_out: dict[str, int]
+    score_cap: float | None = None
 
 
 class State(msgspec.Struct):
@@ -118,6 +123,10 @@ class State(msgspec.Struct):
     open       the optimiser's passes under way, by number
     asked, told  passes, in this beginning
     optimiser  its state; None before it is asked
+    reference  the reference engine, as far as its scores depend on it
+    reference_pass  number of its pass
+    sweep      the targets that are swept, as JSON data
+    comparison  how its errors compare, None until it has been scored
     kept       passes whose scores the store has
     stale      keys of scores that are not needed any more, from beginnings before
     best       by what is best so far
@@ -146,6 +155,10 @@ class State(msgspec.Struct):
     told_before: int = 0
     optimiser: dict[str, Any] | None = None
     limits: dict[str, Any] = {}
+    reference: dict[str, Any] | None = None
+    reference_pass: int = REFERENCE
+    sweep: list[dict[str, Any]] | None = None
+    comparison: dict[str, Any] | None = None
     labelling: Labelling | None = None
     kept: list[int] = []
     stale: list[int] = []

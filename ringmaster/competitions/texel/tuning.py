@@ -24,11 +24,13 @@ from ringmaster.competitions.texel.labels import (
     left_out,
     usable,
 )
+from ringmaster.competitions.texel.reference import compare
 from ringmaster.competitions.texel.settings import PositionsSettings
 from ringmaster.competitions.texel.shards import Half, Shards
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
+    REFERENCE,
     STATIC,
     Improvement,
     Labelling,
@@ -42,6 +44,7 @@ from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind
 from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Told
+from ringmaster.tuners.texel.sweep import Swept, inner_state
 from ringmaster.tuners.texel.targets import Target
 
 #: Parameters whose values a line of the history names.
@@ -66,6 +69,7 @@ class Means(msgspec.Struct, frozen=True):
     static_first: bool
     seed: int
     asks_features: bool = False
+    reference: str | None = None
 
     @property
     def filters(self) -> tuple[int, ...]:
@@ -136,11 +140,13 @@ class Tuning:
         """Make the optimiser, where the state has got to; needs the number of positions."""
         self.optimiser = self._make(self.state, self.shards)
         if self.state.optimiser is not None:
-            self.optimiser.restore(self.state.optimiser)
+            swept = isinstance(self.optimiser, Swept)
+            found = self.state.optimiser
+            self.optimiser.restore(found if swept else inner_state(found))
         if self.features is not None and self.positions is not None:
-            found = self.features.ready(self.positions.file)
-            if found is not None:
-                give(self.optimiser, found, self._fixed())
+            matrix = self.features.ready(self.positions.file)
+            if matrix is not None:
+                give(self.optimiser, matrix, self._fixed())
                 self.given = True
 
     def _fixed(self) -> Named:
@@ -166,7 +172,20 @@ class Tuning:
     @property
     def complete(self) -> bool:
         """Whether the optimiser wants nothing more, and all has come back."""
-        return self.state.done
+        return self.state.done and self._is_compared
+
+    @property
+    def _is_compared(self) -> bool:
+        """Whether there is no reference, or its errors are known."""
+        found = self.state.comparison
+        return self.means.reference is None or bool(found and found.get("best"))
+
+    @property
+    def _filters(self) -> tuple[int, ...]:
+        """The passes that are not the optimiser's."""
+        if self.means.reference is None:
+            return self.means.filters
+        return (*self.means.filters, self.state.reference_pass)
 
     def scores(self, number: int, shard: int) -> Floats:
         """Return scores of a kept pass.  Raises StoreCorrupt where they are missing."""
@@ -185,7 +204,7 @@ class Tuning:
         state = self.state
         if self.optimiser is None:
             return None
-        for number in self.means.filters:
+        for number in self._filters:
             found = self._filter(number)
             if found.next < len(found.shards):
                 return Asked(number, found.next)
@@ -227,7 +246,7 @@ class Tuning:
         """Return a pass that is under way; the optimiser is asked for it if it has not been
         yet, which is what it was asked when the shard was given out."""
         if number < 0:
-            return self._filter(number) if number in self.means.filters else None
+            return self._filter(number) if number in self._filters else None
         while number >= self.state.asked:
             if self.optimiser is None or self._ask() is None:
                 return None
@@ -270,6 +289,8 @@ class Tuning:
         found.losses[place] = 0.0 if loss is None else loss
         if not found.complete:
             return Outcome()
+        if number <= REFERENCE and self.state.labelling is not None:
+            return Outcome(notes=tuple(self._compare()), settled=True)
         if number <= 0:
             return self._labelled()
         del self.state.open[str(number)]
@@ -278,7 +299,7 @@ class Tuning:
     def _labelled(self) -> Outcome:
         """Fix scales and labels once the start values and the filter are known."""
         first = self.state.open.get("0")
-        filters = [self._filter(number) for number in self.means.filters]
+        filters = [self._filter(number) for number in self._filters]
         if first is None or not first.complete or not all(f.complete for f in filters):
             return Outcome(settled=True)
         if self.features is not None and not self.given:
@@ -291,7 +312,32 @@ class Tuning:
         first.losses = [data.sum(shard, self.scores(0, shard)).loss for shard in first.shards]
         del self.state.open["0"]
         told = self._told(0, first, self._errors(first))
+        # an optimiser that ends at once has compared already
+        lines += [] if self.state.calibration else self._compare()
         return Outcome(told.line, (*lines, *told.notes), told.forget, True)
+
+    def _compare(self) -> list[str]:
+        """Find out how the errors of the reference compare; return lines for the history."""
+        if self.means.reference is None or not self._filter(self.state.reference_pass).complete:
+            return []
+        assert self.positions is not None
+        assert self.state.labelling is not None
+        assert self.optimiser is not None
+        found = compare(
+            self.means.reference,
+            self.positions,
+            self._data(),
+            self.state.labelling,
+            self.scores,
+            self.state.reference_pass,
+            self.optimiser.best_pass if self.state.calibration else None,
+        )
+        if self.state.calibration and found.best is None:
+            # not every optimiser keeps the scores of its best values
+            found.best = self.state.best
+        self.state.comparison = msgspec.to_builtins(found)
+        errors = self._shown(Errors(found.reference.train, found.reference.validation))
+        return [f"reference {found.player}: {errors}, by its own win-rate scale {found.scale:.5g}"]
 
     def _label(self) -> list[str]:
         positions = self.positions
@@ -330,7 +376,8 @@ class Tuning:
                 float(positions.labels(shard, teacher).weight.astype(np.float64).sum())
                 for shard in range(self.shards.total)
             ],
-            left_out(positions, self.scores, self._quiet),
+            left_out(positions, self.scores, self._quiet, self._capped),
+            self._score_cap,
         )
         if not math.fsum(self.state.labelling.weights[s] for s in self.shards.of("train")) > 0:
             raise SettingError(
@@ -355,7 +402,25 @@ class Tuning:
         return fit.scale, ["teacher_scale"], [fit.warning] if fit.warning else []
 
     def _usable(self, shard: int) -> npt.NDArray[np.bool_]:
-        return usable(self.scores(0, shard), self._quiet(shard))
+        return usable(self.scores(0, shard), self._quiet(shard), self._capped(shard))
+
+    @property
+    def _score_cap(self) -> float | None:
+        """The largest own score of positions without a teacher's, centipawns.  It stays as it
+        was when the positions were labelled."""
+        labelling = self.state.labelling
+        if labelling is not None:
+            return labelling.score_cap
+        return self.means.positions.dataset.score_cap
+
+    def _capped(self, shard: int) -> npt.NDArray[np.bool_]:
+        """Return which positions without a teacher's score have too large a score by the start
+        values."""
+        assert self.positions is not None
+        teacher, cap = self.positions.column("teacher", shard), self._score_cap
+        if cap is None:
+            return np.zeros(len(teacher), dtype=np.bool_)
+        return np.isnan(teacher) & (np.abs(self.scores(0, shard)) > cap)
 
     def _quiet(self, shard: int) -> tuple[Floats, Floats, float] | None:
         most = self.means.positions.quiet
@@ -402,9 +467,10 @@ class Tuning:
             self._ask()
         if optimiser.problem:
             notes.append(optimiser.problem)
+        if optimiser.is_settled and not state.calibration:
+            notes += self._finish()
         if optimiser.finished() and not state.open:
             state.done = True
-            notes += self._finish()
             forget += [n for n in state.kept if n not in (0, optimiser.best_pass)]
         state.kept = [n for n in state.kept if n not in forget]
         keys = [*state.stale, *(score_key(state.beginning, n) for n in forget)]
@@ -430,6 +496,20 @@ class Tuning:
             if tuple(step.theta) == tuple(best) and step.train is not None:
                 self.state.best = Quality(step.train, step.validation)
 
+    def change_sweep(self) -> None:
+        """Go on with a sweep that has been added, removed or given other pairs."""
+        state, optimiser = self.state, self.optimiser
+        if optimiser is None or not optimiser.is_settled:
+            return
+        # whatever is under way is the former sweep's
+        kept = {0, optimiser.best_pass}
+        numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
+        state.stale += [score_key(state.beginning, n) for n in numbers]
+        state.open, state.kept = {}, [n for n in state.kept if n in kept]
+        if isinstance(optimiser, Swept):
+            optimiser.begin_again()
+        state.done = optimiser.finished()
+
     # the end
 
     def _finish(self) -> list[str]:
@@ -452,7 +532,7 @@ class Tuning:
             state.improvement = self._improvement(best, part, data)
             if state.improvement is not None:
                 lines.append(improvement_line(state.improvement))
-        return lines
+        return lines + self._compare()
 
     def _improvement(self, best: int, part: Half, data: EventData) -> Improvement | None:
         from ringmaster.tuners.texel.bootstrap import bootstrap

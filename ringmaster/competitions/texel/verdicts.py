@@ -7,7 +7,7 @@ import msgspec
 from ringmaster.competitions.competition import Verdict
 from ringmaster.competitions.texel.probing import found_lines, problem_of
 from ringmaster.competitions.texel.state import State
-from ringmaster.model.jobs import Ticket
+from ringmaster.model.jobs import ScoreKind, Ticket
 from ringmaster.model.results import EvaluationResult
 
 
@@ -48,7 +48,7 @@ def take_void(state: State, ticket: Ticket, result: EvaluationResult) -> Verdict
     return Verdict(line, replay=True, halt=halt)
 
 
-def take_probe(state: State, ticket: Ticket, result: EvaluationResult) -> Verdict:
+def take_probe(state: State, ticket: Ticket, result: EvaluationResult, score: ScoreKind) -> Verdict:
     """Take what a probe found into the state."""
     if ticket["n"] == state.probe_out:
         state.probe_out = None
@@ -59,7 +59,7 @@ def take_probe(state: State, ticket: Ticket, result: EvaluationResult) -> Verdic
         return Verdict("probe: nothing can be tuned like this", halt=problem, save=True)
     state.facts = dict(result.facts)
     state.probe_due = False
-    line, *notes = found_lines(state.facts, codes)
+    line, *notes = found_lines(state.facts, codes, score)
     return Verdict(line, notes=tuple(notes), save=True)
 
 

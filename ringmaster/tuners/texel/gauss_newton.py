@@ -508,6 +508,10 @@ class GaussNewton(Optimiser):
         return None if self._state.best is None else self._state.best.number
 
     @property
+    def distances(self) -> Sequence[float]:
+        return self._state.distances
+
+    @property
     def course(self) -> Sequence[Step]:
         return [
             Step(r.passes, r.theta, r.train, r.validation, r.label, r.taken, dict(r.extra))

@@ -159,6 +159,17 @@ class Optimiser(ABC):
         0", "no signal", …"""
 
     @property
+    def is_settled(self) -> bool:
+        """Whether `best` is final."""
+        return self.finished()
+
+    @property
+    def distances(self) -> Sequence[float] | None:
+        """The distances of parameters that move the scores enough for derivatives, None where
+        the method knows none."""
+        return None
+
+    @property
     def problem(self) -> str | None:
         """Why the tune has to be halted, in a sentence for the user; None while nothing is
         wrong."""

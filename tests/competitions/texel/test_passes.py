@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from ringmaster.competitions.texel.state import State
 from ringmaster.errors import SettingError
 from ringmaster.positions import PositionFile
 from tests.competitions.settings_of import call
@@ -24,6 +25,7 @@ from tests.competitions.texel.simulated import (
     folder_fixture,  # noqa: F401 - a fixture
     parameter,
     texel,
+    write_positions,
 )
 
 
@@ -223,3 +225,37 @@ def test_function_of_the_target_that_fails_is_an_error_of_the_control_file(
         runs.run()
     assert caught.value.path == ("target",)
     assert words in str(caught.value)
+
+
+def test_score_cap_of_positions_without_a_teacher_is_by_the_engine_s_own_start_scores(
+    folder: Path,
+) -> None:
+    write_positions(folder / "event.positions", teacher=False, key="results only")
+    capped = call("Positions", "set.epd", score_cap=150)
+    runs = Runs(lambda: texel(folder, positions=capped))
+    tuned(runs)
+    whole = np.abs(np.rint(features(480) @ np.array([100, 100, 100])))
+    beyond = int((whole > 150).sum())
+    found = runs.event.summary()["positions"]["left_out"]
+    assert found == {"own score beyond the cap": beyond}
+    assert sum(runs.event._state.labelling.weights) == 480 - beyond
+
+
+def test_score_cap_leaves_teacher_s_scores_to_the_reader(folder: Path) -> None:
+    capped = call("Positions", "set.epd", score_cap=150)
+    runs = Runs(lambda: texel(folder, positions=capped))
+    tuned(runs)
+    assert runs.event.summary()["positions"]["left_out"] == {}
+
+
+def test_tune_of_a_version_without_the_own_cap_goes_on_with_the_labels_that_it_had(
+    folder: Path,
+) -> None:
+    write_positions(folder / "event.positions", teacher=False, key="results only")
+    runs = Runs(lambda: texel(folder, positions=call("Positions", "set.epd", score_cap=150)))
+    while runs.event.tuning.state.labelling is None:
+        runs.step()
+    _, state = runs.store.snapshot() or (0, {})
+    old = msgspec.json.decode(msgspec.json.encode(state))
+    assert old["labelling"].pop("score_cap") == 150
+    assert msgspec.convert(old, State).labelling.score_cap is None  # type: ignore[union-attr]

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import msgspec
+import numpy as np
+import pytest
+
+from ringmaster.model.jobs import EvaluationJob
+from ringmaster.model.results import EvaluationResult
 from ringmaster.reporting.tables import render_report
-from tests.competitions.settings_of import call
+from tests.competitions.settings_of import Refused, call, uci
 from tests.competitions.texel.simulated import (
+    CODES,
+    TRUE,
     Runs,
+    engine,
     folder_fixture,  # noqa: F401 - a fixture
+    probed,
     texel,
 )
 
@@ -50,6 +61,39 @@ def test_finished_tune_tells_errors_scales_and_how_sure_it_is(folder: Path) -> N
     for words in ("ridge", "win-rate scale: C", "(fitted)", "% of resampled games", "Formula 1"):
         assert words in text
     assert sum(line.startswith("pass ") for line in runs.history) == runs.event.summary()["passes"]
+
+
+@pytest.mark.parametrize(
+    ("facts", "said", "warned"),
+    [
+        ({"apply": "restart"}, "scores: repeatable\n", ""),
+        ({"apply": "newgame"}, "which a longer run may refute", 'apply = "restart" prevents it'),
+        ({"repeatable": False}, "scores: not repeatable", "a search needs one thread"),
+    ],
+)
+def test_report_and_history_say_whether_scores_of_a_search_are_repeatable(
+    folder: Path, facts: dict[str, Any], said: str, warned: str
+) -> None:
+    def answer(job: EvaluationJob) -> EvaluationResult:
+        return engine(job) if job.probe is None else probed(job, **facts)
+
+    runs = Runs(lambda: texel(folder, score="depth 2"), answer=answer)
+    runs.step()
+    assert said in report(runs.event)
+    assert warned in "\n".join(runs.history)
+
+
+def test_search_of_the_quiet_filter_gets_a_new_process(folder: Path) -> None:
+    jobs: list[EvaluationJob] = []
+
+    def answer(job: EvaluationJob) -> EvaluationResult:
+        jobs.append(job)
+        return engine(job)
+
+    positions = call("Positions", "set.epd", quiet=100)
+    Runs(lambda: texel(folder, positions=positions, most_passes=3), answer=answer).run()
+    applied = {(job.score.kind, job.apply) for job in jobs if job.probe is None}
+    assert applied == {("depth", "restart"), ("eval", "live")}
 
 
 def test_charts_are_of_errors_parameters_ridge_and_calibration(folder: Path) -> None:
@@ -110,3 +154,102 @@ def test_book_that_is_too_small_for_the_closing_match_is_told(folder: Path) -> N
     event = texel(folder, openings=openings, verify=call("Verify", games=8))
     event.prepare()
     assert any("its book has 1: they come again" in line for line in event.notices())
+
+
+def test_reference_engine_is_scored_once_and_stands_beside_start_and_best(folder: Path) -> None:
+    jobs: list[EvaluationJob] = []
+
+    def answer(job: EvaluationJob) -> EvaluationResult:
+        jobs.append(job)
+        return engine(job)
+
+    runs = Runs(lambda: with_reference(folder, options=dict(TRUE)), answer=answer)
+    runs.run()
+    assert runs.event.finished()
+    summary = runs.event.summary()
+    found = summary["reference"]
+    assert found["player"] == "ref"
+    # it has the values that the positions were labelled by
+    assert found["reference"]["validation"] < summary["errors"]["start"]["validation"]
+    assert found["start"]["train"] == pytest.approx(summary["errors"]["start"]["training"])
+    assert found["best"]["train"] == pytest.approx(summary["errors"]["best"]["training"])
+    assert sum(job.player.code == "ref" for job in jobs) == 3
+    text = report(runs.event)
+    assert "errors beside the reference ref (mean squared error)" in text
+    assert f"{found['reference']['validation']:.8f}" in text
+
+
+def test_reference_equal_to_the_start_values_has_their_error(folder: Path) -> None:
+    runs = Runs(lambda: with_reference(folder, options=dict.fromkeys(CODES, 100)))
+    runs.run()
+    found = runs.event.summary()["reference"]
+    assert found["reference"] == pytest.approx(found["start"])
+
+
+def test_positions_that_the_reference_has_no_score_of_count_for_nobody_beside_it(
+    folder: Path,
+) -> None:
+    def answer(job: EvaluationJob) -> EvaluationResult:
+        result = engine(job)
+        if job.player.code != "ref" or job.probe is not None:
+            return result
+        scores = np.frombuffer(result.scores or b"", "<f4").copy()
+        scores[::10] = np.nan
+        return msgspec.structs.replace(result, scores=scores.tobytes())
+
+    runs = Runs(
+        lambda: with_reference(folder, options=dict.fromkeys(CODES, 100), win_rate_scale=200),
+        answer=answer,
+    )
+    runs.run()
+    found = runs.event.summary()["reference"]
+    assert found["missing"] == 48
+    assert found["reference"] == pytest.approx(found["start"])
+    assert "48 positions without a score of ref count for nobody here" in report(runs.event)
+
+
+def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
+    folder: Path,
+) -> None:
+    given: dict[str, Any] = {}
+    runs = Runs(lambda: with_reference(folder, **given) if given else texel(folder))
+    runs.run()
+    passes = runs.event.summary()["passes"]
+    errors = []
+    for options in (dict(TRUE), dict.fromkeys(CODES, 100)):
+        given["options"] = options
+        assert runs.begin() == []
+        assert not runs.event.finished()
+        done = runs.done
+        runs.run()
+        assert runs.done - done == 3
+        assert runs.event.finished()
+        errors.append(runs.event.summary()["reference"]["reference"]["train"])
+    assert errors[0] < errors[1]
+    assert runs.event.summary()["passes"] == passes
+
+
+def test_reference_survives_interruptions(folder: Path) -> None:
+    def fresh() -> Any:
+        return with_reference(folder, options=dict(TRUE))
+
+    whole, broken = Runs(fresh), Runs(fresh, workers=3, seed=5)
+    whole.run()
+    for steps in (1, 2, 1, 3, 4, 2, 9):
+        for _ in range(steps):
+            if broken.running:
+                broken.step()
+        broken.begin()
+    broken.run()
+    assert broken.event.summary()["reference"] == whole.event.summary()["reference"]
+
+
+def test_reference_that_is_no_player_is_an_error_with_its_place(folder: Path) -> None:
+    with pytest.raises(Refused, match=r"reference\.player: there is no player 'nobody'"):
+        texel(folder, reference="nobody")
+
+
+def with_reference(folder: Path, options: dict[str, int], **given: Any) -> Any:
+    """Return an event with the reference engine `ref`, which has other options."""
+    players = {"e": uci(), "ref": uci(options=options)}
+    return texel(folder, players=players, reference="ref", **given)

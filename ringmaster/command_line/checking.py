@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.command_line.events import compared, tell_changes
 from ringmaster.command_line.output import DONE, REPORTED, say, say_data
-from ringmaster.command_line.workers import executor_maker
+from ringmaster.command_line.workers import executor_maker, games_at_a_time
 from ringmaster.errors import RingmasterError, StoreChanged
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.check import as_data, render_check
@@ -35,7 +35,7 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         refused = event.changes_failure(comparison) or event.state_failure(store)
     event.prepare()
     warnings = event.warnings()
-    executor = executor_maker(arguments)()
+    executor = executor_maker(arguments, games_at_a_time(arguments, event))()
     try:
         results = check_players(event, executor, show_stderr=True, thorough=not arguments.quick)
     finally:

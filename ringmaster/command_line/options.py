@@ -56,7 +56,11 @@ def make_parser(actions: Iterable[str]) -> Parser:
 
 def _add_playing(parser: Parser) -> None:
     parser.add_argument(
-        "-j", "--parallel", type=positive, default=1, metavar="N", help="games at a time"
+        "-j",
+        "--parallel",
+        type=positive,
+        metavar="N",
+        help="games at a time (default: `parallel` of the control file, else 1)",
     )
     parser.add_argument(
         "-g", "--max-games", type=positive, metavar="N", help="games to start in this run"

@@ -7,7 +7,7 @@ import sys
 
 from ringmaster.command_line.events import load
 from ringmaster.command_line.output import say
-from ringmaster.command_line.workers import executor_maker
+from ringmaster.command_line.workers import executor_maker, games_at_a_time
 from ringmaster.event import Event
 from ringmaster.reporting.keys import KeyWatcher
 from ringmaster.reporting.live import make_display
@@ -26,16 +26,15 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace, event: Event) -> int:
-    executor = executor_maker(arguments)
+    parallel = games_at_a_time(arguments, event)
+    executor = executor_maker(arguments, parallel)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with (
         CompetitionLock(event.paths.log),
         KeyWatcher(display.suspend, display.resume) as keys,
     ):
         event.paths.cmd.unlink(missing_ok=True)
-        options = RunOptions(
-            arguments.parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults
-        )
+        options = RunOptions(parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults)
         status = Ringmaster(
             event,
             options,

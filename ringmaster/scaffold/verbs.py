@@ -51,7 +51,8 @@ def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
     usage = (
         "ringmaster import [-o FILE.ctl] engines.json\n"
         "       ringmaster import [-o FILE.ctl] TUNE.conf | PARAMETER-FILE…\n"
-        "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …"
+        "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …\n"
+        "       ringmaster import [-o FILE.ctl] MATCH.sh"
     )
     if _wants_help(arguments[:1]):
         say(f"usage: {usage}\nWithout -o the control file goes to standard output.\n")
@@ -59,7 +60,7 @@ def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
     output, words = _output(arguments, usage)
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(given=Path.cwd(), control=folder)
-    match = import_material(material_of(words), places)
+    match = import_material(material_of(words, places.given), places)
     text = match.render(_UNNAMED if output is None else _called(str(output)))
     if output is None:
         say(_checked(text, _UNNAMED))

@@ -120,11 +120,11 @@ def _add_exporting(parser: Parser) -> None:
     parser.add_option(
         group,
         "--format",
-        actions=("export", "export-parameters", "positions"),
+        actions=("export", "export-parameters", "positions", "show"),
         metavar="FORMAT",
         help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen; of "
         "export-parameters: table (default), setoption, fishtest, …; of positions: plain "
-        "(default), epd, bar, sfen, psv or hcpe",
+        "(default), epd, bar, sfen, psv or hcpe; of show: fastchess or openbench",
     )
     parser.add_option(
         group,

@@ -236,9 +236,8 @@ def test_bound_is_taken_only_where_there_is_no_exact_score() -> None:
             "go btime 1000 wtime 900 binc 100 winc 0",
         ),
         (
-            # the opponent's increment does not count against a byo-yomi
             Limits(1, clock_ms=(1000, 900), increment_ms=(0, 50), byoyomi_ms=500),
-            "go btime 1000 wtime 900 byoyomi 500",
+            "go btime 1000 wtime 900 byoyomi 500 binc 0 winc 50",
         ),
         (
             Limits(1, clock_ms=(5, 6), byoyomi_ms=1, nodes=7, depth=3, move_time_ms=50),

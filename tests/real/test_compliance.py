@@ -10,6 +10,7 @@ from ringmaster.engines.process import Surroundings
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding
+from ringmaster.model.time_control import TimeControl
 from ringmaster.play.compliance import examine
 from ringmaster.play.engine_pool import make_engine
 from tests.real.engines import engine
@@ -52,3 +53,15 @@ def test_ethereal_does_not_search_the_nodes_it_is_asked_for() -> None:
 
 def test_fairy_stockfish_keeps_to_usi_but_for_its_clock() -> None:
     assert examined("shogi", "usi", "fairy-stockfish", nodes=1000) == []
+
+
+def test_gpsshogi_is_found_not_to_know_an_increment_beside_byo_yomi() -> None:
+    control = TimeControl.parse("600+1+60byo")
+    command = ("gpsusi", "--memory-use-percent", "2")
+    player = Player("x", (engine(command[0]), *command[1:]), protocol="usi", time_control=control)
+    found = examine(
+        player, GameSettings(game="shogi"), lambda: make_engine(player, Surroundings({}))
+    )
+    finding = next(f for f in found.findings if f.name == "clock with an increment")
+    assert finding.status == "fail"
+    assert any("byoyomi 100" in line for line in finding.exchange)

@@ -207,7 +207,12 @@ PLAYER = CallOf(
             "The engine's protocol; by default the usual one of the game.",
             None,
         ),
-        Setting("options", Maybe(DictOf(String(), Scalar())), "UCI or USI options by name.", None),
+        Setting(
+            "options",
+            Maybe(DictOf(String(), Scalar())),
+            "UCI or USI options by name; True presses a button, before each game.",
+            None,
+        ),
         Setting(
             "startup_gtp_commands",
             Maybe(ListOf(GtpCommand())),

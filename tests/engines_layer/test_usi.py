@@ -267,6 +267,20 @@ def test_options_come_before_isready_and_usinewgame_after_it() -> None:
         assert (thought.kind, thought.move) == ("move", "2h1h")
 
 
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
+def test_button_is_pressed_before_each_game_and_other_options_are_set_once(
+    kind: type[UniversalEngine],
+) -> None:
+    settings = GameSettings("chess" if kind is UciEngine else "shogi")
+    with launched(kind=kind, options={"Clear Hash": True, "Style": "solid"}) as (engine, lines):
+        engine.options["clear hash"] = OptionDeclaration("Clear Hash", "button")
+        engine.options["style"] = OptionDeclaration("Style", "combo", choices=("Solid", "Risky"))
+        for _ in range(3):
+            engine.start_game(settings, Opening(), 0)
+        assert lines.sent.count("setoption name Clear Hash") == 3
+        assert lines.sent.count("setoption name Style value Solid") == 1
+
+
 def test_position_is_given_as_sfen_with_the_moves_of_the_opening() -> None:
     sfen = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
     with launched() as (engine, lines):

@@ -12,7 +12,14 @@ from pathlib import Path
 
 from ringmaster.errors import UsageError
 from ringmaster.model.wording import shown
-from ringmaster.scaffold import engine_list, match_runners, parameter_import, shell, spsa_tuner
+from ringmaster.scaffold import (
+    engine_list,
+    match_runners,
+    parameter_import,
+    shell,
+    spsa_tuner,
+    yaneuraou_import,
+)
 from ringmaster.scaffold.match import Match, Places
 from ringmaster.scaffold.text import plain
 
@@ -109,6 +116,11 @@ def _take_script(material: Material, places: Places) -> Match:
     return _match_of(command, material.name, places)
 
 
+def _take_yaneuraou(material: Material, places: Places) -> Match:
+    assert material.data is not None
+    return yaneuraou_import.import_spsa(material.name, material.data, material.folder, places)
+
+
 IMPORTERS: tuple[Importer, ...] = (
     Importer(
         "a command line of fastchess or cutechess-cli",
@@ -131,6 +143,13 @@ IMPORTERS: tuple[Importer, ...] = (
         "a shell script with such a command line",
         lambda material: not material.others and any(map(_is_script, material.files.items())),
         _take_script,
+    ),
+    Importer(
+        "an SPSA-settings.json5 of YaneuraOu",
+        lambda material: (
+            not material.others and any(map(yaneuraou_import.recognises, material.files.items()))
+        ),
+        _take_yaneuraou,
     ),
     Importer(
         "a parameter file of another tuner",

@@ -15,6 +15,7 @@ import pytest
 
 import ringmaster as package
 from ringmaster.cli import run
+from ringmaster.competitions import competition_class, type_names
 from tests.events import (
     ENGINE,
     PLAYOFF,
@@ -86,6 +87,24 @@ def test_finished_event_goes_on_when_it_is_given_more_games(folder: Path) -> Non
     assert run([str(control), "-q"]) == 0
     assert shown(control)["games"]["completed"] == 6
     assert shown(control)["runs"] == 2
+
+
+def test_games_at_a_time_are_those_of_the_control_file_unless_the_command_line_says_otherwise(
+    folder: Path,
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(f"{GOOD}parallel = 3\n")
+    assert run([str(control), "-q", "-g", "2"]) == 0
+    assert run([str(control), "-q", "-j", "1"]) == 0
+    assert [info.parallel for info in package.load(control).runs] == [3, 1]
+
+
+@pytest.mark.parametrize("type_name", type_names())
+def test_every_competition_type_has_games_at_a_time(type_name: str) -> None:
+    found = competition_class(type_name)
+    assert found is not None
+    (setting,) = (setting for setting in found.table if setting.name == "parallel")
+    assert (setting.default, setting.change) == (1, "report")
 
 
 def test_show_json_has_the_keys_of_its_type(

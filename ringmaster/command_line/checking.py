@@ -8,7 +8,7 @@ from typing import Any
 
 from ringmaster.command_line.events import compared, tell_changes
 from ringmaster.command_line.output import DONE, REPORTED, say, say_data
-from ringmaster.command_line.workers import executor_maker
+from ringmaster.command_line.workers import executor_maker, games_at_a_time
 from ringmaster.errors import RingmasterError, StoreChanged
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.player_checks import check_players
@@ -37,7 +37,7 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     event.prepare()
     event.check_functions(played=comparison.played)
     warnings = event.warnings()
-    executor = executor_maker(arguments)()
+    executor = executor_maker(arguments, games_at_a_time(arguments, event))()
     try:
         results = check_players(event, executor, show_stderr=True, thorough=not arguments.quick)
     finally:

@@ -52,7 +52,7 @@ def add_options(parser: Parser) -> None:
         actions=_BOTH,
         type=positive,
         metavar="N",
-        help="games in flight in the real run: its -j (default 1)",
+        help="games in flight in the real run: its -j (default: `parallel` of the control file)",
     )
     parser.add_option(
         group,

@@ -20,19 +20,23 @@ AnyGiven = TypeVar("AnyGiven", bound=Given)
 
 
 def plan(arguments: argparse.Namespace) -> int:
-    if arguments.concurrency is None:
-        arguments.concurrency = arguments.parallel
-    text, data = make_plan(_given(arguments, GivenForPlan), load(arguments))
+    event = load(arguments)
+    arguments.parallel = arguments.parallel or event.loaded.values["parallel"]
+    arguments.concurrency = arguments.concurrency or arguments.parallel
+    text, data = make_plan(_given(arguments, GivenForPlan), event)
     say_data(data) if arguments.json else say(text())
     return DONE
 
 
 def simulate(arguments: argparse.Namespace) -> int:
+    event = load(arguments)
+    # -j is for processes here
+    arguments.concurrency = arguments.concurrency or event.loaded.values["parallel"]
     meter = Meter(sys.stderr)
     try:
         text, data = make_simulation(
             _given(arguments, GivenForSimulation),
-            load(arguments),
+            event,
             progress=(lambda share: None) if arguments.quiet else meter,
         )
     finally:

@@ -56,7 +56,11 @@ def make_parser(actions: Iterable[str]) -> Parser:
 
 def _add_playing(parser: Parser) -> None:
     parser.add_argument(
-        "-j", "--parallel", type=positive, default=1, metavar="N", help="games at a time"
+        "-j",
+        "--parallel",
+        type=positive,
+        metavar="N",
+        help="games at a time (default: `parallel` of the control file, else 1)",
     )
     parser.add_argument(
         "-g", "--max-games", type=count, metavar="N", help="games to start in this run"
@@ -116,11 +120,11 @@ def _add_exporting(parser: Parser) -> None:
     parser.add_option(
         group,
         "--format",
-        actions=("export", "export-parameters", "positions"),
+        actions=("export", "export-parameters", "positions", "show"),
         metavar="FORMAT",
         help="csv (default), jsonl, parquet, pgn, sgf, csa, kif, epd or sfen; of "
         "export-parameters: table (default), setoption, fishtest, …; of positions: plain "
-        "(default), epd, bar, sfen, psv or hcpe",
+        "(default), epd, bar, sfen, psv or hcpe; of show: fastchess or openbench",
     )
     parser.add_option(
         group,

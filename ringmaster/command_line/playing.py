@@ -7,7 +7,7 @@ import sys
 
 from ringmaster.command_line.events import load
 from ringmaster.command_line.output import say
-from ringmaster.command_line.workers import executor_maker
+from ringmaster.command_line.workers import executor_maker, games_at_a_time
 from ringmaster.event import Event
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.reporting.keys import KeyWatcher
@@ -27,7 +27,8 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace, event: Event) -> int:
-    executor = executor_maker(arguments)
+    parallel = games_at_a_time(arguments, event)
+    executor = executor_maker(arguments, parallel)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with (
         CompetitionLock(event.paths.log),
@@ -35,7 +36,7 @@ def _play(arguments: argparse.Namespace, event: Event) -> int:
     ):
         event.paths.cmd.unlink(missing_ok=True)
         options = RunOptions(
-            arguments.parallel,
+            parallel,
             arguments.max_games,
             arguments.log_gtp,
             arguments.log_faults,

@@ -8,9 +8,12 @@ import time
 
 from ringmaster.command_line.events import accepted, compared, restored, tell_changes
 from ringmaster.command_line.output import DONE, REPORTED, say, say_data
+from ringmaster.errors import UsageError
 
 
 def show(arguments: argparse.Namespace) -> int:
+    if arguments.format is not None:
+        return _show_as(arguments)
     with compared(arguments) as (event, store, comparison):
         changes = comparison.as_data()
         failure = event.changes_failure(comparison)
@@ -30,6 +33,17 @@ def show(arguments: argparse.Namespace) -> int:
         say_data({**summary, "changes": changes})
     else:
         say(event.report_text())
+    return DONE
+
+
+def _show_as(arguments: argparse.Namespace) -> int:
+    """Show the results as another program prints them."""
+    from ringmaster.export.result_block import result_blocks
+    from ringmaster.results import load
+
+    if arguments.json:
+        raise UsageError("show prints either --json or a --format")
+    say(result_blocks(load(arguments.control_file), arguments.format))
     return DONE
 
 

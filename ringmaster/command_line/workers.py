@@ -7,14 +7,20 @@ from collections.abc import Callable
 from typing import Any
 
 from ringmaster.engines import watcher
+from ringmaster.event import Event
 from ringmaster.execution.affinity import plan
 from ringmaster.execution.executor import Executor
 from ringmaster.execution.local import LocalExecutor
 
 
-def executor_maker(arguments: argparse.Namespace) -> Callable[[], Executor]:
+def games_at_a_time(arguments: argparse.Namespace, event: Event) -> int:
+    """Return the number of ``-j``, else the one of the control file."""
+    parallel: int = arguments.parallel or event.loaded.values["parallel"]
+    return parallel
+
+
+def executor_maker(arguments: argparse.Namespace, parallel: int) -> Callable[[], Executor]:
     """Return what makes the executor.  Raises UsageError."""
-    parallel: int = arguments.parallel
     setup: dict[str, Any] = {"workers": parallel}
     if arguments.affinity is not None:
         setup["cpus"] = plan(arguments.affinity or None, parallel)

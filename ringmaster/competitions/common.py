@@ -38,6 +38,13 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         "both",
     ),
     Setting(
+        "parallel",
+        Integer(minimum=1),
+        "Games at a time, unless ``-j`` says otherwise.",
+        1,
+        change="report",
+    ),
+    Setting(
         "skip_player_checks",
         Boolean(),
         "Do not check the players before a run.",

@@ -125,6 +125,12 @@ def _check_gtp(player: Player) -> None:
             "the engine's own command line or startup_gtp_commands to let it ponder",
         )
     control = player.time_control
+    if control is not None and control.increment and control.overtime:
+        raise SettingError(
+            ("time_control",),
+            f"GTP has no increment with byo-yomi such as {control}",
+            f"one of them, as '{number(control.base)}+{number(control.period)}byo'",
+        )
     if control is not None and control.moves:
         raise SettingError(
             ("time_control",),
@@ -173,7 +179,8 @@ TIME_CONTROL = CallOf(
             "text",
             String(),
             'Seconds: "10+0.1" (base+increment), "40/60" (moves/seconds), "600" (absolute); '
-            'in shogi and Go "600+30byo" (byo-yomi, one period); in Go "600+5x30" (Japanese '
+            'in shogi and Go "600+30byo" (byo-yomi, one period); in shogi "600+10+5byo" '
+            '(increment and byo-yomi); in Go "600+5x30" (Japanese '
             'byo-yomi), "600+25/300" (Canadian).',
         ),
     ),
@@ -225,7 +232,12 @@ PLAYER = CallOf(
             "The engine's protocol; by default the usual one of the game.",
             None,
         ),
-        Setting("options", Maybe(DictOf(String(), Scalar())), "UCI or USI options by name.", None),
+        Setting(
+            "options",
+            Maybe(DictOf(String(), Scalar())),
+            "UCI or USI options by name; True presses a button, before each game.",
+            None,
+        ),
         Setting(
             "startup_gtp_commands",
             Maybe(ListOf(GtpCommand())),

@@ -83,17 +83,18 @@ class UsiEngine(UniversalEngine):
 def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     """Return the `go` line for the limits, its newline included.
 
-    An engine has either increments or a byo-yomi, which is told to be 0 where there
-    is neither: some take a `go` without it for a search without end.
+    Byo-yomi is 0 where there is neither it nor an increment: some engines take a `go`
+    without it for a search without end.  The text of USI has increments or byo-yomi;
+    YaneuraOu reads both together.
     """
     words = b"go ponder" if ponder else b"go"
     if limits.clock_ms is not None:
-        if limits.byoyomi_ms or limits.increment_ms == (0, 0):
-            clocks = (words, *limits.clock_ms, limits.byoyomi_ms)
-            words = b"%b btime %d wtime %d byoyomi %d" % clocks
-        else:
-            numbers = (words, *limits.clock_ms, *limits.increment_ms)
-            words = b"%b btime %d wtime %d binc %d winc %d" % numbers
+        words = b"%b btime %d wtime %d" % (words, *limits.clock_ms)
+        has_increment = limits.increment_ms != (0, 0)
+        if limits.byoyomi_ms or not has_increment:
+            words = b"%b byoyomi %d" % (words, limits.byoyomi_ms)
+        if has_increment:
+            words = b"%b binc %d winc %d" % (words, *limits.increment_ms)
     return words + move_limits(limits) + b"\n"
 
 

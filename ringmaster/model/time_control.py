@@ -16,6 +16,7 @@ _TIME = r"(?:(?P<{0}_minutes>\d+):)?(?P<{0}_seconds>\d+(?:\.\d+)?)"
 _CONTROL = re.compile(
     rf"""(?:(?P<moves>\d+)/)?
          {_TIME.format("base")}
+         (?:\+{_TIME.format("increment")}(?=\+))?
          (?:\+(?:(?P<periods>\d+)x|(?P<stones>\d+)/)?
              {_TIME.format("tail")}(?P<byo>byo)?)?""",
     re.VERBOSE | re.ASCII,
@@ -31,7 +32,8 @@ Overtime = Literal["", "japanese", "canadian"]
 
 class TimeControl(msgspec.Struct, frozen=True):
     """A clock: `base` seconds, for every `moves` moves (0: the whole game), plus
-    `increment` seconds after each move; or overtime when `base` is used up.
+    `increment` seconds after each move; or overtime when `base` is used up; or both, with
+    one period, which is left when the increment is added.
 
     period   seconds of an overtime period, 0 without overtime
     periods  Japanese byo-yomi: so many periods; one that a move is made in is
@@ -50,23 +52,29 @@ class TimeControl(msgspec.Struct, frozen=True):
     @classmethod
     def parse(cls, text: str) -> TimeControl:
         """Return the time control written as "10+0.1", "40/60", "40/1:00+0.6",
-        "600+5x30" or "600+30byo" (Japanese), "600+25/300" (Canadian).
+        "600+5x30" or "600+30byo" (Japanese), "600+25/300" (Canadian), "600+10+5byo"
+        (increment and byo-yomi).
 
         Raises ValueError with a message that says what would be right.
         """
         match = _CONTROL.fullmatch(text.strip())
-        if match is None or (match["byo"] and (match["periods"] or match["stones"])):
+        if (
+            match is None
+            or (match["byo"] and (match["periods"] or match["stones"]))
+            or (match["increment_seconds"] and not match["byo"])
+        ):
             shown = text if len(text) <= 40 else text[:39] + "…"
             raise ValueError(
                 f"{shown!r} is not a time control; write seconds as '10+0.1' "
                 "(base+increment), '40/60' (moves/seconds), '600+5x30' (byo-yomi: base, "
                 "periods of 30 s), '600+30byo' (one period) or '600+25/300' (Canadian: "
-                "base, moves/seconds)"
+                "base, moves/seconds) or '600+10+5byo' (increment and byo-yomi)"
             )
         base, tail = _seconds(match, "base"), _seconds(match, "tail")
+        increment = _seconds(match, "increment")
         moves, stones = _count(match["moves"]), _count(match["stones"])
         periods = 1 if match["byo"] else _count(match["periods"])
-        if max(base, tail) > LONGEST or max(moves, stones, periods) > MOST:
+        if max(base, increment, tail) > LONGEST or max(moves, stones, periods) > MOST:
             raise ValueError(f"a time control of {text[:40]!r} is too long")
         if _is_zero(match["moves"], match["stones"]):
             raise ValueError(f"{text!r}: the number of moves must be at least 1")
@@ -77,7 +85,7 @@ class TimeControl(msgspec.Struct, frozen=True):
                 raise ValueError(f"{text!r}: a time control has either moves/seconds or byo-yomi")
             if tail <= 0:
                 raise ValueError(f"{text!r}: a period must be more than 0 seconds")
-            return cls(base=base, period=tail, periods=periods, stones=stones)
+            return cls(base=base, increment=increment, period=tail, periods=periods, stones=stones)
         if base <= 0:
             raise ValueError(f"{text!r}: the base time must be more than 0 seconds")
         return cls(base=base, increment=tail, moves=moves)
@@ -98,11 +106,12 @@ class TimeControl(msgspec.Struct, frozen=True):
     def _tail(self) -> str:
         if self.stones:
             return f"+{self.stones}/{number(self.period)}"
+        increment = f"+{number(self.increment)}" if self.increment else ""
         if self.periods == 1:
-            return f"+{number(self.period)}byo"
+            return f"{increment}+{number(self.period)}byo"
         if self.periods:
             return f"+{self.periods}x{number(self.period)}"
-        return f"+{number(self.increment)}" if self.increment else ""
+        return increment
 
 
 def number(value: float) -> str:

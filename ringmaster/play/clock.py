@@ -173,9 +173,12 @@ class Clock:
         left, count = self._left, self._stage
         if count == 0:
             if elapsed <= left:
-                return left - elapsed, 0
+                return left - elapsed + self._increment, 0
             elapsed -= left
             left, count = self._fresh
+        if self._increment:
+            # it is base time again: USI's increment and byo-yomi together
+            return self._increment, 0
         if self._canadian:
             count -= 1
             return (max(0, left - elapsed), count) if count else self._fresh

@@ -305,7 +305,8 @@ class GameRunner:
         to move."""
         found = tuple(clock.limits() for clock in self._clocks)
         for clock, limits, (first, second) in zip(self._clocks, found, self._shown, strict=True):
-            if clock.has_time:
+            # an engine that has byo-yomi alone may not know the opponent's increment
+            if clock.has_time and (clock.increment_ms or not clock.byoyomi_ms):
                 limits.increment_ms = (first.increment_ms, second.increment_ms)
         return found
 

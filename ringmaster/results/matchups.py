@@ -116,6 +116,7 @@ class MatchupResults:
               without one
     endings   games by how they ended: {"mate": 12, "time": 1}
     repeats   games that repeat an earlier one, move for move and with the same colours
+    split_pairs  complete pairs in which each player won a game
     """
 
     id: str
@@ -130,6 +131,7 @@ class MatchupResults:
     sprt: SprtReport | None = None
     endings: dict[str, int] = field(default_factory=dict)
     repeats: int = 0
+    split_pairs: int = 0
     _pairs: Pairs = field(default_factory=Pairs, repr=False)
 
     @property
@@ -195,6 +197,11 @@ class MatchupResults:
         """Complete pairs by the first player's points: 0, ½, 1, 1½, 2; an unknown
         result is half a point here."""
         return list(self._pairs.counts)
+
+    @property
+    def all_paired(self) -> bool:
+        """Whether every game belongs to a pair; halves of open pairs included."""
+        return self._pairs.games == self.total
 
     @property
     def pairs_ratio(self) -> float | None:
@@ -281,7 +288,9 @@ class MatchupResults:
         if pair is not None:
             seat = game.sides[1 if swapped else 0]
             won = seat.colour == game.winning_colour
-            self._pairs.take(pair, 1.0 if won else 0.0 if game.winner is not None else 0.5)
+            points = 1.0 if won else 0.0 if game.winner is not None else 0.5
+            self.split_pairs += self._pairs.half.get(str(pair), points) == 1 - points != points
+            self._pairs.take(pair, points)
 
 
 def matchup_of(info: MatchupInfo, game: GameName) -> MatchupResults:

@@ -66,6 +66,12 @@ _BYOYOMI: tuple[Level, ...] = tuple(
     {"time_control": control} for control in ("0+1byo", "0+0.5byo", "0+0.25byo")
 )
 
+
+def levels_of(game: GameName) -> tuple[Level, ...]:
+    """Return limits for an engine of which nothing is known."""
+    return _BYOYOMI if game == "shogi" else _CLOCKS
+
+
 #: In the order in which they are taken.
 _KNOWN: dict[GameName, tuple[Engine, ...]] = {
     "chess": (

@@ -5,17 +5,26 @@ from __future__ import annotations
 
 import dataclasses
 import os
-import shlex
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ringmaster.errors import UsageError
 from ringmaster.model.wording import shown
-from ringmaster.scaffold import engine_list, match_runners, parameter_import, spsa_tuner
+from ringmaster.scaffold import (
+    engine_list,
+    match_runners,
+    parameter_import,
+    shell,
+    spsa_tuner,
+    yaneuraou_import,
+)
 from ringmaster.scaffold.match import Match, Places
 from ringmaster.scaffold.text import plain
 
+_COMMAND_LINE = "the command line"
+_RUNNER = re.compile(rb"fast-?chess|cutechess")
 #: Bytes of a file; a list of engines with all their options has some 100,000.
 LARGEST = 50_000_000
 
@@ -27,10 +36,11 @@ class Material:
     name    what messages and the control file call it
     folder  where it is, and others that go with it are
     others  further files that were named with it
+    command that of a match, None for files
     """
 
     name: str
-    words: tuple[str, ...] = ()
+    command: shell.MatchCommand | None = None
     data: bytes | None = None
     folder: Path = Path()
     others: tuple[Material, ...] = ()
@@ -61,11 +71,61 @@ def _take_list(material: Material, places: Places) -> Match:
     return engine_list.import_engines(material.data, material.name, places)
 
 
+def _take_command(material: Material, places: Places) -> Match:
+    assert material.command is not None
+    return _match_of(material.command, material.name, places)
+
+
+def _match_of(command: shell.MatchCommand, name: str, places: Places) -> Match:
+    """Return the match of a command, with what stands before it and around it."""
+    is_script = name != _COMMAND_LINE
+    try:
+        match = match_runners.import_command_line(
+            command.words, dataclasses.replace(places, given=command.folder)
+        )
+    except UsageError as error:
+        raise UsageError(f"{name}:{command.line}: {error}" if is_script else str(error)) from None
+    if is_script:
+        match.origin = f"{name}, line {command.line}: {match.origin}"
+    match.notes[:0] = command.notes
+    for entrant in match.entrants:
+        entrant.arguments["environ"] = dict(command.environ)
+    return match
+
+
+def _is_script(file: tuple[str, bytes]) -> bool:
+    name, data = file
+    return (
+        os.path.splitext(name)[1] in (".sh", ".bash", ".zsh")
+        or data.startswith(b"#!")
+        or (b"-engine" in data and _RUNNER.search(data) is not None)
+    )
+
+
+def _take_script(material: Material, places: Places) -> Match:
+    assert material.data is not None
+    try:
+        text = material.data.decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"import: {material.name} is not UTF-8") from None
+    if not plain([text]):
+        raise UsageError(f"import: there is a NUL in {material.name}")
+    command = shell.match_command(
+        text, material.name, places.given, match_runners.recognises, os.environ, material.folder
+    )
+    return _match_of(command, material.name, places)
+
+
+def _take_yaneuraou(material: Material, places: Places) -> Match:
+    assert material.data is not None
+    return yaneuraou_import.import_spsa(material.name, material.data, material.folder, places)
+
+
 IMPORTERS: tuple[Importer, ...] = (
     Importer(
-        "a command line that begins with fastchess or cutechess-cli",
-        lambda material: match_runners.recognises(material.words),
-        lambda material, places: match_runners.import_command_line(material.words, places),
+        "a command line of fastchess or cutechess-cli",
+        lambda material: material.command is not None,
+        _take_command,
     ),
     Importer(
         "an SPSA Tuner .conf (with its .var)",
@@ -80,6 +140,18 @@ IMPORTERS: tuple[Importer, ...] = (
         _take_list,
     ),
     Importer(
+        "a shell script with such a command line",
+        lambda material: not material.others and any(map(_is_script, material.files.items())),
+        _take_script,
+    ),
+    Importer(
+        "an SPSA-settings.json5 of YaneuraOu",
+        lambda material: (
+            not material.others and any(map(yaneuraou_import.recognises, material.files.items()))
+        ),
+        _take_yaneuraou,
+    ),
+    Importer(
         "a parameter file of another tuner",
         lambda material: any(map(parameter_import.recognises, material.files.items())),
         lambda material, places: parameter_import.import_files(
@@ -89,9 +161,12 @@ IMPORTERS: tuple[Importer, ...] = (
 )
 
 
-def material_of(words: Sequence[str]) -> Material:
+def material_of(words: Sequence[str], folder: Path) -> Material:
     """Return what the arguments of `import` mean: a command line, as words or as
-    one quoted text, or the names of files.  Raises UsageError."""
+    one quoted text, or the names of files.  Raises UsageError.
+
+    folder  where relative file names of a command line start
+    """
     if not words:
         raise UsageError("import: nothing to import; expected a file or a command line")
     if not plain(words):
@@ -99,18 +174,26 @@ def material_of(words: Sequence[str]) -> Material:
     if len(words) > 1 and all(map(os.path.isfile, words)):
         first, *others = map(_file, dict.fromkeys(words))
         return dataclasses.replace(first, others=tuple(others))
-    if len(words) > 1 or match_runners.recognises(words):
-        return Material("the command line", words=tuple(words))
+    command, environ, notes = shell.without_prefixes(words)
+    if match_runners.recognises(command):
+        found = shell.MatchCommand(
+            tuple(command), environ=environ, folder=folder, notes=tuple(notes)
+        )
+        return Material(_COMMAND_LINE, found)
     text = words[0]
-    try:
-        # a backslash at the end of a line goes on with it, as in a shell
-        inner = tuple(shlex.split(text.replace("\\\n", " "), comments=False))
-    except ValueError as error:
-        inner = ()
-        if match_runners.recognises(text.split()[:1]):
-            raise UsageError(f"import: the command line cannot be split: {error}") from None
-    if match_runners.recognises(inner):
-        return Material("the command line", words=inner)
+    if len(words) > 1:
+        runner = next((word for word in words if match_runners.recognises([word])), None)
+        why = "is nothing that can be imported"
+        if runner is not None:
+            why = f"before {runner} is not understood; leave it out"
+        raise UsageError(
+            f"import: {shown(command[0] if command else text)} {why}; expected {_kinds()}"
+        )
+    if not os.path.isfile(text) and _RUNNER.search(text.encode()) and len(text.split()) > 1:
+        return Material(
+            _COMMAND_LINE,
+            shell.match_command(text, _COMMAND_LINE, folder, match_runners.recognises, os.environ),
+        )
     return _file(text)
 
 
@@ -136,7 +219,7 @@ def import_material(material: Material, places: Places) -> Match:
     for importer in IMPORTERS:
         if importer.recognises(material):
             return importer.take(material, places)
-    what = shown(material.words[0]) if material.words else material.name
+    what = material.name
     empty = material.data is not None and not material.data.strip()
     why = "is empty" if empty else "is nothing that can be imported"
     raise UsageError(f"import: {what} {why}; expected {_kinds()}")

@@ -113,7 +113,6 @@ class Match:
 
     def render(self, name: str) -> str:
         """Return the control file; `name` is what its comments call it."""
-        jobs = f" -j {self.parallel}" if self.parallel else ""
         # a name from the command line must not look like a declared encoding
         head = [comment("Made by `ringmaster import`.  Look it through, then:")]
         shown = printable(name) if name.isascii() else "FILE"
@@ -121,7 +120,7 @@ class Match:
             "#",
             f"#   ringmaster {shown} check",
             *([f"#   ringmaster {shown} plan"] if self.type_name == "spsa" else ()),
-            f"#   ringmaster {shown} run{jobs}",
+            f"#   ringmaster {shown} run",
             "#",
             comment(f"It was made from: {self.origin}", "    "),
         ]
@@ -132,6 +131,9 @@ class Match:
         if self.description:
             parts.append(assignment("description", self.description))
         parts.append(assignment("game", self.game))
+        if self.parallel is not None:
+            about = "# Games at a time; -j of the command line comes first."
+            parts.append(f"{about}\n{assignment('parallel', self.parallel)}")
         parts.append("\n".join(self._players()))
         for setting, value in self.settings.items():
             lines = [comment(self.comments[setting])] if setting in self.comments else []

@@ -412,7 +412,12 @@ class _Reader:
             # fastchess takes them for the rounds
             self.games, rounds = rounds, self.games
             if self.games > 2:
-                raise UsageError("-games and -rounds are both more than 2")
+                total = self.games * rounds
+                raise UsageError(
+                    f"-games {rounds} -rounds {self.games}: a round of fastchess has 1 or 2 games, "
+                    f"and it refuses both above 2; write -games 2 -rounds {-(-total // 2)} for "
+                    f"{total} games"
+                )
         total = self.games * rounds
         codes = self.match.codes()
         if self.reverse:

@@ -13,6 +13,7 @@ from ringmaster.errors import UsageError
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
 from ringmaster.model.settings import REQUIRED, Setting
 from ringmaster.model.wording import nearest
+from ringmaster.scaffold.engine_parameters import Declared
 from ringmaster.scaffold.engines import Which, installed, tunable, which
 from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
 from ringmaster.scaffold.text import Call, assignment, comment, literal
@@ -111,12 +112,14 @@ def new_control_file(
     name: str = "FILE",
     find: Which = which,
     openings: str | None = None,
+    declared: Declared | None = None,
 ) -> str:
     """Return a control file for a game and a competition type.
 
     name      what the comments call the file
     find      how to call an installed program, None if it is not there
     openings  the name of an opening file beside it, None if there is none
+    declared  the engine to tune with its parameters, None for an installed one
 
     Raises UsageError for a game or a type that there is not.
     """
@@ -128,15 +131,22 @@ def new_control_file(
         raise UsageError(
             f"there is no competition type {type_name!r}; expected {nearest(type_name, known())}"
         )
-    about, build = SKELETONS[type_name]
-    skeleton = build(chosen, installed(chosen, find), tunable(chosen, find))
+    purpose, build = SKELETONS[type_name]
+    if declared is None:
+        skeleton = build(chosen, installed(chosen, find), tunable(chosen, find))
+    elif type_name != "spsa":
+        raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
+    else:
+        skeleton = build(chosen, (declared.engine,), declared.engine)
+        about = f"{skeleton.comments['parameters']}\n{declared.comment()}"
+        skeleton.comments["parameters"] = about
     if chosen == "go":
         skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
     elif openings is not None:
         book = Call("Openings", (openings,), {"order": "random"})
         skeleton.settings = {"openings": book, **skeleton.settings}
     parts = [
-        _heading(about, type_name, name),
+        _heading(purpose, type_name, name),
         assignment("competition_type", type_name),
         f"# {_help(found.table, 'game')}\n{assignment('game', game)}",
         *_players(chosen, skeleton),

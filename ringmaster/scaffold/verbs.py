@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
 from ringmaster.event import Event
+from ringmaster.scaffold.engine_parameters import declared_by
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.match import Places
 from ringmaster.scaffold.new import GAMES, known, new_control_file, opening_file
@@ -25,19 +26,33 @@ _UNNAMED = "FILE.ctl"
 
 def new(arguments: Sequence[str], say: Say, tell: Say) -> None:
     """Carry out `new GAME TYPE [FILE]`.  Raises UsageError."""
-    usage = f"ringmaster new {'|'.join(GAMES)} TYPE [FILE.ctl]\nTYPE: {', '.join(known())}"
+    usage = (
+        f"ringmaster new {'|'.join(GAMES)} TYPE [FILE.ctl] [--from-engine COMMAND]\n"
+        f"TYPE: {', '.join(known())}"
+    )
     if _wants_help(arguments):
-        say(f"usage: {usage}\nFILE: by default TYPE_GAME.ctl; - for standard output\n")
+        say(
+            f"usage: {usage}\nFILE: by default TYPE_GAME.ctl; - for standard output\n"
+            "--from-engine: spsa, with parameters made from this engine's own options\n"
+        )
         return
+    arguments, command = _from_engine(arguments, usage)
     if not 2 <= len(arguments) <= 3 or any(_is_option(a) for a in arguments):
         raise UsageError(f"new takes a game, a competition type and a file\nusage: {usage}")
     game, type_name = arguments[:2]
     name = arguments[2] if len(arguments) == 3 else f"{type_name}_{game}.ctl"
+    declared = None
+    if command is not None:
+        if game not in GAMES:
+            raise UsageError(f"there is no game {game!r}; choose from {', '.join(GAMES)}")
+        folder = Path.cwd() if name == "-" else Path(name).absolute().parent
+        declared = declared_by(game, command, Places(given=Path.cwd(), control=folder))
     text = new_control_file(
         game,
         type_name,
         _UNNAMED if name == "-" else _called(name),
         openings=opening_file(game, Path(name).absolute().parent),
+        declared=declared,
     )
     if name == "-":
         say(_checked(text, _UNNAMED))
@@ -46,12 +61,28 @@ def new(arguments: Sequence[str], say: Say, tell: Say) -> None:
     tell(f"wrote {name}; look it through, then: ringmaster {_called(name)} check")
 
 
+def _from_engine(arguments: Sequence[str], usage: str) -> tuple[list[str], str | None]:
+    """Return the arguments without --from-engine, and its command."""
+    words = list(arguments)
+    for at, word in enumerate(words):
+        if word.startswith("--from-engine="):
+            return words[:at] + words[at + 1 :], word.partition("=")[2]
+        if word == "--from-engine":
+            if at + 1 == len(words):
+                raise UsageError(
+                    f"--from-engine: expected the command of an engine\nusage: {usage}"
+                )
+            return words[:at] + words[at + 2 :], words[at + 1]
+    return words, None
+
+
 def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
     """Carry out `import [-o FILE] WHAT`.  Raises UsageError."""
     usage = (
         "ringmaster import [-o FILE.ctl] engines.json\n"
         "       ringmaster import [-o FILE.ctl] TUNE.conf | PARAMETER-FILE…\n"
-        "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …"
+        "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …\n"
+        "       ringmaster import [-o FILE.ctl] MATCH.sh"
     )
     if _wants_help(arguments[:1]):
         say(f"usage: {usage}\nWithout -o the control file goes to standard output.\n")
@@ -59,7 +90,7 @@ def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
     output, words = _output(arguments, usage)
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(given=Path.cwd(), control=folder)
-    match = import_material(material_of(words), places)
+    match = import_material(material_of(words, places.given), places)
     text = match.render(_UNNAMED if output is None else _called(str(output)))
     if output is None:
         say(_checked(text, _UNNAMED))

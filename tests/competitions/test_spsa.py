@@ -144,13 +144,18 @@ KINDS: dict[str, dict[str, Any]] = {
         "games_per_iteration": 6,
         "number_of_games": 24,
     },
+    "several references": {"pairing": "reference", "opponent": {"ref": 2, "other": 1}},
 }
 
 
 def tune_of(kind: str, **settings: Any) -> Any:
     return spsa(
         **{
-            "players": {"e": uci(options={"Hash": 4}), "ref": uci("reference")},
+            "players": {
+                "e": uci(options={"Hash": 4}),
+                "ref": uci("reference"),
+                "other": uci("other"),
+            },
             "parameters": [parameter(), parameter("Space", integer=False), FROZEN],
             **KINDS[kind],
             **settings,

@@ -141,6 +141,12 @@ def test_number_of_games_is_needed_where_it_is_not_derived() -> None:
         ({"opponent": "e"}, "opponent: opponent has no meaning with pairing 'self_play'"),
         ({"pairing": "reference"}, "opponent: 'opponent' is missing"),
         ({"pairing": "reference", "opponent": "x"}, "opponent: there is no player 'x'"),
+        ({"pairing": "reference", "opponent": ["e", "x"]}, "opponent: there is no player 'x'"),
+        ({"pairing": "reference", "opponent": []}, "opponent: there is no opponent in it"),
+        ({"pairing": "reference", "opponent": ["e", "e"]}, "opponent: 'e' is there twice"),
+        ({"pairing": "reference", "opponent": {"e": 0}}, "opponent.e: 0 is out of range; expected"),
+        ({"pairing": "reference", "opponent": {"e": 0.5}}, "opponent.e: 0.5 is not an integer"),
+        ({"pairing": "reference", "opponent": 3}, "opponent: 3 is no player code; expected"),
         (
             {"parameters": [parameter(frozen=True)]},
             "parameters: every parameter is frozen: there is nothing to tune",

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.spsa.pairing import Games, Pairing
+from ringmaster.competitions.spsa.pairing import Games, Pairing, rota
+from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import drawn, won
 from tests.competitions.test_spsa import tune_of
 
@@ -141,3 +142,65 @@ def test_iteration_of_four_games_moves_by_the_sum_of_its_results() -> None:
 
 def test_opponent_is_checked_before_the_first_game() -> None:
     assert "ref" in [job.player.code for job in tune_of("reference").check_jobs()]
+
+
+# several references
+
+
+def opponents(jobs: list[Any]) -> list[str]:
+    return [next(p.code for p in job.players if p.code[-1] not in "+-") for job in jobs]
+
+
+def test_each_opponent_has_its_weight_of_the_openings_with_both_sides_and_colours() -> None:
+    tune = tune_of("several references", number_of_games=24)
+    jobs = play(tune, 24, None)
+    four = [[opponents(jobs[i : i + 4]), jobs[i].players[1].command] for i in range(0, 24, 4)]
+    order = ["ref", "other", "ref", "ref", "other", "ref"]
+    commands = {"ref": ("reference",), "other": ("other",)}
+    assert four == [[[code] * 4, commands[code]] for code in order]
+    assert [p.code for p in jobs[4].players] == ["e+", "other"]
+    assert [p.code for p in jobs[7].players] == ["other", "e-"]
+    assert [tune.describe(job.ticket).players for job in jobs] == [
+        tuple(p.code for p in job.players) for job in jobs
+    ]
+
+
+@given(st.dictionaries(st.text("abcdef", min_size=1), st.integers(1, 30), min_size=1, max_size=6))
+def test_rota_has_everybody_by_weight_and_nobody_long_in_a_row(weights: dict[str, int]) -> None:
+    order = rota(weights)
+    total = sum(weights.values())
+    assert len(order) == total
+    for code, weight in weights.items():
+        for end in range(total + 1):
+            assert abs(order[:end].count(code) - weight * end / total) < len(weights)
+        assert order.count(code) == weight
+
+
+def test_several_references_are_all_checked_and_are_in_the_report() -> None:
+    tune = tune_of("several references", number_of_games=24)
+    assert {"ref", "other"} <= {job.player.code for job in tune.check_jobs()}
+    play(tune, 6, "e+")
+    text = render_report(tune.report(), heading="", description=None)
+    assert "wins 3, draws 0, losses 0 of θ+ against the opponents" in text
+    assert "wins 2, draws 2, losses 0 of both against ref (weight 2)" in text
+    assert "wins 1, draws 1, losses 0 of both against other (weight 1)" in text
+    assert tune.summary()["opponents"] == [
+        {"code": "ref", "weight": 2, "wins": 2, "draws": 2, "losses": 0},
+        {"code": "other", "weight": 1, "wins": 1, "draws": 1, "losses": 0},
+    ]
+
+
+def test_a_list_of_references_has_them_all_alike() -> None:
+    tune = tune_of("several references", opponent=["other", "ref"], number_of_games=24)
+    assert opponents(play(tune, 24, None))[::4] == ["other", "ref"] * 3
+
+
+def test_state_of_one_reference_is_as_it_was() -> None:
+    tune = tune_of("reference")
+    jobs = play(tune, 4, "e+")
+    assert not any("r" in job.ticket for job in jobs)
+    state = tune.state()
+    assert state.pop("against") == {}
+    restored = tune_of("reference")
+    restored.restore(state)
+    assert restored.state() == tune.state()

@@ -56,6 +56,7 @@ def test_limits_margin_and_pondering_reach_the_job() -> None:
         ({"ready_timeout": 0}, "players.a.ready_timeout"),
         ({"ponder": "yes"}, "players.a.ponder"),
         ({"time_control": "0+10byo"}, "players.a.time_control: UCI has no byo-yomi"),
+        ({"time_control": "9+1+10byo"}, "players.a.time_control: UCI has no byo-yomi"),
     ],
 )
 def test_what_makes_no_sense_is_refused(player: dict[str, Any], problem: str) -> None:
@@ -77,6 +78,19 @@ def test_view_of_scores_reaches_the_job_and_go_engines_have_none() -> None:
         )
 
 
+def test_go_engine_has_no_increment_with_byo_yomi() -> None:
+    player = call("Player", "gnugo", time_control="600+5+10byo")
+    with pytest.raises(Refused, match=r"GTP has no increment with byo-yomi such as 600\+5\+10byo"):
+        make(
+            "playoff",
+            game="go",
+            board_size=9,
+            komi=6.5,
+            players={"a": player, "b": call("Player", "gnugo")},
+            matchups=[call("Matchup", "a", "b")],
+        )
+
+
 def test_unknown_treatment_of_failures_is_refused() -> None:
     with pytest.raises(Refused, match="failures"):
         playoff(failures="draw")
@@ -94,7 +108,9 @@ def test_go_engine_cannot_be_told_to_ponder() -> None:
         )
 
 
-@pytest.mark.parametrize("control", ["600", "600+10", "600+10byo", "0+10byo", "600+1x10"])
+@pytest.mark.parametrize(
+    "control", ["600", "600+10", "600+10byo", "0+10byo", "600+1x10", "600+5+10byo"]
+)
 def test_clocks_of_usi(tmp_path: Any, control: str) -> None:
     player = shogi_player(tmp_path, time_control=control)
     assert player.time_control == TimeControl.parse(control)

@@ -236,9 +236,8 @@ def test_bound_is_taken_only_where_there_is_no_exact_score() -> None:
             "go btime 1000 wtime 900 binc 100 winc 0",
         ),
         (
-            # the opponent's increment does not count against a byo-yomi
             Limits(1, clock_ms=(1000, 900), increment_ms=(0, 50), byoyomi_ms=500),
-            "go btime 1000 wtime 900 byoyomi 500",
+            "go btime 1000 wtime 900 byoyomi 500 binc 0 winc 50",
         ),
         (
             Limits(1, clock_ms=(5, 6), byoyomi_ms=1, nodes=7, depth=3, move_time_ms=50),
@@ -266,6 +265,20 @@ def test_options_come_before_isready_and_usinewgame_after_it() -> None:
             "go nodes 1",
         ]
         assert (thought.kind, thought.move) == ("move", "2h1h")
+
+
+@pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
+def test_button_is_pressed_before_each_game_and_other_options_are_set_once(
+    kind: type[UniversalEngine],
+) -> None:
+    settings = GameSettings("chess" if kind is UciEngine else "shogi")
+    with launched(kind=kind, options={"Clear Hash": True, "Style": "solid"}) as (engine, lines):
+        engine.options["clear hash"] = OptionDeclaration("Clear Hash", "button")
+        engine.options["style"] = OptionDeclaration("Style", "combo", choices=("Solid", "Risky"))
+        for _ in range(3):
+            engine.start_game(settings, Opening(), 0)
+        assert lines.sent.count("setoption name Clear Hash") == 3
+        assert lines.sent.count("setoption name Style value Solid") == 1
 
 
 def test_position_is_given_as_sfen_with_the_moves_of_the_opening() -> None:

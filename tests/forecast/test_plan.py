@@ -73,6 +73,14 @@ def test_sound_tune_is_planned_without_a_warning(plan: Any) -> None:
 def test_hours_follow_from_games_seconds_and_parallel_games(plan: Any) -> None:
     _, data = plan("--seconds-per-game", "3", "-j", "5")
     assert data["hours"] == pytest.approx(600_000 * 3 / 5 / 3600)
+
+
+def test_plan_takes_the_games_at_a_time_of_the_control_file(plan: Any) -> None:
+    settings = 'method = "classic"\nparallel = 5'
+    _, data = plan("--seconds-per-game", "3", settings=settings)
+    assert data["parallel"] == 5
+    _, data = plan("--seconds-per-game", "3", "-j", "2", settings=settings)
+    assert data["parallel"] == 2
     assert plan()[1]["hours"] is None
 
 

@@ -19,6 +19,7 @@ counts = st.integers(1, 10_000)
 controls = st.one_of(
     st.builds(TimeControl, seconds, st.just(0.0) | seconds, st.just(0) | counts),
     st.builds(TimeControl, bases, period=seconds, periods=counts),
+    st.builds(TimeControl, bases, increment=seconds, period=seconds, periods=st.just(1)),
     st.builds(TimeControl, bases, period=seconds, stones=counts),
 )
 
@@ -56,6 +57,8 @@ def test_any_text_is_a_time_control_or_refused_with_a_reason(text: str) -> None:
         ("0.5+1/0.25", TimeControl(0.5, period=0.25, stones=1), "0.5+1/0.25"),
         ("1:30+0:02", TimeControl(90, 2), "90+2"),
         ("40/1:00+0.6", TimeControl(60, 0.6, 40), "40/60+0.6"),
+        ("10:00+10+5byo", TimeControl(600, 10, period=5, periods=1), "600+10+5byo"),
+        ("600+0+5byo", TimeControl(600, period=5, periods=1), "600+5byo"),
     ],
 )
 def test_byo_yomi_and_minutes(text: str, control: TimeControl, written: str) -> None:
@@ -81,6 +84,9 @@ def test_kinds_of_overtime_are_told_apart(text: str, kind: str) -> None:
         ("600+5x1000001", "is too long"),
         ("600+5x30byo", "'600+30byo' (one period)"),
         ("600+5x30+1", "is not a time control"),
+        ("600+1+5x30", "or '600+10+5byo' (increment and byo-yomi)"),
+        ("600+1+5", "is not a time control"),
+        ("40/600+1+5byo", "either moves/seconds or byo-yomi"),
         ("٣+1", "is not a time control"),
         ("9" * 6000, "is too long"),
         ("9" * 6000 + "/5", "is too long"),

@@ -46,6 +46,37 @@ def test_byo_yomi_is_told_apart_from_the_base_time() -> None:
     assert not c.charge(10 * S + MS)
 
 
+def test_increment_comes_beside_byo_yomi() -> None:
+    c = clock("2+1+10byo", protocol="usi")
+    assert (c.remaining_ms, c.increment_ms, c.byoyomi_ms) == (2000, 1000, 10_000)
+    assert c.allowance() == 12 * S
+    assert c.charge(S)
+    assert c.remaining_ms == 2000
+    # into byo-yomi, which the increment ends
+    assert c.charge(12 * S)
+    assert (c.remaining_ms, c.allowance()) == (1000, 11 * S)
+    assert not c.charge(11 * S + MS)
+
+
+@given(
+    st.integers(0, 12),
+    st.integers(1, 5),
+    st.integers(1, 9),
+    st.lists(st.integers(0, 20), max_size=30),
+)
+def test_increment_and_byo_yomi_leave_what_was_not_used_of_the_base_time(
+    base: int, increment: int, period: int, moves: list[int]
+) -> None:
+    c = clock(f"{base}+{increment}+{period}byo", protocol="usi")
+    left = base
+    for move in moves:
+        assert c.charge(move * S) == (move <= left + period)
+        if move > left + period:
+            return
+        left = max(0, left - move) + increment
+        assert c.remaining_ms == 1000 * left
+
+
 def test_the_tightest_of_several_limits_holds() -> None:
     assert clock("5", move_time=2.0).allowance() == 2 * S
     assert clock("1", move_time=2.0, nodes=5, depth=3).allowance() == S

@@ -8,7 +8,9 @@ import pytest
 from rsshogi.record import Record
 
 from ringmaster.model.jobs import Opening
+from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
+from ringmaster.model.time_control import TimeControl
 from ringmaster.play.game_runner import GameRunner
 from tests.games.test_shogi import CHECKING, SHUFFLE, entered, flipped
 from tests.play.scripted import Act, Scripted, chess_player, job
@@ -139,3 +141,18 @@ def test_a_claim_is_believed_in_chess() -> None:
     engines = Scripted(chess_player("w"), ["claim"]), Scripted(chess_player("b"), [])
     result = GameRunner(job(*(engine.player for engine in engines)), engines).play()
     assert (result.winner, result.reason, result.score) == (0, "claim", "1-0")
+
+
+def clocked(code: str, text: str) -> Player:
+    return Player(code, ("x",), protocol="usi", time_control=TimeControl.parse(text))
+
+
+def test_increment_is_told_to_a_player_that_has_one_and_not_to_one_with_byo_yomi_alone() -> None:
+    players = clocked("b", "10+1+5byo"), clocked("w", "20+3byo")
+    engines = Scripted(players[0], ["7g7f", "resign"]), Scripted(players[1], ["3c3d"])
+    GameRunner(job(*players, game="shogi"), engines).play()
+    told = [[(a.clock_ms, a.increment_ms, a.byoyomi_ms) for a in e.asked] for e in engines]
+    assert told == [
+        [((10000, 20000), (1000, 0), 5000), ((10999, 19999), (1000, 0), 5000)],
+        [((10999, 20000), (0, 0), 3000)],
+    ]

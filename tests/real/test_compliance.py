@@ -10,6 +10,7 @@ from ringmaster.engines.process import Surroundings
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding
+from ringmaster.model.time_control import TimeControl
 from ringmaster.play.compliance import examine
 from ringmaster.play.compliance.own_limits import try_out
 from ringmaster.play.engine_pool import make_engine
@@ -86,3 +87,15 @@ def test_run_finds_engines_that_have_to_be_stopped_at_their_nodes(command: list[
 @pytest.mark.parametrize("nodes", [1, 500, 5000, 1_000_000])
 def test_run_does_not_accuse_engines_that_keep_to_their_nodes(name: str, nodes: int) -> None:
     assert first_tests(name, nodes=nodes) == []
+
+
+def test_gpsshogi_is_found_not_to_know_an_increment_beside_byo_yomi() -> None:
+    control = TimeControl.parse("600+1+60byo")
+    command = ("gpsusi", "--memory-use-percent", "2")
+    player = Player("x", (engine(command[0]), *command[1:]), protocol="usi", time_control=control)
+    found = examine(
+        player, GameSettings(game="shogi"), lambda: make_engine(player, Surroundings({}))
+    )
+    finding = next(f for f in found.findings if f.name == "clock with an increment")
+    assert finding.status == "fail"
+    assert any("byoyomi 100" in line for line in finding.exchange)

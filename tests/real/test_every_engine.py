@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 import ringmaster as package
+from ringmaster.cli import run
+from ringmaster.event import Event
 from ringmaster.results.games import Game
 from tests.events import ringmaster
 from tests.real.engines import engine
@@ -129,3 +131,23 @@ matchups = [Matchup("l1", "l2", alternating=True, number_of_games=20)]
         lambda game, record: judge_go(game, record, area=True),
     )
     assert played == {"l1": 20, "l2": 20}
+
+
+@pytest.mark.parametrize(
+    ("game", "name", "some"),
+    [
+        ("chess", "toga2", {"King Safety", "Futility Margin"}),
+        ("chess", "glaurung", {"Mobility (Endgame)", "Queen Check Bonus"}),
+        ("chess", "fairy-stockfish", {"Contempt"}),
+        ("shogi", "fairy-stockfish", {"Contempt"}),
+    ],
+)
+def test_parameters_made_of_an_engines_own_options_are_taken_by_it(
+    game: str, name: str, some: set[str], tmp_path: Path
+) -> None:
+    control = tmp_path / "my.ctl"
+    assert run(["new", game, "spsa", str(control), "--from-engine", engine(name)]) == 0
+    codes = {p.code for p in Event(control).loaded.values["parameters"]}
+    assert some <= codes
+    assert not codes & {"Hash", "Threads", "MultiPV", "Number of Threads", "Randomness"}
+    assert run([str(control), "check", "--quick"]) == 0

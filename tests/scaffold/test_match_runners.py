@@ -352,9 +352,10 @@ def test_quick_match() -> None:
     assert match.settings["openings"] == Call("Openings", ("b.epd",), {"order": "random"})
 
 
-def test_games_at_a_time_are_in_the_command_to_run() -> None:
-    text = match_of(f"fastchess {TWO} {CLOCK} -concurrency 8").render("x.ctl")
-    assert "#   ringmaster x.ctl run -j 8\n" in text
+def test_games_at_a_time_are_a_setting(tmp_path: Path) -> None:
+    made = event(f"fastchess {TWO} {CLOCK} -concurrency 8", tmp_path)
+    assert made.loaded.values["parallel"] == 8
+    assert match_of(f"fastchess {TWO} {CLOCK}").render("x.ctl").count("parallel") == 0
 
 
 def test_event_is_the_description(tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ class TuneCharts:
         self._open = np.zeros((2, n))
         self._results: list[tuple[float, float, float]] = []
         self._sum, self._squares = 0.0, 0.0
-        self._reference = ""
+        self._references: list[str] = []
         path = np.array([theta for _, theta in self._course]).reshape(-1, n)
         space = tuner.space
         low = path.min(axis=0) if len(path) else space.start
@@ -102,7 +102,9 @@ class TuneCharts:
         if len(seats) == 2:
             other = played.parameters[seats[1]]
         else:
-            self._reference = played.players[1 - seats[0]]
+            reference = played.players[1 - seats[0]]
+            if reference not in self._references:
+                self._references.append(reference)
         self._rows.append((self._values(played.parameters[seats[0]]), self._values(other), score))
         if self.games % self._window == 0:
             self._results.append((float(self.games), self._sum, math.sqrt(self._squares)))
@@ -119,7 +121,7 @@ class TuneCharts:
             return
         first, n = self.games - len(self._rows), len(self._codes)
         high = np.array([row[0] for row in self._rows])
-        if self._reference:
+        if self._references:
             # about where θ was when the game was recorded
             m = self._theta_at(np.arange(first, self.games))
             d = high - m
@@ -232,11 +234,11 @@ class TuneCharts:
         In games of m ± d the expected W − L is 2d·slope/C, of m + d against a
         reference half of that and what does not depend on d.
         """
-        scale = C if self._reference else C / 2
+        scale = C if self._references else C / 2
         # a game's variance; in iterations, since the games of a pair are not independent
         regression = self._tuner.regression
         variance = self._squares / max(self.games, 1)
-        if regression.games and not self._reference:
+        if regression.games and not self._references:
             variance = regression.squares / regression.games
         points = []
         for dd, ddm, ds in _merged(self._sums[:, i]):
@@ -264,8 +266,8 @@ class TuneCharts:
         course = thinned([*self._results, (float(self.games), self._sum, math.sqrt(self._squares))])
         line = ((0.0, 0.0), *((games, balance) for games, balance, _ in course))
         note = f"{self._sum:+g} after {self.games} games"
-        if self._reference:
-            what = f"W − L against {self._reference}"
+        if self._references:
+            what = f"W − L against {' and '.join(self._references)}"
             text = "Rises while the values are the stronger, and falls while they are not."
             pieces: tuple[Piece, ...] = (Level("even", 0.0), Series("W − L", line))
         else:

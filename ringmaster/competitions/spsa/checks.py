@@ -81,26 +81,37 @@ def without_effect(name: str, parameters: Sequence[TunedParameter]) -> list[str]
     return lines
 
 
-def find_opponent(values: Mapping[str, Any]) -> Player | None:
-    """Return the reference, None in self-play.  Raises SettingError."""
-    code = values["opponent"]
+def weights_of(values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the weights of the opponents by player code, {} in self-play."""
+    opponent = values["opponent"]
+    if opponent is None:
+        return {}
+    return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
+
+
+def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
+    """Return the references by player code, {} in self-play.  Raises SettingError."""
+    weights = weights_of(values)
     if values["pairing"] == "self_play":
-        if code is not None:
+        if weights:
             raise SettingError(
                 ("opponent",),
                 "opponent has no meaning with pairing 'self_play'",
                 "pairing = 'reference' beside it",
             )
-        return None
-    if code is None:
+        return {}
+    if not weights:
         raise SettingError(
             ("opponent",), "'opponent' is missing", "the code of a player to play against"
         )
-    definition = find_player(values["players"], code, ("opponent",))
-    try:
-        return definition.make(code, values["game"])
-    except SettingError as error:
-        raise error.under("players", code) from None
+    found = {}
+    for code in weights:
+        definition = find_player(values["players"], code, ("opponent",))
+        try:
+            found[code] = definition.make(code, values["game"])
+        except SettingError as error:
+            raise error.under("players", code) from None
+    return found
 
 
 def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:

@@ -25,11 +25,12 @@ from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.checks import (
     check_method,
     check_numbers,
-    find_opponent,
+    find_opponents,
+    weights_of,
     without_effect,
 )
 from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
-from ringmaster.competitions.spsa.pairing import Games, Side
+from ringmaster.competitions.spsa.pairing import Games, Side, rota
 from ringmaster.competitions.spsa.played import Grid, Layout
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
@@ -71,13 +72,14 @@ class SpsaCompetition(PlayerTune):
             definition: PlayerDefinition = find_player(
                 values["players"], values["player"], ("player",)
             )
-        self.opponent: Player | None = None
+        self.opponents: dict[str, Player] = {}
         with noting(errors):
-            self.opponent = find_opponent(values)
+            self.opponents = find_opponents(values)
         errors += [*check_numbers(values), *check_method(values), *check_codes(self.parameters)]
         if errors:
             raise SettingErrors(errors)
         self._use(definition, counted="iterations")
+        self._rota = rota(weights_of(values))
         #: What the control file says of how the tune learns.
         self._terms = Terms.of(values)
         tune = self._make(begin(self._terms))
@@ -171,7 +173,7 @@ class SpsaCompetition(PlayerTune):
         return derived + self.closing.notices(self._standing())
 
     def contestants(self) -> list[Player]:
-        opponents = [] if self.opponent is None else [self.opponent]
+        opponents = list(self.opponents.values())
         known = {player.code: player for player in (*super().contestants(), *opponents)}
         return list(known.values())
 
@@ -191,8 +193,10 @@ class SpsaCompetition(PlayerTune):
         if not all(p.integer for p in self.tuned):
             samples["between"] = self.named(self._grid.between())
         jobs = self._candidate_checks(samples)
-        if self.opponent is not None:
-            jobs.insert(0, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings))
+        jobs[:0] = [
+            CheckJob(f"check-{code}", player, self.settings)
+            for code, player in self.opponents.items()
+        ]
         return jobs + self.closing.check_jobs(None)
 
     def tuned_options(self) -> TunedOptions | None:
@@ -227,7 +231,10 @@ class SpsaCompetition(PlayerTune):
             k, game = state.iteration, state.game
             iteration = state.open.get(str(k)) or self._begin(k)
             game_id = Games(self.pairing, iteration.size).game_id(k, game, self.iterations)
-            return self._give_out(game_id, self._tickets.make(k, game, iteration))
+            ticket = self._tickets.make(k, game, iteration)
+            if len(self.opponents) > 1:
+                ticket["r"] = self._rota[self._opening(ticket) % len(self._rota)]
+            return self._give_out(game_id, ticket)
         return self._game_of_match()
 
     def _begin(self, k: int) -> Iteration:
@@ -253,7 +260,7 @@ class SpsaCompetition(PlayerTune):
         return self._game_job(
             game_id,
             attempt,
-            (self._player(sides[0], named[0]), self._player(sides[1], named[1])),
+            (self._player(ticket, sides[0], named[0]), self._player(ticket, sides[1], named[1])),
             self.settings,
             ticket,
             self.book.pick(opening),
@@ -269,21 +276,29 @@ class SpsaCompetition(PlayerTune):
         """Return the values of all parameters for a side of a game, {} for the opponent."""
         return {} if side == "=" else self._all(self._tickets.values(ticket, side))
 
-    def _player(self, side: Side, named: Named) -> Player:
+    def _player(self, ticket: Ticket, side: Side, named: Named) -> Player:
         if side == "=":
-            assert self.opponent is not None
-            return self.opponent
+            return self.opponents[self._opponent(ticket)]
         return self.candidate(side, named)
 
-    def _code(self, side: Side) -> str:
-        return str(self.values["opponent"] if side == "=" else f"{self.values['player']}{side}")
+    def _opponent(self, ticket: Ticket) -> str:
+        """Return the code of a game's opponent."""
+        return str(ticket.get("r", self._rota[0]))
+
+    def _codes(self, ticket: Ticket) -> tuple[str, str]:
+        """Return the codes of a game's sides, the one that moves first first."""
+        first, second = (
+            self._opponent(ticket) if side == "=" else f"{self.values['player']}{side}"
+            for side in self._tickets.sides(ticket)
+        )
+        return first, second
 
     def describe(self, ticket: Ticket) -> Played:
         if "v" in ticket:
             return self.closing.describe(ticket)
         first, second = self._tickets.sides(ticket)
         return Played(
-            players=(self._code(first), self._code(second)),
+            players=self._codes(ticket),
             parameters=(
                 self._tickets.values(ticket, first),
                 self._tickets.values(ticket, second),
@@ -313,7 +328,7 @@ class SpsaCompetition(PlayerTune):
         state = self._state
         self._count(ticket)
         sides = self._tickets.sides(ticket)
-        line = result_line(result, (self._code(sides[0]), self._code(sides[1])))
+        line = result_line(result, self._codes(ticket))
         void = result.outcome == "void"
         first = not state.completed
         state.void_in_a_row = state.void_in_a_row + 1 if void else 0
@@ -323,7 +338,10 @@ class SpsaCompetition(PlayerTune):
             return Verdict(line, replay=True, halt=halt)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
-        results[_COLUMN[result.points(sides.index(own))]] += 1
+        column = _COLUMN[result.points(sides.index(own))]
+        results[column] += 1
+        if "r" in ticket:
+            state.against.setdefault(ticket["r"], [0, 0, 0])[column] += 1
         state.repeats += result.repeats
         k = ticket["k"]
         iteration = state.open[str(k)]
@@ -387,7 +405,7 @@ class SpsaCompetition(PlayerTune):
             self.schedule,
             self.tuner,
             self._state,
-            self.opponent.code if self.opponent is not None else None,
+            weights_of(self.values),
             self._shown,
             self.estimated(),
         )

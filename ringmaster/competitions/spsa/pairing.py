@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
@@ -63,3 +64,18 @@ class Games(msgspec.Struct, frozen=True):
     def _twos(self, iteration: int, game: int) -> int:
         """Return how many twos of games have come before a game's own."""
         return ((iteration - 1) * self.size + game) // 2
+
+
+def rota(weights: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the opponents of consecutive openings, to be repeated: each as often as its
+    weight, spread evenly."""
+    total = sum(weights.values())
+    credit = dict.fromkeys(weights, 0)
+    order = []
+    for _ in range(total):
+        for code, weight in weights.items():
+            credit[code] += weight
+        following = max(credit, key=lambda code: credit[code])
+        credit[following] -= total
+        order.append(following)
+    return tuple(order)

@@ -4,7 +4,7 @@ them, and the same as data."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -39,6 +39,7 @@ class Findings(msgspec.Struct, frozen=True):
 class TuneReport(msgspec.Struct, frozen=True):
     """A tune as it stands.
 
+    opponents     weights by player code, {} in self-play
     engine_value  what an engine is given for a value of a parameter, by its place
                   among all
     estimated     values of all parameters that the tune has come to, by code, as they
@@ -49,7 +50,7 @@ class TuneReport(msgspec.Struct, frozen=True):
     schedule: Schedule
     tuner: Spsa
     state: State
-    opponent: str | None
+    opponents: Mapping[str, int]
     engine_value: Callable[[int, float], Any]
     estimated: dict[str, int | float]
 
@@ -110,7 +111,18 @@ class TuneReport(msgspec.Struct, frozen=True):
             "estimate": self._trusted()[0],
             "derived": list(self.schedule.derived),
             "parameters": parameters,
+            **self._opponents_data(),
         }
+
+    def _opponents_data(self) -> dict[str, Any]:
+        if len(self.opponents) < 2:
+            return {}
+        names = ("wins", "draws", "losses")
+        rows = [
+            {"code": code, "weight": self.opponents[code], **dict(zip(names, counts, strict=True))}
+            for code, counts in self._against()
+        ]
+        return {"opponents": rows}
 
     def _data(
         self, place: int, parameter: TunedParameter, theta: float, found: Findings
@@ -165,13 +177,25 @@ class TuneReport(msgspec.Struct, frozen=True):
 
     def _results(self) -> list[str]:
         wins, draws, losses = self.state.results
-        if self.opponent is None:
+        if not self.opponents:
             return [f"wins {wins}, draws {draws}, losses {losses} of θ+ against θ-"]
         minus = self.state.results_minus
-        return [
-            f"wins {won}, draws {drawn}, losses {lost} of {side} against {self.opponent}"
+        several = len(self.opponents) > 1
+        name = "the opponents" if several else next(iter(self.opponents))
+        lines = [
+            f"wins {won}, draws {drawn}, losses {lost} of {side} against {name}"
             for side, (won, drawn, lost) in (("θ+", (wins, draws, losses)), ("θ-", minus))
         ]
+        if several:
+            for code, (won, drawn, lost) in self._against():
+                text = f"wins {won}, draws {drawn}, losses {lost} of both against {code}"
+                lines.append(f"{text} (weight {self.opponents[code]})")
+        return lines
+
+    def _against(self) -> Iterator[tuple[str, list[int]]]:
+        """Yield wins, draws and losses of both sides together by opponent."""
+        for code in self.opponents:
+            yield code, self.state.against.get(code, [0, 0, 0])
 
     def _trusted(self) -> tuple[str, str]:
         """Return which estimate is trusted, and why."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import msgspec
 
 from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
@@ -10,7 +13,10 @@ from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.player_tune import MAKE_CANDIDATE
 from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
 from ringmaster.model.settings import (
+    INVALID,
     CallOf,
+    Context,
+    DictOf,
     Float,
     Identifier,
     Integer,
@@ -18,7 +24,10 @@ from ringmaster.model.settings import (
     Maybe,
     OneOf,
     Setting,
+    SettingPath,
+    SettingType,
 )
+from ringmaster.model.wording import shown
 
 PARAMETER = CallOf(
     "Parameter",
@@ -62,6 +71,39 @@ ANNEALING = CallOf(
     lambda values, context: AnnealingSettings(**values),
 )
 
+
+class Opponents(SettingType):
+    """A player code, or several with weights: a list, or a dictionary of code to weight.
+    One code stays as it is; several become a dictionary."""
+
+    _CODE = Identifier()
+    _WEIGHTS = DictOf(_CODE, Integer(minimum=1, maximum=1000))
+
+    def describe(self) -> str:
+        return "a player code, a list of them, or a dictionary of player code to weight"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str):
+            return self._CODE.interpret(value, path, context)
+        if isinstance(value, list | tuple):
+            codes = [
+                self._CODE.interpret(code, (*path, i), context) for i, code in enumerate(value)
+            ]
+            if INVALID in codes:
+                return INVALID
+            twice = next((code for i, code in enumerate(codes) if code in codes[:i]), None)
+            if twice is not None:
+                return context.refuse(
+                    path, f"{twice!r} is there twice", f"{{{twice!r}: 2, …}} for a weight of 2"
+                )
+            value = dict.fromkeys(codes, 1)
+        if not isinstance(value, Mapping):
+            return context.refuse(path, f"{shown(value)} is no player code", self.describe())
+        if not value:
+            return context.refuse(path, "there is no opponent in it", self.describe())
+        return self._WEIGHTS.interpret(value, path, context)
+
+
 #: Every setting of the type.
 SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
@@ -93,8 +135,9 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "opponent",
-        Maybe(Identifier()),
-        'With pairing "reference": code of the opponent.',
+        Maybe(Opponents()),
+        'With pairing "reference": code of the opponent; or of several, a list, or a dictionary '
+        "of code to weight.",
         None,
         change="refused",
     ),

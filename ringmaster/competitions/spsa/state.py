@@ -40,6 +40,7 @@ class State(msgspec.Struct):
     open       iterations under way, by number
     results    wins, draws, losses of θ⁺, against θ⁻ or the opponent
     results_minus  of θ⁻ against the opponent
+    against    of both together, by opponent, where there are several
     matches    the closing matches, as ClosingMatches keeps them
     repeats    games of the tune that repeat an earlier one, whatever the values were
     """
@@ -52,6 +53,7 @@ class State(msgspec.Struct):
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
+    against: dict[str, list[int]] = msgspec.field(default_factory=dict)
     void: int = 0
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)

@@ -3,6 +3,7 @@
 k  the iteration                      g  the game's number in it, from 0
 d  θ⁺ and θ⁻ as `played` has them     n  games of the iteration, where they are not 2
 p, m  θ⁺ and θ⁻ instead of d          l  the layout that the values are of, where not 0
+r  the code of the opponent, where there are several
 
 p and m are those of earlier versions, and of iterations that go on after an edit of the
 parameters.

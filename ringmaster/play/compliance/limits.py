@@ -158,8 +158,10 @@ def try_clock(bench: SearchBench) -> None:
 def try_increment(bench: SearchBench) -> None:
     control = bench.player.time_control
     matters = control is not None and control.increment > 0
-    go = bench.dialect.clocks(200, 200, 100)
-    _clock(bench, "clock with an increment", bench.dialect.middlegame, go, 200, matters=matters)
+    go, allowed = bench.dialect.clocks(200, 200, 100), 200
+    if control is not None and control.increment and control.overtime:
+        go, allowed = f"{go} byoyomi 100", 300
+    _clock(bench, "clock with an increment", bench.dialect.middlegame, go, allowed, matters=matters)
 
 
 def try_overtime(bench: SearchBench) -> None:

@@ -1,0 +1,121 @@
+"""`ringmaster import SPSA-settings.json5`: the tune of YaneuraOu's scripts, or what to do."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.cli import USAGE, run
+from ringmaster.errors import RingmasterError
+from ringmaster.event import Event
+from ringmaster.scaffold.match import Places
+from ringmaster.scaffold.yaneuraou_import import import_spsa
+
+SETTINGS = """{
+    // the "openings"
+    "START_SFENS_PATH": "settings/start.txt", /* relative */
+    "ENGINE_SETTINGS": [
+        "settings/references.json5",
+        "settings/tuned.json5",
+    ],
+    "STANDARD_BOARD": true,
+    "PARAMETERS_PATH": "param/yo.params"
+}
+"""
+REFERENCES = """[
+    { "path": "engines\\\\ref", "name": "ref // 1", "nodes": 5000, "multi": 2 }, // twice
+    { "path": "/bin/other", "name": "other", "nodes": 200, },
+]"""
+TUNED = '[{"path": "engines/mine", "name": "mine", "nodes": 300, "multi": 3}]'
+PARAMS = "Contempt,int,24,-100,100,10,0.002 // c\nOld,int,3,0,9,1,0.002 [[NOT USED]]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, text in {
+        "settings/SPSA-settings.json5": SETTINGS,
+        "settings/references.json5": REFERENCES,
+        "settings/tuned.json5": TUNED,
+        "param/yo.params": PARAMS,
+        "settings/start.txt": "startpos moves 7g7f 3c3d\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def refusal(capsys: pytest.CaptureFixture[str], name: str = "settings/SPSA-settings.json5") -> str:
+    assert run(["import", name]) == USAGE
+    return capsys.readouterr().err
+
+
+def test_settings_file_becomes_a_tune_against_its_reference_engines(folder: Path) -> None:
+    assert run(["import", "settings/SPSA-settings.json5", "-o", "tune.ctl"]) == 0
+    values = Event(folder / "tune.ctl").loaded.values
+    assert (values["game"], values["method"], values["parallel"]) == ("shogi", "blog", 3)
+    assert values["player"] == "mine"
+    assert values["opponent"] == {"ref-1": 2, "other": 1}
+    players: dict[str, Any] = {c: p.values for c, p in values["players"].items()}
+    assert players["mine"]["command"] == (str(folder / "engines/mine"),)
+    assert players["ref-1"]["command"] == (str(folder / "engines/ref"),)
+    assert players["other"]["command"] == ("/bin/other",)
+    assert [p["nodes"] for p in players.values()] == [300, 5000, 200]
+    (parameter,) = values["parameters"]
+    assert (parameter.code, parameter.start, parameter.c_end) == ("Contempt", 24, 10)
+    assert values["openings"].path == str(folder / "settings/start.txt")
+    Event(folder / "tune.ctl").competition.prepare()
+
+
+def test_one_reference_engine_is_the_opponent(folder: Path) -> None:
+    (folder / "settings/references.json5").write_text(TUNED.replace("mine", "ref"))
+    assert run(["import", "settings/SPSA-settings.json5", "-o", "tune.ctl"]) == 0
+    assert Event(folder / "tune.ctl").loaded.values["opponent"] == "ref"
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "message"),
+    [
+        ("settings/SPSA-settings.json5", "true", "false", "STANDARD_BOARD: only shogi on its own"),
+        ("settings/SPSA-settings.json5", "true,", "true", "SPSA-settings.json5:9: Expecting ','"),
+        ("settings/SPSA-settings.json5", "param/yo", "gone", "PARAMETERS_PATH: there is no 'gone"),
+        ("settings/SPSA-settings.json5", '"settings/tuned.json5",', "", "expected two files, the"),
+        ("settings/tuned.json5", "300", "0", "tuned.json5: engine 1: nodes 0 is no integer from 1"),
+        (
+            "settings/tuned.json5",
+            '"nodes"',
+            '"time"',
+            "engine 1: 'time' is not known; leave it out",
+        ),
+        ("settings/tuned.json5", "}]", '}, {"path": "x"}]', "2 engines are to be tuned at once"),
+        ("settings/tuned.json5", TUNED, "[]", "tuned.json5: expected a list of engines"),
+    ],
+)
+def test_what_cannot_be_taken_over_is_refused(
+    name: str, old: str, new: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / name
+    assert old in path.read_text()
+    path.write_text(path.read_text().replace(old, new))
+    assert message in refusal(capsys)
+
+
+def test_file_that_patches_a_source_is_refused_with_what_to_do(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "yo.tune").write_text("#set file search.cpp\n#context margin\n    int m = 123@;\n")
+    told = refusal(capsys, "yo.tune")
+    assert "python tune.py tune yo.tune SOURCE" in told
+    assert "build that engine, then: ringmaster import yo.params" in told
+
+
+@given(st.text('{}[]":,/*\\ \nENGINE_SETTINGS', max_size=40))
+def test_no_settings_file_ends_in_a_traceback(text: str) -> None:
+    here = Path("/nowhere")
+    with contextlib.suppress(RingmasterError):
+        import_spsa("s.json5", text.encode(), here, Places(here, here))

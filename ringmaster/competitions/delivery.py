@@ -47,6 +47,8 @@ class Delivery:
         make: Callable[..., PlayerDefinition] | None,
     ) -> None:
         self._parameters = parameters
+        #: Those that engines are given, with their places.
+        self._used = [(i, p) for i, p in enumerate(parameters) if not p.not_used]
         self._code = code
         self._game = game
         self._make = make
@@ -78,13 +80,13 @@ class Delivery:
         if self._base is None:
             make = self._make
             assert make is not None
-            named = {p.code: self._given(i, values[p.code]) for i, p in enumerate(self._parameters)}
+            named = {p.code: self._given(i, values[p.code]) for i, p in self._used}
             return made_by(lambda: make(**named), code, self._game)
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
         words: list[str] = []
         environ: dict[str, str] = {}
-        for i, parameter in enumerate(self._parameters):
+        for i, parameter in self._used:
             value = self.value(i, values[parameter.code])
             if parameter.gtp is not None:
                 commands.append(tuple(_filled(parameter.gtp, value).split()))
@@ -151,7 +153,7 @@ class Delivery:
         errors: list[SettingError] = []
         used: dict[tuple[str, str], str] = {}
         base = self._base
-        for i, parameter in enumerate(self._parameters):
+        for i, parameter in self._used:
             way = next((w for w in DELIVERIES if getattr(parameter, w) is not None), None)
             place = ("parameters", i) if way is None else ("parameters", i, way)
             if base is None:
@@ -183,7 +185,7 @@ class Delivery:
     def _failures(self) -> list[SettingError]:
         """Return what goes wrong at the start and the bounds, once a parameter."""
         errors: list[SettingError] = []
-        for i, parameter in enumerate(self._parameters):
+        for i, parameter in self._used:
             with noting(errors):
                 self._check_whole(i)
                 for value in (parameter.start, parameter.minimum, parameter.maximum):

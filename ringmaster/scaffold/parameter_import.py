@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.model.wording import is_text
 from ringmaster.parameter_files import (
     Entry,
     ParameterFile,
@@ -23,10 +22,11 @@ from ringmaster.parameter_files import (
     number_text,
     read_file,
     recognised,
+    yaneuraou,
 )
 from ringmaster.scaffold import weather_import
 from ringmaster.scaffold.match import Entrant, Match, Places
-from ringmaster.scaffold.text import Call, Code, literal, printable
+from ringmaster.scaffold.text import Call, Code, literal
 
 #: What stands for the engine until it is named.
 PLACEHOLDER = "./NAME-OF-YOUR-ENGINE"
@@ -79,6 +79,10 @@ def import_files(files: Mapping[str, bytes], folder: Path, places: Places) -> Ma
     match.settings["player"] = ENGINE
     take_parameters(file.entries, match, step=file.format == "weather_factory")
     PRACTICES.get(file.format, _default)(match)
+    if shogi and any(yaneuraou.rounded_otherwise(entry) for entry in file.entries):
+        match.different.append(
+            f"whole numbers below 0 are rounded to the nearest; {yaneuraou.ROUNDING}"
+        )
     if file.format == "weather_factory":
         settings.apply(match, Places(given=folder, control=places.control))
     if "openings" not in match.settings:
@@ -114,15 +118,12 @@ def take_parameters(entries: Sequence[Entry], match: Match, *, step: bool = Fals
     Raises UsageError when none is left."""
     lines = []
     for entry in entries:
-        if entry.not_used:
-            continue  # a note of the file tells of them
         if entry.choices:
             match.note(f"{entry.code} (a choice: SPSA needs an order)")
             continue
         call = Call("Parameter", (entry.code,), _given(entry, step))
-        comment = f"  # {printable(entry.comment)}" if is_text(entry.comment) else ""
-        lines.append(f"    {literal(call, 4, 91)},{comment if entry.comment else ''}")
-    if not lines:
+        lines.append(f"    {literal(call, 4, 91)},")
+    if all(entry.not_used or entry.choices for entry in entries):
         raise UsageError(f"import: {match.origin}: no parameter of it can be tuned")
     match.settings["parameters"] = Code("\n".join(["[", *lines, "]"]))
 

@@ -72,7 +72,7 @@ class SpsaCompetition(PlayerTune):
         self.opponent: Player | None = None
         with noting(errors):
             self.opponent = find_opponent(values)
-        errors += [*check_numbers(values), *check_method(values), *check_codes(self.parameters)]
+        errors += [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
         if errors:
             raise SettingErrors(errors)
         self._use(definition, counted="iterations")

@@ -124,7 +124,7 @@ def _is_even(info: MatchupInfo) -> bool:
 
 def _compared(name: str, estimate: EloEstimate) -> Compared:
     known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    error = f" ± {estimate.error:.1f}" if known else ""
+    error = f" ± {estimate.error:.1f} (95 %)" if known else ""
     text = f"{estimate.elo:+.1f}{error}, {estimate.games} games"
     return Compared(name, estimate.elo, estimate.low, estimate.high, text)
 
@@ -138,7 +138,7 @@ def rating_charts(standings: Standings | None) -> list[ChartGroup]:
     for i in sorted(range(len(ratings)), key=lambda i: -ratings[i].elo):
         elo, error = ratings[i].elo, ratings[i].error
         sign = "+" if standings.anchor is None else ""
-        known = f" ± {error:.1f}" if math.isfinite(error) else ""
+        known = f" ± {error:.1f} (95 %)" if math.isfinite(error) else ""
         text = f"{elo:{sign}.1f}{known}"
         rows.append(Compared(standings.codes[i], elo, elo - error, elo + error, text))
     anchor = standings.anchor

@@ -62,7 +62,7 @@ class MatchupCourses:
         if rows:
             label = "Elo of the first player over the second"
             compared = Comparison("", tuple(rows), label, mark=0.0)
-            groups.append(ChartGroup(title, (compared,), "Error bars are 95 % intervals."))
+            groups.append(ChartGroup(title, (compared,), "Error bars, and ±, are 95 % intervals."))
         charts = [chart for id in played if (chart := self._chart(id)) is not None]
         if charts and len(charts) <= MOST_COURSES:
             text = "What the games up to then said, with its 95 % interval."
@@ -124,7 +124,7 @@ def _is_even(info: MatchupInfo) -> bool:
 
 def _compared(name: str, estimate: EloEstimate) -> Compared:
     known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    error = f" ± {estimate.error:.1f} (95 %)" if known else ""
+    error = f" ± {estimate.error:.1f}" if known else ""
     text = f"{estimate.elo:+.1f}{error}, {estimate.games} games"
     return Compared(name, estimate.elo, estimate.low, estimate.high, text)
 
@@ -138,11 +138,11 @@ def rating_charts(standings: Standings | None) -> list[ChartGroup]:
     for i in sorted(range(len(ratings)), key=lambda i: -ratings[i].elo):
         elo, error = ratings[i].elo, ratings[i].error
         sign = "+" if standings.anchor is None else ""
-        known = f" ± {error:.1f} (95 %)" if math.isfinite(error) else ""
+        known = f" ± {error:.1f}" if math.isfinite(error) else ""
         text = f"{elo:{sign}.1f}{known}"
         rows.append(Compared(standings.codes[i], elo, elo - error, elo + error, text))
     anchor = standings.anchor
     mark = 0.0 if anchor is None else anchor.elo
     above = "above the average" if anchor is None else f"where {anchor.code} has {anchor.elo:g}"
     compared = Comparison("", tuple(rows), f"Elo {above}", mark=mark)
-    return [ChartGroup("Ratings", (compared,), "Error bars are 95 % intervals.")]
+    return [ChartGroup("Ratings", (compared,), "Error bars, and ±, are 95 % intervals.")]

@@ -49,9 +49,9 @@ class EloEstimate(msgspec.Struct, frozen=True):
             return "Elo not known yet (too few games, or all alike)"
         los = f"LOS {self.los:.1%}"
         if math.isinf(self.high):
-            return f"at least {self.low:+.0f} Elo, {los}"
+            return f"at least {self.low:+.0f} Elo (95 %), {los}"
         if math.isinf(self.low):
-            return f"at most {self.high:+.0f} Elo, {los}"
+            return f"at most {self.high:+.0f} Elo (95 %), {los}"
         return f"{self.elo:+.1f} ± {self.error:.1f} Elo (95 %), {los}"
 
 

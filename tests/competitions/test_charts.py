@@ -228,7 +228,7 @@ def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
     (row,) = compared.rows
     assert row.name == "e:tuned v e:start"
     assert row.low < row.value < row.high
-    assert row.text.endswith(" (95 %), 40 games")
+    assert row.text.endswith(", 40 games")
     course = chart(groups, "Closing match: in the course of the games", "e:tuned v e:start")
     assert piece(course, "Elo").points[-1] == (40, row.value)
     assert piece(course, "95 % interval").points[-1] == (40, row.low, row.high)

@@ -6,6 +6,7 @@ Such files say nothing of the engine: it gets a command that `check` will not fi
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,26 @@ def take_parameters(entries: Sequence[Entry], match: Match, *, step: bool = Fals
     if all(entry.not_used or entry.choices for entry in entries):
         raise UsageError(f"import: {match.origin}: no parameter of it can be tuned")
     match.settings["parameters"] = Code("\n".join(["[", *lines, "]"]))
+    match.simulate = _simulation(entries, match)
+
+
+def _simulation(entries: Sequence[Entry], match: Match) -> str:
+    """Return the arguments of `simulate` for the column simul_elo of the SPSA Tuner, whose
+    simulated games have no draws; "" where nothing of it is to be simulated."""
+    elo = {entry.code: entry.simul_elo or 0.0 for entry in entries}
+    below = [code for code, value in elo.items() if value < 0]
+    if below:
+        match.note(f"simul_elo of {below[0]}, which is below 0: `simulate` has an optimum at 0")
+        return ""
+    if not any(elo.values()):
+        return ""
+    if len(set(elo.values())) == 1:
+        text = number_text(next(iter(elo.values())))
+    else:
+        text = ",".join(
+            ["0", *(f"{code}={number_text(value)}" for code, value in elo.items() if value)]
+        )
+    return f"--elo-model spsa_tuner --draw-ratio 0 --elo {shlex.quote(text)}"
 
 
 def _given(entry: Entry, step: bool) -> dict[str, Any]:

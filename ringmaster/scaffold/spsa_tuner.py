@@ -32,7 +32,7 @@ _NEEDED = {"Main": ("Variables", "Iterations", "A", "Gamma", "Alpha"), "Engine":
 _SECTION = re.compile(r"\[\s*(.+?)\s*\]")
 #: What is there in another way.
 _NOTED = {
-    "Log": "the log and .hist are always there",
+    "Log": "`export --trajectory` has its columns",
     "GameLog": "`run --log-gtp` writes transcripts",
     "MaxDepth": "SPSA Tuner does not read it",
 }

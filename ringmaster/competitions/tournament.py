@@ -64,6 +64,8 @@ class Matchup:
     ) -> None:
         self.id = id
         self.players = players
+        #: None where the control file gives it no name.
+        self.given_name = name
         self.name = name or " v ".join(self.codes)
         self.settings = settings
         self.book = book
@@ -328,6 +330,8 @@ class Tournament(Competition):
             matchup.settings,
             ticket,
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
+            round=unit_of(ticket) + 1,
+            event=f"{self.code} ({matchup.given_name})" if matchup.given_name else "",
         )
 
     def _opening_number(self, ticket: Ticket) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 from ringmaster.competitions import KINDS, competition_class, type_names
 from ringmaster.competitions.adjudication import check_files
 from ringmaster.competitions.competition import Competition
+from ringmaster.conditions import Conditions
 from ringmaster.control.changes import (
     Comparison,
     allow_all,
@@ -32,6 +33,7 @@ from ringmaster.errors import (
 )
 from ringmaster.model.jobs import CheckJob
 from ringmaster.model.players import Player
+from ringmaster.model.report import Report
 from ringmaster.model.results import CheckResult
 from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
@@ -100,6 +102,7 @@ class Event:
         }
         self.paths = OutputPaths(path)
         self.competition: Competition = self._make_competition()
+        self.conditions = Conditions(self.competition)
         #: What an edit of the control file has done to the state, see `Competition.adopt`;
         #: known after `restore`.
         self.effects: list[str] = []
@@ -290,6 +293,7 @@ class Event:
                 raise self._refused(refused) from None
         for recorded in store.results(after):
             self.competition.take(recorded.ticket, recorded.result)
+        self.conditions.restore(store)
         issues = store.issues()
         self.effects = self.competition.adopt([issue.ticket for issue in issues])
         return [issue for issue in issues if self.competition.resume(issue.ticket)]
@@ -298,7 +302,7 @@ class Event:
         """Return the report."""
         description = self.loaded.values["description"]
         return render_report(
-            self.competition.report(),
+            Report((*self.competition.report().blocks, *self.conditions.blocks())),
             heading=f"{self.competition.type_name}: {self.code}",
             description=None if description is None else description.strip(),
         )
@@ -324,5 +328,6 @@ class Event:
                 "total": self.competition.progress().total,
             },
             **self.competition.summary(),
+            "conditions": self.conditions.summary(),
             "runs": 0 if store is None else store.runs(),
         }

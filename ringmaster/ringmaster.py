@@ -22,13 +22,14 @@ import msgspec
 import ringmaster
 from ringmaster.chronicle import Chronicle
 from ringmaster.competitions.competition import Verdict
+from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob, GameJob, Task
-from ringmaster.model.results import CheckResult, EvaluationResult, Result
+from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal
@@ -52,12 +53,14 @@ class RunOptions:
     max_games   games to start in this run, None for no limit
     log_gtp     whether a transcript of each game is written
     log_faults  whether only those of void games and forfeits are
+    cpus        CPUs that may be used, None for as many as there are games
     """
 
     parallel: int = 1
     max_games: int | None = None
     log_gtp: bool = False
     log_faults: bool = False
+    cpus: int | None = None
 
 
 class _Taken(NamedTuple):
@@ -146,6 +149,7 @@ class Ringmaster:
                 self._executor = self._make_executor()
                 try:
                     self._check_players()
+                    self._warn_of_crowding()
                     if self._signals.came is None:
                         self._play()
                 finally:
@@ -195,6 +199,15 @@ class Ringmaster:
         if failure is not None:
             self._journal.log(f"startup check failed: {failure}")
             raise failure
+        for result in results:
+            self._event.conditions.take_check(result)
+
+    def _warn_of_crowding(self) -> None:
+        """Warn of too few CPUs, once the engines' own numbers of threads are known."""
+        cpus = self._options.cpus
+        line = cpus and self._event.conditions.crowding(self._options.parallel, cpus)
+        if line:
+            self._chronicle.warn(f"warning: {line}")
 
     def _wake(self) -> list[int]:
         """Return what ends a wait for results."""
@@ -309,6 +322,7 @@ class Ringmaster:
         with self._transaction() as transaction:
             jobs = self._next_jobs(transaction)
             transaction.save_state(self._competition.state())
+            transaction.set_note(NOTE, self._event.conditions.as_note())
         self._submit(jobs)
 
     @contextmanager
@@ -486,9 +500,14 @@ class Ringmaster:
         before: a worker was believed dead, and was not."""
         pending = self._pending(job, result)
         result = self._competition.settled(job, result)
+        fingerprint = result.fingerprint if isinstance(result, GameResult) else None
+        if fingerprint is not None and transaction.has_game(fingerprint):
+            result = msgspec.structs.replace(result, repeats=True)
         if transaction.record(job.ticket, result) is None:
             return None
         verdict = self._competition.take(job.ticket, result)
+        if self._event.conditions.take(job, result):
+            transaction.set_note(NOTE, self._event.conditions.as_note())
         self._note(transaction, job, result, verdict, pending)
         return _Taken(result, verdict, pending)
 

@@ -93,6 +93,9 @@ def test_show_json_has_the_keys_of_its_type(
 ) -> None:
     assert run([str(folder / "event.ctl"), "show", "--json"]) == 0
     summary = json.loads(capsys.readouterr().out)
+    conditions = summary.pop("conditions")
+    assert [player["code"] for player in conditions["players"]] == ["a", "b"]
+    assert conditions["openings"] == [{"of": None, "file": "book.epd"}]
     assert summary == {
         "competition": "event",
         "competition_type": "playoff",
@@ -110,6 +113,7 @@ def test_show_json_has_the_keys_of_its_type(
                 "forfeits": [0, 0],
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
+                "repeats": 0,
                 "endings": {},
                 **dict.fromkeys(("elo", "elo_low", "elo_high", "los", "nelo", "nelo_error")),
                 **dict.fromkeys(("draw_ratio", "pentanomial", "pairs_ratio", "sprt")),

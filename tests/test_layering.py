@@ -18,6 +18,7 @@ LAYERS = [
     {"tuners", "stats"},
     {"competitions"},
     {"control", "storage", "execution", "reporting"},
+    {"conditions"},
     {"event"},
     {"results", "player_checks", "chronicle"},
     {"ringmaster", "export", "scaffold", "forecast"},

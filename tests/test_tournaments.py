@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 
 from tests.events import ENGINE, book, ringmaster, shown
@@ -166,3 +168,37 @@ def test_swiss_with_a_competitor_that_withdrew_says_so(tmp_path: Path) -> None:
     assert "1 not played, for a" in report
     assert "withdrawn: c" in report
     assert "bye" in report
+
+
+def test_games_that_repeat_are_counted_from_run_to_run(tmp_path: Path) -> None:
+    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=14)]')
+    (tmp_path / "book.epd").write_text("".join(book().splitlines(keepends=True)[:3]))
+    said = "3 openings with both colours make 6 different games, and 14 may be played"
+    for games in ("5", "4", "9"):
+        done = ringmaster(control, "-g", games)
+        assert said in done.stderr, "before each run"
+        assert control.with_suffix(".log").read_text().count(said)
+    (matchup,) = shown(control)["matchups"]
+    assert (matchup["games"], matchup["repeats"]) == (14, 8)
+    assert "move for move: 8 (6 distinct games)" in control.with_suffix(".report").read_text()
+    assert said in ringmaster(control, "check", "--quick").stderr
+
+
+def test_status_file_of_a_version_without_fingerprints_is_gone_on_with(tmp_path: Path) -> None:
+    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=18)]')
+    (tmp_path / "book.epd").write_text("".join(book().splitlines(keepends=True)[:3]))
+    assert ringmaster(control, "-g", "6").returncode == 0
+    with closing(sqlite3.connect(control.with_suffix(".status"))) as old:
+        (state,) = old.execute("SELECT data FROM state").fetchone()
+        old.executescript(
+            "DROP INDEX fingerprints; ALTER TABLE results DROP COLUMN fingerprint; "
+            "ALTER TABLE results DROP COLUMN repeats; DELETE FROM migrations WHERE number = 4; "
+            "PRAGMA user_version = 3"
+        )
+        old.execute("UPDATE state SET data = ?", (state.replace(',"repeats":0', ""),))
+        old.commit()
+    assert shown(control)["matchups"][0]["repeats"] == 0
+    assert ringmaster(control).returncode == 0
+    (matchup,) = shown(control)["matchups"]
+    # the first six have no fingerprint: the next six repeat nothing that is known
+    assert (matchup["games"], matchup["repeats"]) == (18, 6)

@@ -10,6 +10,7 @@ from ringmaster.command_line.events import compared, tell_changes
 from ringmaster.command_line.output import DONE, REPORTED, say, say_data
 from ringmaster.command_line.workers import executor_maker
 from ringmaster.errors import RingmasterError, StoreChanged
+from ringmaster.execution.affinity import usable_cpus
 from ringmaster.player_checks import check_players
 from ringmaster.reporting.check import as_data, render_check
 from ringmaster.reporting.text import sanitise
@@ -46,6 +47,13 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
         problems[result.code].update(dict.fromkeys(result.problems))
     names = {result.code: result.name for result in results}
     failure = event.check_failure(results)
+    for result in results:
+        event.conditions.take_check(result)
+    crowding = event.conditions.crowding(
+        arguments.parallel, usable_cpus(arguments.affinity or None)
+    )
+    if crowding:
+        warnings.append(f"warning: {crowding}")
     if not arguments.json:
         tell_changes(comparison)
         noise = [f"{r.code}: {sanitise(line)}" for r in results for line in r.stderr]

@@ -9,6 +9,7 @@ from ringmaster.command_line.events import load
 from ringmaster.command_line.output import say
 from ringmaster.command_line.workers import executor_maker
 from ringmaster.event import Event
+from ringmaster.execution.affinity import usable_cpus
 from ringmaster.reporting.keys import KeyWatcher
 from ringmaster.reporting.live import make_display
 from ringmaster.ringmaster import Ringmaster, RunOptions
@@ -34,7 +35,11 @@ def _play(arguments: argparse.Namespace, event: Event) -> int:
     ):
         event.paths.cmd.unlink(missing_ok=True)
         options = RunOptions(
-            arguments.parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults
+            arguments.parallel,
+            arguments.max_games,
+            arguments.log_gtp,
+            arguments.log_faults,
+            usable_cpus(arguments.affinity or None),
         )
         status = Ringmaster(
             event,

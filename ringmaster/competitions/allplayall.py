@@ -57,13 +57,7 @@ class AllPlayAll(Tournament):
         return Report((self._standings().grid(), *self._test_tables()))
 
     def report(self) -> Report:
-        return Report(
-            (
-                *self._standings().tables(),
-                *self._tables(unplayed=False),
-                *self._engine_lines(),
-            )
-        )
+        return Report((*self._standings().tables(), *self._tables(unplayed=False)))
 
     def summary(self) -> dict[str, Any]:
         return {**super().summary(), **self._standings().summary()}

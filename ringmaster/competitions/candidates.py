@@ -18,6 +18,7 @@ from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_setti
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.parameter_functions import call, combinations, contradiction, fill
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
+from ringmaster.competitions.repeats import expected_repeats, repeats_line
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -150,6 +151,8 @@ class CandidateTuner(Competition):
     """A tuning event; subclasses say which candidate plays next, and learn."""
 
     parameters: tuple[Any, ...]
+    #: A candidate, to judge by what all have in common.
+    _specimen: Player
     #: Settings that may only be used where a game cannot end without a winner.
     no_draws: ClassVar[bool] = False
 
@@ -421,6 +424,15 @@ class CandidateTuner(Competition):
         ]
         return [*jobs, CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings)]
 
+    def contestants(self) -> list[Player]:
+        return [self._specimen, self.opponent]
+
+    def contestant_of(self, code: str) -> str:
+        return code if code == self.opponent.code else self._specimen.code
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        return {"": self.book.describe()}
+
     def place_of(self, code: str) -> SettingPath:
         if code == self.opponent.code:
             return ("players", code)
@@ -431,7 +443,17 @@ class CandidateTuner(Competition):
         self.book.load()
 
     def warnings(self) -> list[str]:
-        return [SAME_GAMES_OF_TUNE] if self.book.missed else []
+        if self.book.missed:
+            return [SAME_GAMES_OF_TUNE]
+        colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
+        both, most = (self._specimen, self.opponent), self._most_games_of_candidate
+        line = expected_repeats(both, self.book.size, most, colours, " of a candidate")
+        return [line] if line else []
+
+    @property
+    @abstractmethod
+    def _most_games_of_candidate(self) -> int | None:
+        """The most games that one candidate may play; None for no limit."""
 
     def outcome_line(self, result: GameResult, seat: int, candidate: str) -> str:
         """Return a game's line for the display and the history."""
@@ -442,8 +464,12 @@ class CandidateTuner(Competition):
         reason = result_reason(result)
         return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
 
-    def conditions(self, opponent_name: str, void: int) -> Text:
-        """Return the report's lines on how games are played."""
+    def conditions(self, opponent_name: str, void: int, games: int, repeats: int) -> Text:
+        """Return the report's lines on how games are played.
+
+        games    that count
+        repeats  those of them that repeat an earlier one of the same candidate
+        """
         settings = self.settings
         lines = []
         if self._game == "go":
@@ -455,6 +481,8 @@ class CandidateTuner(Competition):
         lines.append(f"opponent: {self.opponent.code}{name}")
         if void:
             lines.append(f"void games (not counted): {void}")
+        if repeats:
+            lines.append(repeats_line(repeats, games))
         return Text(tuple(lines))
 
 

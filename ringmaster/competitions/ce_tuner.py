@@ -102,6 +102,7 @@ class State(msgspec.Struct):
     means, variances  of the present generation's distribution
     points, games  of the present generation's candidates
     issued      games given out, by candidate
+    repeats     games that repeat an earlier one of the same candidate
     """
 
     codes: list[str]
@@ -115,6 +116,7 @@ class State(msgspec.Struct):
     completed: int = 0
     void: int = 0
     opponent: str = ""
+    repeats: int = 0
 
 
 class CeTuner(CandidateTuner):
@@ -168,7 +170,8 @@ class CeTuner(CandidateTuner):
         #: Results since the competition was loaded.
         self._heard = 0
         self._begin_generation()
-        self.candidate("candidate", self.engine_values(self._distribution.means))
+        means = self.engine_values(self._distribution.means)
+        self._specimen = self.candidate("candidate", means)
 
     def _sample(self, index: int) -> float:
         return float(self.parameters[index].initial_mean)
@@ -214,6 +217,11 @@ class CeTuner(CandidateTuner):
         if elite == self._state.samples > 1:
             lines.append("every candidate is elite: the distribution will not move")
         return lines
+
+    @property
+    def _most_games_of_candidate(self) -> int | None:
+        games: int = self.values["batch_size"]
+        return games
 
     def check_jobs(self) -> list[CheckJob]:
         first = self.engine_values(self._samples[0])
@@ -292,6 +300,7 @@ class CeTuner(CandidateTuner):
             return Verdict(line, replay=True, halt=halt)
         self._heard += 1
         state.completed += 1
+        state.repeats += result.repeats
         state.opponent = result.usage[1 - seat].name or state.opponent
         shown = f"{self._code(ticket['g'], candidate)} {self._shown(ticket['p'])}"
         line = self.outcome_line(result, seat, shown)
@@ -367,8 +376,9 @@ class CeTuner(CandidateTuner):
         )
 
     def report(self) -> Report:
-        blocks = self._blocks(None)
-        return Report((*blocks, self.conditions(self._state.opponent, self._state.void)))
+        state = self._state
+        conditions = self.conditions(state.opponent, state.void, state.completed, state.repeats)
+        return Report((*self._blocks(None), conditions))
 
     def live_report(self) -> Report:
         return Report(tuple(self._blocks(SHOWN_LIVE)))
@@ -419,6 +429,7 @@ class CeTuner(CandidateTuner):
         state = self._state
         return {
             "generation": state.generation,
+            "repeats": state.repeats,
             "parameters": [
                 {"code": p.code, "mean": mean, "variance": variance}
                 for p, mean, variance in zip(

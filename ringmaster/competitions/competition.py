@@ -191,6 +191,7 @@ class Competition(ABC):
         round: int,
         event: str = "",
         shown_parameters: tuple[str, str] = ("", ""),
+        series: str = "",
     ) -> GameJob:
         """Return a job with what is the same for all games of a competition; its
         ticket remembers the opening.
@@ -212,6 +213,7 @@ class Competition(ABC):
             keep_stderr=self.values["stderr_to_log"],
             parameters=parameters,
             shown_parameters=shown_parameters,
+            series=series,
         )
 
     @abstractmethod
@@ -248,6 +250,20 @@ class Competition(ABC):
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
         """Return one startup check for each player that will be needed."""
+
+    @abstractmethod
+    def contestants(self) -> list[Player]:
+        """Return the players of the games, for the conditions in reports; the candidates
+        of a tune are one."""
+
+    def contestant_of(self, code: str) -> str:
+        """Return the code that a player of a job or of a check has in `contestants`."""
+        return code
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        """Return the openings (`describe_openings`) by the games that they are of, ""
+        for all; {} for a competition without games."""
+        return {}
 
     def place_of(self, code: str) -> SettingPath:
         """Return the setting that defines a player of the startup checks."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from ringmaster.competitions.adjudication import ADJUDICATION_SETTINGS, check_adjudication
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
+from ringmaster.competitions.players import Margin
 from ringmaster.errors import SettingError
 from ringmaster.games.variants import check_variant
 from ringmaster.model.jobs import GameSettings
@@ -90,9 +91,7 @@ GAME_SETTINGS: tuple[Setting, ...] = (
         "again with dead stones taken off.",
         False,
     ),
-    Setting(
-        "margin", Float(minimum=0, maximum=LONGEST), "Seconds a clock may be overstepped.", 0.05
-    ),
+    Setting("margin", Margin(), "Seconds a clock may be overstepped.", 0.05),
     Setting(
         "failures",
         OneOf("void", "loss"),

@@ -121,9 +121,7 @@ class Gauntlet(Tournament):
     def report(self) -> Report:
         # its own grid in the place of everybody against everybody
         _, *ratings = self._standings().tables()
-        return Report(
-            (self._grid(), *ratings, *self._tables(unplayed=False), *self._engine_lines())
-        )
+        return Report((self._grid(), *ratings, *self._tables(unplayed=False)))
 
     def summary(self) -> dict[str, Any]:
         challengers = []

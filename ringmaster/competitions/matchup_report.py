@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ringmaster.competitions.repeats import repeats_line
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.competitions.tally import Tally
 from ringmaster.model.jobs import GameSettings
@@ -104,6 +105,8 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
     if tally.void:
         yield f"void games (not counted): {tally.void}"
+    if tally.repeats:
+        yield repeats_line(tally.repeats, completed)
     if tally.endings:
         yield f"ended by:{_kinds(tally.endings, brackets=False)}"
     if tally.known and even:
@@ -144,6 +147,7 @@ def matchup_data(
         "forfeits": list(tally.forfeits),
         "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
         "void": tally.void,
+        "repeats": tally.repeats,
         "endings": dict(tally.endings),
         **statistics(tally, even=even),
         "sprt": None if sprt is None else sprt.summary(),

@@ -99,6 +99,7 @@ class State(msgspec.Struct):
     next      number of the next game; void games have used up theirs
     results   the candidates' wins, draws, losses, unknown results
     opponent  how the opponent's engine describes itself
+    repeats   games that repeat an earlier one of the same candidate
     """
 
     codes: list[str]
@@ -110,6 +111,7 @@ class State(msgspec.Struct):
     void: int = 0
     void_in_a_row: int = 0
     opponent: str = ""
+    repeats: int = 0
 
 
 class McTuner(CandidateTuner):
@@ -207,7 +209,7 @@ class McTuner(CandidateTuner):
         self._flying: dict[int, Path] = {}
         #: Results since the competition was loaded.
         self._heard = 0
-        self.candidate("candidate", self._shown((0,))[0])
+        self._specimen = self.candidate("candidate", self._shown((0,))[0])
 
     def _sample(self, index: int) -> float:
         return 0.5 / int(self.parameters[index].split)
@@ -301,6 +303,11 @@ class McTuner(CandidateTuner):
                 lines.append(f"parameter {parameter.code!r}: some of its samples are the same")
         return lines
 
+    @property
+    def _most_games_of_candidate(self) -> int | None:
+        limit: int | None = self.values["number_of_games"]
+        return limit
+
     def check_jobs(self) -> list[CheckJob]:
         return self.candidate_checks(
             [self._shown((child,))[0] for child in (0, self.tree.size - 1)]
@@ -373,6 +380,7 @@ class McTuner(CandidateTuner):
         self.tree.tell(path, points, flying=flying, initial=_initial(ticket))
         column = {1.0: 0, 0.5: 1, 0.0: 2}[points] if result.outcome != "unknown" else 3
         state.results[column] += 1
+        state.repeats += result.repeats
         used = result.usage[1 - seat]
         state.opponent = used.name or state.opponent
         best = self.tree.best()
@@ -432,7 +440,8 @@ class McTuner(CandidateTuner):
         return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
 
     def report(self) -> Report:
-        conditions = self.conditions(self._state.opponent, self._state.void)
+        state = self._state
+        conditions = self.conditions(state.opponent, state.void, self.tree.games, state.repeats)
         return Report((*self._main_blocks(), conditions))
 
     def live_report(self) -> Report:
@@ -523,6 +532,7 @@ class McTuner(CandidateTuner):
     def summary(self) -> dict[str, Any]:
         best = self.tree.best()
         return {
+            "repeats": self._state.repeats,
             "best": self._summary_of(self.tree.node(best)),
             "candidates": [self._summary_of(node) for node in self.tree.nodes()],
         }

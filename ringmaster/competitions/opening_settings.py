@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import msgspec
 
@@ -37,6 +38,19 @@ class OpeningsSettings(msgspec.Struct, frozen=True):
     plies: int | None = None
     seed: int | None = None
     policy: Literal["round", "encounter"] = "round"
+
+
+def describe_openings(openings: OpeningsSettings | None) -> dict[str, Any]:
+    """Return the file's name, without its folder, which may be moved, and the arguments
+    that are not the default; {} for no openings."""
+    if openings is None:
+        return {}
+    given = msgspec.structs.asdict(openings)
+    default = OpeningsSettings(openings.path)
+    return {
+        "file": Path(openings.path).name,
+        **{name: value for name, value in given.items() if value != getattr(default, name)},
+    }
 
 
 OPENINGS = CallOf(
@@ -162,6 +176,12 @@ class OpeningBook:
             return Opening(fen=start_fen(position), source=f"chess960:{position}")
 
         return find
+
+    def describe(self) -> dict[str, Any]:
+        """Return where the start positions are from; {} for the game's own."""
+        if self._settings is None and self:
+            return {"file": f"the {POSITIONS} positions of Chess960"}
+        return describe_openings(self._settings)
 
     @property
     def by_encounter(self) -> bool:

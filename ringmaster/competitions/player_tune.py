@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing
+from ringmaster.competitions.closing_match import ClosingMatches, Sides, Standing, match_id
 from ringmaster.competitions.competition import Competition, MatchupInfo
 from ringmaster.competitions.delivery import Delivery
 from ringmaster.competitions.opening_settings import OpeningBook
@@ -18,6 +18,9 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
+
+#: What the codes of the tuned player's sides end with, in the tune and the closing match.
+_SIDES = ("", "+", "-", ":tuned", ":start")
 
 #: How the player is made, where options are not enough.
 MAKE_CANDIDATE = Setting(
@@ -119,6 +122,20 @@ class PlayerTune(Competition):
             for name, values in samples.items()
         ]
 
+    def contestants(self) -> list[Player]:
+        return [self.candidate("", self.start_values), *self.closing.opponents()]
+
+    def contestant_of(self, code: str) -> str:
+        player: str = self.values["player"]
+        own = code.startswith(player) and code[len(player) :] in _SIDES
+        return player if own else code
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        own = self.closing.openings()
+        if own is None:
+            return {"": self.book.describe()}
+        return {"the tune": self.book.describe(), "the closing match": own}
+
     def place_of(self, code: str) -> SettingPath:
         made = self.values["make_candidate"] is not None and code == self.values["player"]
         return ("make_candidate",) if made else ("players", code)
@@ -190,4 +207,5 @@ class PlayerTune(Competition):
             self.closing.opening(ticket),
             (first.values, second.values),
             round=self.closing.round_of(ticket),
+            series=match_id(ticket["v"]),
         )

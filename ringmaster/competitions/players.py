@@ -31,6 +31,9 @@ from ringmaster.model.settings import (
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 from ringmaster.model.wording import nearest, shown
 
+#: Seconds; a margin of so many was probably meant in milliseconds.
+_LARGE_MARGIN = 10.0
+
 
 class GtpCommand(Words):
     """A GTP command: a string, or a list of strings; becomes a tuple of words."""
@@ -191,6 +194,23 @@ class _Command(Words):
         return words
 
 
+class Margin(Float):
+    """Seconds that a clock may be overstepped; other programs count milliseconds."""
+
+    def __init__(self) -> None:
+        super().__init__(minimum=0, maximum=LONGEST)
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        margin = super().interpret(value, path, context)
+        if isinstance(margin, float) and margin >= _LARGE_MARGIN:
+            context.doubt(
+                path,
+                f"{number(margin)} seconds: are milliseconds meant?  Then write "
+                f"{number(margin / 1000)}; with {number(margin)} s hardly any game is lost on time",
+            )
+        return margin
+
+
 PLAYER = CallOf(
     "Player",
     (
@@ -238,7 +258,7 @@ PLAYER = CallOf(
         ),
         Setting(
             "margin",
-            Maybe(Float(minimum=0, maximum=LONGEST)),
+            Maybe(Margin()),
             "Seconds it may overstep its clock; by default the game's margin.",
             None,
         ),

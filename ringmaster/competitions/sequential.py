@@ -160,8 +160,8 @@ class SprtReport(msgspec.Struct, frozen=True):
     llr       logarithm of the likelihood ratio of all these
     decision  None while undecided
     finished  whether no more games come
-    faults    what is to be said of games that were not decided on the board, "" for
-              nothing (`fault_warning`)
+    doubts    reasons to doubt the test: games that were not decided on the board
+              (`fault_warning`), games that repeat (`repeats_warning`)
     """
 
     test: Sprt
@@ -170,7 +170,7 @@ class SprtReport(msgspec.Struct, frozen=True):
     llr: float
     decision: Decision | None = None
     finished: bool = False
-    faults: str = ""
+    doubts: tuple[str, ...] = ()
 
     @property
     def accepted(self) -> Accepted:
@@ -228,7 +228,7 @@ class SprtReport(msgspec.Struct, frozen=True):
 
     def lines(self) -> list[str]:
         """Return one line, or a few, for a report."""
-        return [*self._lines(), *([f"warning: {self.faults}"] if self.faults else [])]
+        return [*self._lines(), *(f"warning: {doubt}" for doubt in self.doubts)]
 
     def _lines(self) -> list[str]:
         test, (low, high) = self.test, self.test.bounds
@@ -256,7 +256,7 @@ class SprtReport(msgspec.Struct, frozen=True):
             "llr_at_decision": None if self.decision is None else self.decision.llr,
             "games_at_decision": self.games_at_decision,
             "expected_remaining_games": self.remaining,
-            "warning": self.faults or None,
+            "warning": "; ".join(self.doubts) or None,
         }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from ringmaster.competitions.repeats import repeats_warning
 from ringmaster.competitions.sequential import SprtReport, Trial, fault_warning
 from ringmaster.competitions.tally import Tally
 from ringmaster.stats.sprt import Sprt
@@ -89,7 +90,10 @@ class Series(msgspec.Struct, frozen=True):
             trial.llr(counts),
             trial.decision,
             self.complete(),
-            fault_warning(
-                tally.completed, dict(zip(tally.players, tally.forfeits, strict=True)), tally.void
-            ),
+            tuple(filter(None, (self._faults(), repeats_warning(tally.repeats, tally.completed)))),
         )
+
+    def _faults(self) -> str:
+        tally = self.tally
+        forfeits = dict(zip(tally.players, tally.forfeits, strict=True))
+        return fault_warning(tally.completed, forfeits, tally.void)

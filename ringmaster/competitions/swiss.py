@@ -13,6 +13,7 @@ from ringmaster.competitions.competition import Verdict
 from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, roster
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES
+from ringmaster.competitions.repeats import expected_repeats, is_repeatable, repeats_line
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.swiss_pairing import Entrant, pair_round
 from ringmaster.competitions.swiss_table import Outcome, Score, ranking
@@ -224,6 +225,12 @@ class Swiss(Tournament):
         warnings = []
         if self._openings.missed:
             warnings.append(SAME_GAMES)
+        players = [self._player(code, ("competitors",)) for code in self._active()]
+        alike = [player for player in players if is_repeatable(player)]
+        if len(alike) >= 2:
+            games = self.values["games_per_pairing"]
+            whose = " of two competitors in a round"
+            warnings.append(expected_repeats(alike, self._openings.size, games, 2, whose))
         active = len(self._active())
         if active < 2:
             warnings.append("fewer than two competitors are left: no more rounds will be paired")
@@ -232,7 +239,7 @@ class Swiss(Tournament):
             warnings.append(
                 f"{active} competitors have all met after {most} rounds: later ones are rematches"
             )
-        return warnings
+        return [line for line in warnings if line]
 
     def check_jobs(self) -> list[CheckJob]:
         codes = [code for code in self.competitors if code in self._active()]
@@ -393,7 +400,7 @@ class Swiss(Tournament):
         _, *ratings = self._standings().tables()
         blocks = [self._table(), *ratings]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
-        return Report((*blocks, *self._engine_lines()))
+        return Report(tuple(blocks))
 
     def summary(self) -> dict[str, Any]:
         return {
@@ -437,3 +444,5 @@ def _notes(tally: Tally) -> Iterator[str]:
         yield f"unknown results: {tally.total(3)}"
     if tally.void:
         yield f"void: {tally.void}"
+    if tally.repeats:
+        yield repeats_line(tally.repeats, tally.completed)

@@ -25,6 +25,8 @@ class Tally(msgspec.Struct):
     pairs      the first player's results by pairs, where colours alternate
     endings    games by how they ended: {"mate": 12, "time": 1}
     trial      the sequential test of the matchup, if it has one
+    repeats    games that repeat an earlier one of the matchup, move for move and with the
+               same colours
     """
 
     players: tuple[str, str]
@@ -40,6 +42,7 @@ class Tally(msgspec.Struct):
     pairs: Pairs = msgspec.field(default_factory=Pairs)
     endings: dict[str, int] = msgspec.field(default_factory=dict)
     trial: Trial | None = None
+    repeats: int = 0
 
     def total(self, column: int) -> int:
         """Return a column of `by_colour`, both colourings together."""
@@ -81,6 +84,7 @@ class Tally(msgspec.Struct):
             ending = ending if result.reason == "move limit" else "not scored"
             _count(self.unknown_kinds, ending)
         self.by_colour[black][column] += 1
+        self.repeats += result.repeats
         _count(self.endings, ending)
         for index, used in enumerate(result.usage):
             if used.cpu_time is not None:
@@ -137,6 +141,7 @@ class Tally(msgspec.Struct):
             pairs=self.pairs.turned(),
             endings=self.endings,
             trial=self.trial,
+            repeats=self.repeats,
         )
 
 

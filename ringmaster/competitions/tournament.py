@@ -18,6 +18,7 @@ from ringmaster.competitions.matchup_report import describe_settings, matchup_da
 from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
+from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.competitions.sequential import SprtReport, sequential_warnings
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.standings import Standings
@@ -27,7 +28,7 @@ from ringmaster.errors import SettingError, SettingErrors, StateRefused
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
+from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
@@ -96,6 +97,11 @@ class Matchup:
         or Black always for one side, it does not."""
         return self.alternating and self.settings.handicap is None
 
+    def expected_repeats(self) -> str:
+        """Return the warning that its games will repeat, "" when they need not."""
+        colours = 2 if self.alternating else 1
+        return expected_repeats(self.players, self.book.size, self.number_of_games, colours)
+
 
 class Tournament(Competition):
     """Matchups played in turn, each to its own number of games.
@@ -115,8 +121,6 @@ class Tournament(Competition):
         self.tallies: dict[str, Tally] = {}
         #: Numbers of the games given out that have not come back, by matchup.
         self._open: defaultdict[str, set[int]] = defaultdict(set)
-        #: How the engines describe themselves, by player code.
-        self._engines: dict[str, str] = {}
         self._players: dict[str, Player] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
@@ -202,11 +206,21 @@ class Tournament(Competition):
                 matchup.sprt.llr([1, 1, 1])
 
     def warnings(self) -> list[str]:
-        bare = [m.id for m in self.matchups.values() if m.book.missed]
-        if not bare:
-            return self._test_warnings()
-        which = "" if len(bare) == len(self.matchups) else f"matchups {', '.join(bare)}: "
-        return [f"{which}{SAME_GAMES}", *self._test_warnings()]
+        said: dict[str, list[str]] = {}
+        for id, matchup in self.matchups.items():
+            if matchup.book.missed:
+                said.setdefault(SAME_GAMES, []).append(id)
+            line = matchup.expected_repeats()
+            if line:
+                said.setdefault(line, []).append(id)
+        return self._for_matchups(said) + self._test_warnings()
+
+    def _for_matchups(self, said: Mapping[str, Sequence[str]]) -> list[str]:
+        """Return lines with the matchups that each is about, unless it is about all."""
+        return [
+            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
+            for line, ids in said.items()
+        ]
 
     def _test_warnings(self) -> list[str]:
         """Return what is noteworthy of tests; each line stands for all matchups of
@@ -226,10 +240,7 @@ class Tournament(Competition):
                 )
                 line = f"the SPRT has been changed: it was {was}, by the results so far it is {now}"
                 said.setdefault(line, []).append(id)
-        return [
-            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
-            for line, ids in said.items()
-        ]
+        return self._for_matchups(said)
 
     def check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
@@ -243,6 +254,21 @@ class Tournament(Competition):
                     player.code, CheckJob(f"check-{player.code}", player, matchup.settings)
                 )
         return list(jobs.values())
+
+    def contestants(self) -> list[Player]:
+        return list(self._players.values())
+
+    def contestant_of(self, code: str) -> str:
+        return code.removesuffix(SECOND_SELF)
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        if len(self._books) == 1:
+            (book,) = self._books.values()
+            return {"": book.describe()}
+        by_book: dict[OpeningBook, list[str]] = {}
+        for matchup in self.matchups.values():
+            by_book.setdefault(matchup.book, []).append(matchup.id)
+        return {f"matchups {', '.join(ids)}": book.describe() for book, ids in by_book.items()}
 
     def may_run_ahead(self, parallel: int) -> bool:
         """See `Competition.may_run_ahead`: results end a test.  One game at a time is one
@@ -332,6 +358,7 @@ class Tournament(Competition):
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
             round=unit_of(ticket) + 1,
             event=f"{self.code} ({matchup.given_name})" if matchup.given_name else "",
+            series=matchup.id,
         )
 
     def _opening_number(self, ticket: Ticket) -> int:
@@ -397,9 +424,6 @@ class Tournament(Competition):
         codes = self._codes(ticket)
         if not void:
             self._close(id, ticket["i"])
-            for code, used in zip(codes, result.usage, strict=True):
-                if used.description or used.name:
-                    self._engines[code] = used.description or used.name
         halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
@@ -436,7 +460,6 @@ class Tournament(Competition):
     def state(self) -> dict[str, Any]:
         state = {
             "matchups": msgspec.to_builtins(self.tallies),
-            "engines": dict(self._engines),
             **{name: list(self.values[name]) for name in self.rosters},
         }
         numbers = self._numbers.state()
@@ -451,7 +474,6 @@ class Tournament(Competition):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         self._check_rosters(state)
-        self._engines = dict(state.get("engines", {}))
         self._numbers = OpeningNumbers(state.get("openings"))
         self._open.clear()
         self._turns = None
@@ -508,7 +530,7 @@ class Tournament(Competition):
         for matchup in self.matchups.values():
             report = self._sprt_report(matchup)
             if report is not None:
-                status = "; ".join(filter(None, (report.status, report.faults)))
+                status = "; ".join(filter(None, (report.status, *report.doubts)))
                 rows.append((self._heading(matchup), f"{report.llr:.2f}", status))
         if rows:
             yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))
@@ -530,17 +552,11 @@ class Tournament(Competition):
                     even=bool(sum(tally.pairs.counts)),
                 )
 
-    def _engine_lines(self) -> Iterator[Text]:
-        """Yield what the engines say of themselves."""
-        lines = tuple(f"player {code}: {text}" for code, text in sorted(self._engines.items()))
-        if lines:
-            yield Text(lines)
-
     def live_report(self) -> Report:
         return Report(tuple(self._tables()))
 
     def report(self) -> Report:
-        return Report((*self._tables(), *self._deleted_tables(), *self._engine_lines()))
+        return Report((*self._tables(), *self._deleted_tables()))
 
     def _standings(self) -> Standings | None:
         """Return how all players stand against each other, where that says something."""

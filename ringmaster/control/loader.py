@@ -112,6 +112,12 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
             self._warned.add(path)
             self.warn(path, f"what it returns: {FORMATTED_BYTES}", "text")
 
+    def doubt(self, path: SettingPath, message: str) -> None:
+        """Warn of a value that is probably not meant; once of what a function returned."""
+        if path not in self._warned:
+            self._warned.add(path)
+            self.warn(path, message)
+
     def error(self, errors: Iterable[SettingError]) -> ControlFileError:
         """Return one error that shows each of `errors` at its place in the file,
         with the file's warnings after them."""
@@ -199,7 +205,7 @@ def load(
             tree, source, competition_type, names, {} if elsewhere is None else elsewhere
         ),
     )
-    context = Context(loaded.directory, returned=loaded.look_at)
+    context = Context(loaded.directory, returned=loaded.look_at, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),

@@ -284,6 +284,11 @@ class Engine(ABC):
     def check(self, settings: GameSettings) -> list[str]:
         """Set everything up as for a game; returns problems in plain words."""
 
+    def number_in_force(self, names: tuple[str, ...]) -> int | None:
+        """Return the value that the first of some options (folded names) has now, set or
+        by default; None without a number."""
+        return None
+
     @abstractmethod
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
         """Get ready for a game that this engine plays as `colour`."""

@@ -292,6 +292,14 @@ class UniversalEngine(Engine):
         except EngineError as error:
             return [str(error)]
 
+    def number_in_force(self, names: tuple[str, ...]) -> int | None:
+        for name in names:
+            declared = self._declared(name)
+            if declared is not None:
+                text = self._set.get(declared.name, declared.default)
+                return int(text) if text.isdecimal() and len(text) < 10 else None
+        return None
+
     def _explained(self, complaint: str) -> str:
         """Return the words for "No such option: X" that name what there is instead."""
         name = complaint.partition("No such option:")[2].strip()

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path, PurePosixPath
 
 from ringmaster.errors import UsageError
 
@@ -79,11 +79,17 @@ def plan(cpus: str | None, workers: int) -> list[list[int]]:
     Raises UsageError for CPUs that it may not use, and where the system has no
     way to pin a process.
     """
+    return share(_chosen(cpus), workers)
+
+
+def _chosen(cpus: str | None) -> list[int]:
+    """Return the CPUs of a list in words, or all that this process may use.
+    Raises UsageError."""
     if not hasattr(os, "sched_getaffinity"):
         raise UsageError("this system cannot keep a process to some of the CPUs")
     allowed = os.sched_getaffinity(0)
     if cpus is None:
-        return share(sorted(allowed), workers)
+        return sorted(allowed)
     try:
         wanted = parse_cpus(cpus)
     except ValueError as error:
@@ -93,7 +99,50 @@ def plan(cpus: str | None, workers: int) -> list[list[int]]:
         raise UsageError(
             f"CPU {missing[0]} cannot be used here; there are {_words(sorted(allowed))}"
         )
-    return share(wanted, workers)
+    return wanted
+
+
+def usable_cpus(cpus: str | None = None, *, root: Path = Path("/")) -> int:
+    """Return how many CPUs games may keep busy: those of a list in words, or all that this
+    process may use, as far as its control group grants it the time of so many.
+
+    root  of the file system
+
+    Raises UsageError.
+    """
+    if cpus is not None or hasattr(os, "sched_getaffinity"):
+        count = len(_chosen(cpus))
+    else:
+        count = os.cpu_count() or 1
+    return max(1, int(min([count, *_granted(root)])))
+
+
+def _granted(root: Path) -> Iterator[float]:
+    """Yield the CPUs whose time the control groups of this process may use up, of both
+    versions of cgroups; nothing where there is no limit."""
+    for line in _read(root / "proc/self/cgroup").splitlines():
+        number, controllers, path = (*line.split(":", 2), "", "")[:3]
+        parts = PurePosixPath(path).parts[1:]
+        for depth in range(len(parts) + 1):
+            # a container sees its own group at the root, whatever its path is called
+            group = root.joinpath("sys/fs/cgroup", *([] if number == "0" else ["cpu"]))
+            group = group.joinpath(*parts[:depth])
+            if number == "0":
+                words = _read(group / "cpu.max").split()
+            elif "cpu" in controllers.split(","):
+                names = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+                words = [_read(group / name).strip() for name in names]
+            else:
+                continue
+            if len(words) == 2 and all(word.isdecimal() and int(word) for word in words):
+                yield int(words[0]) / int(words[1])
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text()
+    except OSError:
+        return ""
 
 
 def pin(cpus: Iterable[int]) -> None:

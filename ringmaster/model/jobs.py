@@ -106,6 +106,8 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     keep_stderr whether the engines' standard error comes back with the result
     parameters  per player, the parameter values it plays with, for the record
     shown_parameters  the same as text, through the formats of the control file
+    series   id of its matchup, "" in a tune: games of one series are compared, to find
+             those that repeat
     """
 
     id: str
@@ -123,6 +125,7 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     keep_stderr: bool = True
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     shown_parameters: tuple[str, str] = ("", "")
+    series: str = ""
 
     @property
     def who(self) -> tuple[str, ...]:

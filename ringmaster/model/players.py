@@ -71,3 +71,16 @@ class Player(msgspec.Struct, frozen=True):
         # Black moves first in shogi
         plays_white = colour == (1 if self.protocol == "usi" else 0)
         return plays_white != (self.score_pov == "white")
+
+
+def describe_limits(player: Player) -> str:
+    """Return a player's limits for a record or report, e.g. "10+0.1" or
+    "nodes 1000"; "" without any."""
+    parts = [] if player.time_control is None else [str(player.time_control)]
+    if player.move_time is not None:
+        parts.append(f"{player.move_time:g} s a move")
+    if player.nodes is not None:
+        parts.append(f"nodes {player.nodes}")
+    if player.depth is not None:
+        parts.append(f"depth {player.depth}")
+    return ", ".join(parts)

@@ -49,6 +49,9 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
              "1/2-1/2", "*" in chess and shogi
     faulty   index of the player at fault in a forfeit or void game, if known
     record   the game record (SGF, PGN), or None
+    fingerprint  short hash of the series, the players in move order, the start position
+             and the moves; None of a void game, and of one that an earlier version played
+    repeats  whether an earlier game of the competition has the same fingerprint
     stderr   bounded lines of standard error, as (player code, line)
     """
 
@@ -67,6 +70,8 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     record: str | None = None
     record_suffix: str = ""
     stderr: tuple[tuple[str, str], ...] = ()
+    fingerprint: int | None = None
+    repeats: bool = False
 
     @property
     def id(self) -> str:
@@ -145,6 +150,7 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
                  among the problems, too
     seconds      how long a thorough check took
     tested_as    the player whose thorough check was of the same engine, or ""
+    hash, threads  megabytes and threads as they are set now; None where it is not known
     """
 
     check_id: str
@@ -156,6 +162,8 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     suggestions: tuple[str, ...] = ()
     seconds: float = 0.0
     tested_as: str = ""
+    hash: int | None = None
+    threads: int | None = None
 
 
 #: What is recorded.

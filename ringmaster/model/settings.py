@@ -56,16 +56,23 @@ class Context(msgspec.Struct):
 
     returned  is told what functions of the control file return when they are
               called, before it is interpreted, with the function's path
+    doubted   is given the path of a value that is allowed and probably not meant, and why
     """
 
     directory: Path
     problems: list[SettingError] = msgspec.field(default_factory=list)
     returned: Callable[[SettingPath, Any], None] | None = None
+    doubted: Callable[[SettingPath, str], None] | None = None
 
     def refuse(self, path: SettingPath, message: str, expected: str = "") -> Any:
         """Note a problem and return INVALID."""
         self.problems.append(SettingError(path, message, expected))
         return INVALID
+
+    def doubt(self, path: SettingPath, message: str) -> None:
+        """Note a value that is allowed and probably not meant."""
+        if self.doubted is not None:
+            self.doubted(path, message)
 
     def resolve(self, name: str) -> Path:
         """Return the file `name` of a control file as an absolute path."""
@@ -466,7 +473,10 @@ class Function(SettingType):
                 ) from error
             if outer.returned is not None:
                 outer.returned(path, returned)
-            context = Context(outer.directory)
+            context = Context(
+                outer.directory,
+                doubted=lambda where, why: outer.doubt(path, f"{'.'.join(map(str, where))}: {why}"),
+            )
             interpreted = result_type.interpret(returned, (), context)
             if context.problems:
                 problem = context.problems[0]

@@ -193,16 +193,3 @@ class Clock:
             depth=player.depth,
             move_time_ms=None if player.move_time is None else round(player.move_time * 1000),
         )
-
-
-def describe_limits(player: Player) -> str:
-    """Return a player's limits for a record or report, e.g. "10+0.1" or
-    "nodes 1000"; "" without any."""
-    parts = [] if player.time_control is None else [str(player.time_control)]
-    if player.move_time is not None:
-        parts.append(f"{player.move_time:g} s a move")
-    if player.nodes is not None:
-        parts.append(f"nodes {player.nodes}")
-    if player.depth is not None:
-        parts.append(f"depth {player.depth}")
-    return ", ".join(parts)

@@ -8,6 +8,7 @@ leave here as exceptions.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
@@ -25,10 +26,11 @@ from ringmaster.errors import (
 )
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
+from ringmaster.model.players import describe_limits
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.play.adjudication import make_adjudicator
-from ringmaster.play.clock import Clock, describe_limits
+from ringmaster.play.clock import Clock
 from ringmaster.play.go_referee import GoReferee
 from ringmaster.play.meter import Meter
 from ringmaster.play.pondering import Pondering
@@ -457,7 +459,19 @@ class GameRunner:
             record=record,
             record_suffix=self._referee.record_suffix,
             stderr=tuple(stderr),
+            fingerprint=None if settlement.outcome == "void" else self._fingerprint(),
         )
+
+    def _fingerprint(self) -> int | None:
+        """Return what tells this game from others of its series, see GameResult."""
+        if self._game is None:
+            return None
+        job = self.job
+        first, second = job.players
+        parts = [job.series, first.code, second.code, job.opening.fen or ""]
+        parts += [" ".join(self._referee.setup), " ".join(self._game.moves)]
+        hashed = hashlib.blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=8)
+        return int.from_bytes(hashed.digest(), "big", signed=True)
 
     def _game_record(
         self,

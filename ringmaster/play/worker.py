@@ -14,6 +14,7 @@ from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
 from ringmaster.model.players import Player
+from ringmaster.model.resources import HASH, THREADS
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, JobResult
 from ringmaster.play.engine_pool import EnginePool, make_engine
 from ringmaster.play.game_runner import UNSOUND, GameRunner
@@ -126,11 +127,13 @@ class Worker:
                 if transcript is not None:
                     transcript.close()
         problems: tuple[str, ...]
+        hash = threads = None
         engine = None
         try:
             engine = self._make(player, self._surroundings_of(CHECK))
             engine.launch(transcript, timeout=start_timeout(job.settings, player))
             problems = tuple(engine.check(job.settings))
+            hash, threads = engine.number_in_force(HASH), engine.number_in_force(THREADS)
         except EngineError as error:
             problems = (str(error),)
         finally:
@@ -147,6 +150,8 @@ class Worker:
             name="" if engine is None else engine.name,
             problems=problems,
             stderr=stderr if job.show_stderr else (),
+            hash=hash,
+            threads=threads,
         )
 
     def _examine(

@@ -75,6 +75,8 @@ class Game:
     seconds   wall time of the whole game
     finished  when it was recorded, to the second, UTC; None if unknown
     opening   where its start position came from, "" for the game's own
+    repeats   whether it repeats an earlier game of its matchup, move for move and with
+              the same colours (of a tune: of the same two players)
     """
 
     id: str
@@ -92,6 +94,7 @@ class Game:
     seconds: float
     finished: datetime | None
     opening: str
+    repeats: bool
     _winner: int | None = field(repr=False)
     _faulty: int | None = field(repr=False)
     # a string: a Path takes longer to make than all the rest
@@ -264,6 +267,7 @@ def make_game(recorded: Recorded, played: Played, game: GameName, games: str, vo
         result.seconds,
         moment(recorded.finished),
         played.opening,
+        result.repeats,
         result.winner if result.outcome == "win" else None,
         result.faulty,
         void if result.outcome == "void" else games,

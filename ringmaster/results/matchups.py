@@ -115,6 +115,7 @@ class MatchupResults:
     sprt      its sequential test: test, llr, bounds, accepted, conclusion, …; None
               without one
     endings   games by how they ended: {"mate": 12, "time": 1}
+    repeats   games that repeat an earlier one, move for move and with the same colours
     """
 
     id: str
@@ -128,6 +129,7 @@ class MatchupResults:
     void: int = 0
     sprt: SprtReport | None = None
     endings: dict[str, int] = field(default_factory=dict)
+    repeats: int = 0
     _pairs: Pairs = field(default_factory=Pairs, repr=False)
 
     @property
@@ -257,6 +259,7 @@ class MatchupResults:
         reason = game.reason or "other"
         self.endings[reason] = self.endings.get(reason, 0) + 1
         self.draws += game.is_draw
+        self.repeats += game.repeats
         self.unknown += game.is_unknown
         for results, side in ((first, game.sides[0]), (second, game.sides[1])):
             won = side.colour == game.winning_colour

@@ -37,6 +37,8 @@ def kept(result: GameResult) -> GameResult:
         plies=result.plies,
         seconds=round(result.seconds, 6),
         usage=(_kept_usage(first), _kept_usage(second)),
+        fingerprint=result.fingerprint,
+        repeats=result.repeats,
     )
 
 

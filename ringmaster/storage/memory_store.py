@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ringmaster.model.jobs import Ticket
-from ringmaster.model.results import EvaluationResult, Result
+from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.storage.encoding import decode, encode, kept, kept_evaluation
 from ringmaster.storage.store import (
     NONE,
@@ -44,6 +44,7 @@ class MemoryStore(Store):
         self._results: list[tuple[str, Result, int]] = []
         self._scores: dict[tuple[int, int], bytes] = {}
         self._recorded: dict[tuple[str, int], None] = {}
+        self._fingerprints: dict[int, None] = {}
         self._issues: dict[str, tuple[int, str]] = {}
         self._pending: dict[tuple[str, int], Pending] = {}
         self._places: dict[str, tuple[int, int | None]] = {}
@@ -224,12 +225,20 @@ class _MemoryTransaction(Transaction):
             store._results.append((text, result, int(store._now())))
             self._undo.append(store._results.pop)
             self._remove(store._issues, result.id)
+            fingerprint = result.fingerprint if isinstance(result, GameResult) else None
+            if fingerprint is not None and fingerprint not in store._fingerprints:
+                self._put(store._fingerprints, fingerprint, None)
             if scores is not None and isinstance(result, EvaluationResult):
                 self._put(store._scores, (result.number, result.shard), bytes(scores))
             completed, voids = before = store._counts
             self._undo.append(lambda: setattr(store, "_counts", before))
             store._counts = (completed, voids + 1) if void else (completed + 1, voids)
             return len(store._results)
+
+    def has_game(self, fingerprint: int) -> bool:
+        """See `Transaction.has_game`."""
+        with self._change():
+            return fingerprint in self._store._fingerprints
 
     def drop_scores(self, number: int) -> None:
         """See `Transaction.drop_scores`."""

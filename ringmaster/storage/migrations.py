@@ -74,11 +74,21 @@ def _evaluations(connection: sqlite3.Connection) -> None:
     )
 
 
+def _fingerprints(connection: sqlite3.Connection) -> None:
+    # NULL for what earlier versions recorded, for void games and for shards
+    connection.execute("ALTER TABLE results ADD COLUMN fingerprint INTEGER")
+    connection.execute("ALTER TABLE results ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0")
+    connection.execute(
+        "CREATE INDEX fingerprints ON results (fingerprint) WHERE fingerprint IS NOT NULL"
+    )
+
+
 #: Migration n (from 1) brings a file from version n - 1 to n; only ever added to.
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("first tables", _first),
     ("places in the collected file of game records", _places),
     ("evaluations of positions and their scores", _evaluations),
+    ("fingerprints of games", _fingerprints),
 )
 
 

@@ -46,8 +46,8 @@ _READ_PENDING = "SELECT game_id, attempt, folder, name, text FROM pending WHERE 
 # not OR IGNORE, which would pass over other constraints, too
 _INSERT_RESULT = (
     "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, seconds, "
-    "usage, finished, winner, forfeit, score, faulty, plies, evaluation) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "usage, finished, winner, forfeit, score, faulty, plies, evaluation, fingerprint, repeats) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
     "ON CONFLICT (game_id, once) DO NOTHING"
 )
 
@@ -222,8 +222,8 @@ class SqliteStore(Store):
         while after < last:
             rows = self._rows(
                 "SELECT seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, "
-                "score, faulty, plies, seconds, usage, finished, evaluation FROM results "
-                "WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
+                "score, faulty, plies, seconds, usage, finished, evaluation, fingerprint, repeats "
+                "FROM results WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?",
                 (after, last, _BATCH),
             )
             if not rows:
@@ -235,7 +235,7 @@ class SqliteStore(Store):
 
     def _recorded(self, row: tuple[Any, ...]) -> Recorded | Evaluated:
         seq, ticket, game_id, attempt, outcome, winner, reason, detail, forfeit, *rest = row
-        score, faulty, plies, seconds, usage, finished, evaluation = rest
+        score, faulty, plies, seconds, usage, finished, evaluation, fingerprint, repeats = rest
         if evaluation is not None:
             (used,) = (self._usage(item) for item in decode(usage))
             number, shard, positions, facts = decode(evaluation)
@@ -267,6 +267,8 @@ class SqliteStore(Store):
             plies=plies,
             seconds=seconds,
             usage=(first, second),
+            fingerprint=fingerprint,
+            repeats=bool(repeats),
         )
         return Recorded(seq, decode(ticket), result, finished)
 
@@ -456,6 +458,8 @@ class _SqliteTransaction(Transaction):
             result.faulty,
             result.plies,
             None,
+            result.fingerprint,
+            result.repeats,
         )
         return self._insert(ticket, result, own, result.usage)
 
@@ -463,7 +467,7 @@ class _SqliteTransaction(Transaction):
         scores = result.scores
         result = kept_evaluation(result)
         facts = [result.number, result.shard, result.positions, result.facts]
-        own = (None, 0, "", None, 0, self._encode(facts))
+        own = (None, 0, "", None, 0, self._encode(facts), None, 0)
         seq = self._insert(ticket, result, own, (result.usage,))
         if seq is not None and scores is not None:
             self._execute(
@@ -516,6 +520,11 @@ class _SqliteTransaction(Transaction):
             self._name_id(used.description),
             *(() if used.ponder_cpu_time is None else (used.ponder_cpu_time,)),
         ]
+
+    def has_game(self, fingerprint: int) -> bool:
+        """See `Transaction.has_game`."""
+        statement = "SELECT 1 FROM results WHERE fingerprint = ? LIMIT 1"
+        return self._execute(statement, (fingerprint,)).fetchone() is not None
 
     def drop_scores(self, number: int) -> None:
         """See `Transaction.drop_scores`."""

@@ -100,6 +100,11 @@ class Transaction(ABC):
         dropped."""
 
     @abstractmethod
+    def has_game(self, fingerprint: int) -> bool:
+        """Return whether a game with this fingerprint has been recorded, also in this
+        transaction."""
+
+    @abstractmethod
     def drop_scores(self, number: int) -> None:
         """Forget the scores of a pass."""
 

@@ -15,7 +15,7 @@ from ringmaster.competitions.playoff import Playoff
 from ringmaster.competitions.standings import letters
 from ringmaster.errors import StateRefused, StoreError
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
@@ -163,16 +163,14 @@ def test_grid_has_wins_and_losses_with_jigos_as_halves_and_no_unknown_results() 
     ]
 
 
-def test_report_has_the_grid_ratings_each_pairing_played_and_the_engines() -> None:
+def test_report_has_the_grid_ratings_and_each_pairing_played() -> None:
     tournament = go(rounds=8)
     job = tournament.next_job()
-    usage = (EngineUsage(name="Alpha 1"), EngineUsage(name="Beta 2"))
-    tournament.take(job.ticket, GameResult(job.id, 0, "win", 0, "score", score="B+3", usage=usage))
+    tournament.take(job.ticket, GameResult(job.id, 0, "win", 0, "score", score="B+3"))
     text = render_report(tournament.report())
     assert "no ratings yet" in text
     assert "a v b (1/8 games)\nboard size: 9   komi: 6\n" in text
     assert "b v c" not in text
-    assert text.endswith("player a: Alpha 1\nplayer b: Beta 2\n")
     play(tournament, "lw", "AvB")
     play(tournament, "wl", "BvC")
     rated = lines(tournament.report())

@@ -172,6 +172,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "forfeits": [0, 0],
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
+                "repeats": 0,
                 "endings": {"mate": 3, "stalemate": 1},
                 "elo": pytest.approx(88.74, abs=0.01),
                 # two pairs say nothing of the spread
@@ -402,21 +403,6 @@ def test_handicap_games_print_no_elo() -> None:
 def results_of(playoff: Any) -> Any:
     (matchup,) = playoff.summary()["matchups"]
     return matchup
-
-
-def test_engine_is_described_as_it_describes_itself_else_by_its_name() -> None:
-    playoff = chess(call("Matchup", "a", "b"))
-    job = playoff.next_job()
-    usage = (
-        EngineUsage(name="One 1.0", description="One 1.0\nthreads: 2"),
-        EngineUsage(name="Two"),
-    )
-    playoff.take(
-        job.ticket, GameResult(job.id, 0, "win", winner=0, reason="mate", score="1-0", usage=usage)
-    )
-    later = again(playoff, chess(call("Matchup", "a", "b")))
-    text = render_report(later.report())
-    assert "player a: One 1.0\nthreads: 2\nplayer b: Two\n" in text
 
 
 def test_player_meets_itself_under_a_second_code() -> None:

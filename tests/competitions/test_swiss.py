@@ -16,7 +16,7 @@ from ringmaster.competitions.competitors import only_appended
 from ringmaster.competitions.swiss import Swiss
 from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
@@ -378,11 +378,10 @@ def test_report_before_the_first_game_has_everybody_in_first_place() -> None:
     assert rows[1] == ["1", "A", "a", "0", "0", "0"]
 
 
-def test_report_has_the_table_ratings_rounds_and_engines() -> None:
+def test_report_has_the_table_ratings_and_rounds() -> None:
     tournament = chess(CODES[:3], rounds=2)
     job = tournament.next_job()
-    usage = (EngineUsage(name="Alpha 1"), EngineUsage(name="Beta 2"))
-    lost = GameResult(job.id, 0, "win", 1, "time", forfeit=True, score="0-1", usage=usage)
+    lost = GameResult(job.id, 0, "win", 1, "time", forfeit=True, score="0-1")
     tournament.take(job.ticket, lost)
     play(tournament, result=lambda job: drawn(job) if "b" in codes(job) else better(job))
     rows = lines(tournament.report())
@@ -396,7 +395,6 @@ def test_report_has_the_table_ratings_rounds_and_engines() -> None:
     text = render_report(tournament.report())
     assert "round 1 (2/2 games)" in text
     assert "± 95%" in text
-    assert text.endswith("player a: Alpha 1\nplayer b: Beta 2\n")
 
 
 def test_summary_has_the_table_and_the_rounds() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from ringmaster.competitions.players import PLAYER, PlayerDefinition
 from ringmaster.errors import SettingError
+from ringmaster.event import Event
 from ringmaster.model.players import Player
 from ringmaster.model.settings import INVALID, Context
 from ringmaster.model.time_control import TimeControl
@@ -118,3 +119,41 @@ def test_clocks_that_usi_has_no_word_for_are_refused(
 def test_shogi_player_without_any_limit_is_refused(tmp_path: Any) -> None:
     with pytest.raises(SettingError, match="nothing limits the moves"):
         shogi_player(tmp_path)
+
+
+MARGINS = """competition_type = "mc_tuner"
+game = "chess"
+margin = {top}
+players = {{"opp": Player("engine", nodes=9,
+                        margin={own})}}
+opponent = "opp"
+candidate_colour = "alternating"
+def make_candidate(x):
+    return Player("engine", nodes=9, margin={made})
+parameters = [Parameter("x", split=3, scale=LINEAR(1, 9))]
+exploration_coefficient = 0.4
+initial_visits = 2
+initial_wins = 1
+"""
+
+
+def test_margin_of_ten_seconds_and_more_is_asked_about_at_its_line(tmp_path: Any) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(MARGINS.format(top=50, own=10, made=200))
+    said = [line for line in Event(control).warnings() if "margin" in line.splitlines()[0]]
+    heads = sorted(line.splitlines()[0].partition("tune.ctl:")[2] for line in said)
+    assert heads == [
+        "3:10: warning: margin: 50 seconds: are milliseconds meant?  Then write 0.05; with 50 s "
+        "hardly any game is lost on time",
+        "5:32: warning: players['opp'].margin: 10 seconds: are milliseconds meant?  Then write "
+        "0.01; with 10 s hardly any game is lost on time",
+        "8:5: warning: make_candidate: margin: 200 seconds: are milliseconds meant?  Then write "
+        "0.2; with 200 s hardly any game is lost on time",
+    ]
+    assert "    3 | margin = 50" in said[0] + said[1]
+
+
+def test_smaller_margins_are_taken_without_a_word(tmp_path: Any) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(MARGINS.format(top=9.9, own=0, made=1))
+    assert not any("margin" in line for line in Event(control).warnings())

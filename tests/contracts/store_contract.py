@@ -38,6 +38,8 @@ def result(game_id: str = "0_0", attempt: int = 0, outcome: Outcome = "win") -> 
             EngineUsage("Glaurung 2.2", 1.5, 23_000_000, 6.0, 0.75, "tuned"),
             EngineUsage("GNU Go 3.8", None, None, 5.5, 0.5),
         ),
+        fingerprint=-(1 << 63),
+        repeats=True,
     )
 
 
@@ -156,6 +158,28 @@ class StoreContract:
     def test_a_game_that_counts_takes_no_void_result(self, store: Store) -> None:
         assert record(store, result("a", 0), result("a", 1, "void")) == [1, None]
         assert store.counts() == (1, 0)
+
+    def test_a_game_is_known_by_its_fingerprint_from_its_own_transaction_on(
+        self, store: Store
+    ) -> None:
+        def fail() -> None:
+            with store.transaction() as transaction:
+                transaction.record({}, msgspec.structs.replace(result("x"), fingerprint=7))
+                assert transaction.has_game(7)
+                raise OSError("taken back")
+
+        with pytest.raises(OSError, match="taken back"):
+            fail()
+        unknown = msgspec.structs.replace(result("v"), fingerprint=None)
+        with store.transaction() as transaction:
+            assert not transaction.has_game(7)
+            transaction.record({}, msgspec.structs.replace(result("a"), fingerprint=7))
+            transaction.record({}, unknown)
+            assert transaction.has_game(7)
+        with store.transaction() as transaction:
+            assert [transaction.has_game(n) for n in (7, 8, -7)] == [True, False, False]
+            transaction.record({}, msgspec.structs.replace(result("b"), fingerprint=7))
+            assert transaction.has_game(7)
 
     def test_a_result_drops_its_issue_and_no_other(self, store: Store) -> None:
         with store.transaction() as transaction:

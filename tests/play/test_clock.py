@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.model.players import Player
+from ringmaster.model.players import Player, describe_limits
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.clock import Clock, describe_limits
+from ringmaster.play.clock import Clock
 
 S = 1_000_000_000
 MS = 1_000_000

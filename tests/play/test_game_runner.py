@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from ringmaster.engines.engine import Engine
@@ -47,6 +48,34 @@ def test_mate_wins() -> None:
     ]
     assert result.record is not None
     assert "Qh4#" in result.record
+
+
+def test_games_have_one_fingerprint_if_players_start_and_moves_are_the_same() -> None:
+    def fingerprint(white: list[Act], black: list[Act], *codes: str, **settings: Any) -> int | None:
+        first, second = (chess_player(code) for code in codes or "wb")
+        return chess(white, black, (first, second), move_limit=2, **settings)[0].fingerprint
+
+    same = fingerprint(["e2e4"], ["e7e5"])
+    assert same is not None
+    assert fingerprint(["e2e4"], ["e7e5"]) == same
+    others = [
+        fingerprint(["e2e4"], ["d7d5"]),
+        fingerprint(["e2e4"], ["e7e5"], "b", "w"),
+        fingerprint(["e2e4"], [EngineCrashed("it exited", "b")], failures="loss"),
+    ]
+    assert len({same, *others}) == 4
+    assert fingerprint(["e2e4"], [EngineCrashed("it exited", "b")]) is None, "a void game"
+
+
+def test_fingerprint_tells_openings_and_series_apart() -> None:
+    def fingerprint(**changes: Any) -> int | None:
+        engines = Scripted(WHITE, ["e2e4"]), Scripted(BLACK, ["e7e5"])
+        one = msgspec.structs.replace(job(WHITE, BLACK, move_limit=2), **changes)
+        return GameRunner(one, engines).play().fingerprint
+
+    start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"
+    found = [fingerprint(), fingerprint(series="1"), fingerprint(opening=Opening(fen=start))]
+    assert len(set(found)) == 3
 
 
 def test_repetition_draws() -> None:

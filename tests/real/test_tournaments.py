@@ -63,3 +63,36 @@ matchups = [Matchup("g", "g", alternating=True, number_of_games=2)]
     records = sorted(control.with_suffix(".games").iterdir())
     roots = [sgf.Sgf_game.from_string(path.read_text()).root for path in records]
     assert [(root.get("PB"), root.get("PW")) for root in roots] == [("g", "g#2"), ("g#2", "g")]
+
+
+def test_three_openings_at_fixed_nodes_are_six_games_and_the_verdict_says_so(
+    tmp_path: Path,
+) -> None:
+    stockfish = engine("stockfish")
+    (tmp_path / "book.epd").write_text(
+        "".join(
+            f"rnbqkbnr/pppppppp/8/8/{fourth}/8/{second}/RNBQKBNR b KQkq -\n"
+            for fourth, second in (("4P3", "PPPP1PPP"), ("3P4", "PPP1PPPP"), ("2P5", "PP1PPPPP"))
+        )
+    )
+    control = tmp_path / "event.ctl"
+    control.write_text(f"""
+competition_type = "playoff"
+game = "chess"
+players = {{"new": Player("{stockfish}", nodes=2000, options={{"Hash": 8}}),
+           "old": Player("{stockfish}", nodes=200)}}
+openings = Openings("book.epd")
+matchups = [Matchup("new", "old", sprt=SPRT(0, 200), number_of_games=100)]
+""")
+    first = ringmaster(control, "-g", "7", timeout=300)
+    assert "3 openings with both colours make 6 different games, and 100 may be" in first.stderr
+    assert ringmaster(control, "-j", "2", timeout=300).returncode == 0
+    summary = shown(control)
+    (matchup,) = summary["matchups"]
+    games = matchup["games"]
+    assert (matchup["sprt"]["accepted"], matchup["repeats"]) == ("H1", games - 6)
+    said = f"{games - 6} of {games} games repeat an earlier one, move for move: the SPRT takes 6 "
+    assert said in control.with_suffix(".report").read_text()
+    new, old = summary["conditions"]["players"]
+    assert new["engine"].startswith("Stockfish ")
+    assert (new["hash"], old["hash"], old["threads"]) == (8, 16, 1)

@@ -4,11 +4,13 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from ringmaster.errors import StoreCorrupt, StoreTooNew
 from ringmaster.storage import migrations
 from ringmaster.storage.migrations import APPLICATION_ID, MIGRATIONS, check, check_header, migrate
+from ringmaster.storage.sqlite_store import SqliteStore
 
 
 @pytest.fixture
@@ -63,6 +65,33 @@ def test_an_older_file_gets_what_is_missing_and_keeps_its_data(
         ("old",),
     ]
     assert connection.execute("SELECT count(*) FROM migrations").fetchone() == (len(NEWER),)
+
+
+def test_games_of_a_file_without_fingerprints_are_read_and_new_ones_compared(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "t.status"
+    old = sqlite3.connect(path, isolation_level=None)
+    migrate(old, "t.status", MIGRATIONS[:3])
+    old.execute("INSERT INTO names VALUES (1, 'engine')")
+    old.execute(
+        "INSERT INTO results (game_id, attempt, once, ticket, outcome, reason, detail, forfeit, "
+        "score, plies, seconds, usage, finished) VALUES ('0', 0, -1, '{}', 'draw', 'mate', '', 0, "
+        "'0', 9, 1.5, '[[1,0.5,9,1.0,1.0,1],[1,0.5,9,1.0,1.0,1]]', 5)"
+    )
+    old.close()
+    reader = SqliteStore.open_readonly(path)
+    (before,) = reader.games()
+    reader.close()
+    assert (before.result.fingerprint, before.result.repeats) == (None, False)
+    store = SqliteStore.open(path)
+    with store.transaction() as transaction:
+        assert not transaction.has_game(3)
+        again = msgspec.structs.replace(before.result, game_id="1", fingerprint=3)
+        transaction.record({}, again)
+        assert transaction.has_game(3)
+    assert [found.result for found in store.games()] == [before.result, again]
+    store.close()
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, sqlite3.OperationalError])

@@ -4,12 +4,12 @@ conditions, and the results."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ringmaster.competitions.closing_match.settings import START, VerifySettings
+from ringmaster.competitions.opening_settings import describe_openings
 from ringmaster.competitions.pairs import Pairs
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuned_parameters import Named
@@ -41,17 +41,10 @@ class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
             for name, value in settings.limits.items()
             if value is not None
         ]
-        openings = settings.openings
-        text = ""
-        if openings is not None:
-            # the folder of a competition may be moved
-            given = {**msgspec.structs.asdict(openings), "path": Path(openings.path).name}
-            default = type(openings)(openings.path)
-            text = ", ".join(
-                str(value) if name == "path" else f"{name} {value}"
-                for name, value in given.items()
-                if name == "path" or value != getattr(default, name)
-            )
+        text = ", ".join(
+            str(value) if name == "file" else f"{name} {value}"
+            for name, value in describe_openings(settings.openings).items()
+        )
         return cls(settings.against, ", ".join(limits), text)
 
     def describe(self) -> str:

@@ -27,12 +27,14 @@ from ringmaster.competitions.closing_match.sides import Side, Sides
 from ringmaster.competitions.common import result_line, void_rule
 from ringmaster.competitions.competition import MatchupInfo, Played, Verdict
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
+from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuned_parameters import Named
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CheckJob, Opening, Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import Player
 from ringmaster.model.report import Table, Text
 from ringmaster.model.results import GameResult
 
@@ -40,6 +42,7 @@ from ringmaster.model.results import GameResult
 #: of a value's size.
 _SAME = 1e-9
 
+_WHOSE = " of the closing match"
 NOTHING = "the tuned values are the start values: there is nothing to verify"
 
 
@@ -134,6 +137,17 @@ class ClosingMatches:
     def has_openings(self) -> bool:
         """Whether a match does not begin all of its games alike."""
         return self._book is not None or not self._tunes_book.missed
+
+    def opponents(self) -> list[Player]:
+        """Return the opponent that is a player of the control file, if there is one."""
+        settings = self.settings
+        if settings is None or settings.against == START:
+            return []
+        return [self._sides.of(settings, self._start, None)[1].player]
+
+    def openings(self) -> dict[str, Any] | None:
+        """Return the openings that are the closing match's alone, None without any."""
+        return None if self._book is None else self._book.describe()
 
     def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
         """Return the startup checks.
@@ -322,7 +336,10 @@ class ClosingMatches:
         settings = self.settings
         if settings is None:
             return []
-        lines = []
+        both = self._sides.of(settings, self._start, self._start)
+        book = self._book or self._tunes_book
+        line = expected_repeats([s.player for s in both], book.size, settings.games, 2, _WHOSE)
+        lines = [line] if line else []
         if standing.due and self.nothing(standing):
             lines.append(NOTHING)
         match = self.current(standing) if standing.due else None

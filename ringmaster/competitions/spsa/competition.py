@@ -20,6 +20,7 @@ from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.player_tune import PlayerTune
 from ringmaster.competitions.players import PlayerDefinition, find_player
+from ringmaster.competitions.repeats import repeats_line
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.checks import (
     check_method,
@@ -169,6 +170,11 @@ class SpsaCompetition(PlayerTune):
         derived = [] if self._verifying else list(self.schedule.derived)
         return derived + self.closing.notices(self._standing())
 
+    def contestants(self) -> list[Player]:
+        opponents = [] if self.opponent is None else [self.opponent]
+        known = {player.code: player for player in (*super().contestants(), *opponents)}
+        return list(known.values())
+
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
@@ -299,6 +305,7 @@ class SpsaCompetition(PlayerTune):
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
         results[_COLUMN[result.points(sides.index(own))]] += 1
+        state.repeats += result.repeats
         k = ticket["k"]
         iteration = state.open[str(k)]
         iteration.result += self._games.gain(sides, result.points(0))
@@ -394,13 +401,15 @@ class SpsaCompetition(PlayerTune):
         blocks += self.closing.blocks(self._standing())
         if self._state.void:
             blocks.append(Text((f"void games (not counted): {self._state.void}",)))
+        if self._state.repeats:
+            blocks.append(Text((repeats_line(self._state.repeats, self._state.completed),)))
         return Report(tuple(blocks))
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))
 
     def summary(self) -> dict[str, Any]:
-        summary = self._report().data()
+        summary = {**self._report().data(), "repeats": self._state.repeats}
         removed = self._state.past.removed()
         if removed:
             summary["removed"] = removed

@@ -54,6 +54,7 @@ class State(msgspec.Struct):
     results_minus  of θ⁻ against the opponent
     matches    the closing matches, as ClosingMatches keeps them
     edits      edits of what the tune learns by, in order
+    repeats    games of the tune that repeat an earlier one, whatever the values were
     """
 
     past: Past
@@ -68,6 +69,7 @@ class State(msgspec.Struct):
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     edits: list[Edit] = msgspec.field(default_factory=list)
+    repeats: int = 0
 
     def record_edit(self, begun: int, before: Terms, after: Terms) -> None:
         """Record that the terms have changed; edits without a game between are one."""

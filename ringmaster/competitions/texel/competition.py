@@ -66,6 +66,7 @@ from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageEr
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import Player
 from ringmaster.model.report import Progress, Report, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting
@@ -255,6 +256,15 @@ class TexelCompetition(PlayerTune):
             if not self._state.told:
                 lines += self._report().plan()
         return lines + self.closing.notices(self._standing())
+
+    def contestants(self) -> list[Player]:
+        tuned, *others = super().contestants()
+        return [msgspec.structs.replace(tuned, depth=None) if self._unlimited else tuned, *others]
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        if self.closing.settings is None and not self.closing.matches:
+            return {}
+        return {"the closing match": self.closing.openings() or self.book.describe()}
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:

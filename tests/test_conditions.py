@@ -1,0 +1,371 @@
+"""The conditions that reports and `show --json` state, and CPUs that are too few."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringmaster.conditions import NOTE, Conditions
+from ringmaster.execution.affinity import usable_cpus
+from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.report import Report
+from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult
+from ringmaster.reporting.tables import render_report
+from ringmaster.storage.memory_store import MemoryStore
+from tests.competitions.settings_of import call, make, uci
+from tests.events import ENGINES, MATERIAL, POSITIONS, REPOSITORY, book, ringmaster, shown
+from tests.play.workers import one_worker
+from tests.test_tournaments import write
+
+BOOK = call("Openings", str(REPOSITORY / "controlfiles" / "openings.epd"), order="random")
+PLAYERS = {
+    "a": uci(options={"hash": 64, "Threads": 2}),
+    "b": uci(nodes=None, time_control="10+0.1"),
+    "c": uci(depth=7),
+}
+CHESS: dict[str, Any] = {"game": "chess", "players": PLAYERS, "openings": BOOK}
+AGAINST = {**CHESS, "player": "a", "opponent": "b", "candidate_colour": "alternating"}
+PARAMETER = call("Parameter", "x", start=3, min=1, max=9, integer=True)
+POSITIONS_SETTING = call("Positions", "/somewhere/positions.epd")
+
+
+def events() -> dict[str, Any]:
+    """One competition of each type."""
+    return {
+        "playoff": make("playoff", matchups=[call("Matchup", "a", "b")], **CHESS),
+        "allplayall": make("allplayall", competitors=["a", "b", "c"], **CHESS),
+        "gauntlet": make("gauntlet", challengers=["a"], opponents=["b", "c"], **CHESS),
+        "swiss": make("swiss", competitors=["a", "b", "c"], rounds=2, **CHESS),
+        "mc_tuner": make(
+            "mc_tuner",
+            parameters=[call("Parameter", "x", split=2, scale=call("LINEAR", 1, 9))],
+            exploration_coefficient=0.4,
+            initial_visits=2,
+            initial_wins=1,
+            **AGAINST,
+        ),
+        "ce_tuner": make(
+            "ce_tuner",
+            parameters=[call("Parameter", "x", initial_mean=1, initial_variance=1)],
+            number_of_generations=2,
+            samples_per_generation=4,
+            batch_size=10,
+            elite_proportion=0.5,
+            step_size=0.5,
+            **AGAINST,
+        ),
+        "spsa": make(
+            "spsa",
+            parameters=[PARAMETER],
+            player="a",
+            pairing="reference",
+            opponent="b",
+            number_of_games=8,
+            verify=call("Verify", 8, against="c"),
+            **CHESS,
+        ),
+        "texel": make(
+            "texel",
+            parameters=[PARAMETER],
+            player="a",
+            positions=POSITIONS_SETTING,
+            verify=call("Verify", 8, against="c", openings=call("Openings", "/own.epd")),
+            **CHESS,
+        ),
+    }
+
+
+def text_of(conditions: Conditions) -> str:
+    return render_report(Report(tuple(conditions.blocks())))
+
+
+def rows_of(conditions: Conditions) -> dict[str, list[str]]:
+    """Return the rows of the table by player, cells divided where two spaces are."""
+    table = text_of(conditions).split("\n\n")[0]
+    rows = [line.split("  ") for line in table.splitlines()]
+    return {row[0]: [cell.strip() for cell in row[1:] if cell.strip()] for row in rows}
+
+
+@pytest.mark.parametrize("kind", list(events()))
+def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) -> None:
+    competition = events()[kind]
+    conditions = Conditions(competition)
+    for job in [*competition.check_jobs(), *competition.check_jobs()]:
+        own = f"Engine of {job.player.command[0]} 1.5"
+        conditions.take_check(CheckResult(job.id, job.player.code, own, hash=32, threads=1))
+    rows = rows_of(conditions)
+    assert rows.pop("player") == ["engine", "limits", "hash MB", "threads"]
+    first = "candidate" if kind.endswith("_tuner") else "a"
+    assert rows[first] == ["Engine of engine 1.5", "nodes 100", "64", "2"]
+    if "b" in rows:
+        assert rows["b"] == ["Engine of engine 1.5", "10+0.1", "32", "1"]
+    if "c" in rows:
+        assert rows["c"] == ["Engine of engine 1.5", "nodes 100, depth 7", "32", "1"]
+    expected = {
+        "playoff": {"a", "b"},
+        "mc_tuner": {"candidate", "b"},
+        "ce_tuner": {"candidate", "b"},
+        "texel": {"a", "c"},
+    }
+    assert set(rows) == expected.get(kind, {"a", "b", "c"})
+    found = conditions.summary()
+    assert [player["code"] for player in found["players"]] == list(rows)
+    assert {player["engine"] for player in found["players"]} == {"Engine of engine 1.5"}
+    assert found["players"][0]["limits"]["nodes"] == 100
+    assert (found["players"][0]["hash"], found["players"][0]["threads"]) == (64, 2)
+    if kind == "texel":
+        assert "openings of the closing match: own.epd" in text_of(conditions)
+        assert found["openings"] == [{"of": "the closing match", "file": "own.epd"}]
+    else:
+        assert "openings: openings.epd, order random" in text_of(conditions)
+        assert found["openings"] == [{"of": None, "file": "openings.epd", "order": "random"}]
+
+
+def test_matchups_with_other_openings_are_told_apart() -> None:
+    matchups = [
+        call("Matchup", "a", "b"),
+        call("Matchup", "a", "c", openings=None),
+        call("Matchup", "b", "c"),
+    ]
+    text = text_of(Conditions(make("playoff", matchups=matchups, **CHESS)))
+    assert "openings of matchups 0, 2: openings.epd, order random\n" in text
+    assert "openings of matchups 1: none\n" in text
+
+
+def test_names_in_results_stand_for_checks_that_were_skipped() -> None:
+    usage = (EngineUsage("One 1.0", description="One 1.0\nkomi 7"), EngineUsage("Two"))
+    for kind, competition in events().items():
+        conditions = Conditions(competition)
+        job = None if kind == "texel" else competition.next_job()
+        if job is None:
+            codes: tuple[str, ...] = ("a",)
+            player = competition.check_jobs()[0].player
+            task: Any = EvaluationJob("p", player, competition.settings, "", 0, 1)
+            result: Any = EvaluationResult("p", 0, "evaluated", usage=usage[0])
+        else:
+            codes = tuple(competition.contestant_of(code) for code in job.who)
+            task, result = job, GameResult(job.id, 0, "draw", usage=usage)
+        assert conditions.take(task, result), kind
+        assert not conditions.take(task, result), "nothing new"
+        rows = rows_of(conditions)
+        for code, used in zip(codes, usage, strict=False):
+            assert rows[code][0] == used.name, kind
+        # what candidates say of themselves is another with each
+        told = f"player {codes[0]}: One 1.0\nkomi 7" in text_of(conditions)
+        assert told == (task.who[0] == codes[0])
+
+
+def test_engines_of_players_that_play_no_more_stay_in_the_report() -> None:
+    conditions = Conditions(events()["playoff"])
+    conditions.take_check(CheckResult("check-gone", "gone", "Old 1.0"))
+    rows = rows_of(conditions)
+    assert rows["gone"] == ["Old 1.0"]
+    assert [player["code"] for player in conditions.summary()["players"]] == ["a", "b"]
+
+
+def test_void_games_and_failed_checks_tell_nothing_of_an_engine() -> None:
+    competition = events()["playoff"]
+    conditions = Conditions(competition)
+    job = competition.next_job()
+    usage = (EngineUsage("wrong"), EngineUsage("wrong"))
+    assert not conditions.take(job, GameResult(job.id, 0, "void", usage=usage))
+    conditions.take_check(CheckResult("check-a", "a", "wrong", problems=("it crashed",)))
+    assert "wrong" not in text_of(conditions)
+
+
+def test_conditions_are_stored_and_read_of_results_in_a_file_without_them() -> None:
+    competition = events()["spsa"]
+    store = MemoryStore()
+    job = competition.next_job()
+    usage = (EngineUsage("One"), EngineUsage("Two"))
+    with store.transaction() as transaction:
+        transaction.record(job.ticket, GameResult(job.id, 0, "draw", usage=usage))
+    conditions = Conditions(competition)
+    conditions.restore(store)
+    assert {code: row[0] for code, row in rows_of(conditions).items() if code in "ab"} == {
+        "a": "One",
+        "b": "Two",
+    }
+    conditions.take_check(CheckResult("check-c", "c", "Three", hash=8))
+    with store.transaction() as transaction:
+        transaction.set_note(NOTE, conditions.as_note())
+    again = Conditions(competition)
+    again.restore(store)
+    assert again.summary() == conditions.summary()
+
+
+def test_report_and_data_of_a_run_state_conditions(tmp_path: Path) -> None:
+    control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=2)]')
+    assert "nodes 1" in ringmaster(control, "show").stdout, "before the first run"
+    assert ringmaster(control).returncode == 0
+    report = control.with_suffix(".report").read_text()
+    assert ringmaster(control, "show").stdout == report
+    assert "openings: book.epd" in report
+    players = shown(control)["conditions"]["players"]
+    assert [player["code"] for player in players] == ["a", "b"]
+    assert all(player["engine"] in report and player["engine"] for player in players)
+
+
+def test_texel_event_states_its_engine(tmp_path: Path) -> None:
+    (tmp_path / "positions.epd").write_bytes(POSITIONS.read_bytes())
+    control = tmp_path / "event.ctl"
+    control.write_text(
+        f"""competition_type = "texel"
+game = "chess"
+players = {{"material": Player([{sys.executable!r}, "-I", "-S", {str(MATERIAL)!r}])}}
+player = "material"
+anchor = "Pawn"
+parameters = [Parameter("Pawn", start=100, min=0, max=2000, integer=True),
+              Parameter("Queen", start=500, min=0, max=2000, integer=True)]
+positions = Positions("positions.epd")
+regularisation = Ridge()
+most_passes = 2
+"""
+    )
+    done = ringmaster(control)
+    assert done.returncode == 0, done.stderr
+    (player,) = shown(control)["conditions"]["players"]
+    assert player["engine"]
+    assert player["limits"]["depth"] is None
+    assert player["engine"] in ringmaster(control, "show").stdout
+
+
+def test_startup_check_reports_hash_and_threads_as_they_are_set() -> None:
+    command = (sys.executable, str(ENGINES / "careful_uci.py"))
+    settings = GameSettings("chess")
+    for options, expected in (({}, (16, 1)), ({"hash": 32, "Threads": 4}, (32, 4))):
+        player = Player("a", command, "uci", options=options, nodes=1)
+        with one_worker("careful_uci") as worker:
+            result = worker.run(CheckJob("c", player, settings))
+        assert isinstance(result, CheckResult)
+        assert (result.name, result.hash, result.threads) == ("Careful", *expected)
+
+
+# CPUs
+
+
+def crowding(parallel: int, cpus: int, games: int | None = None, **changes: Any) -> str:
+    players = {"a": uci(**changes), "b": uci()}
+    matchup = call("Matchup", "a", "b", number_of_games=games)
+    playoff = make("playoff", game="chess", players=players, matchups=[matchup])
+    return Conditions(playoff).crowding(parallel, cpus)
+
+
+def test_more_games_than_cpus_are_warned_of() -> None:
+    assert crowding(2, 2) == ""
+    assert crowding(64, 2) == (
+        "64 games at a time need 64 CPUs, and 2 CPUs can be used here: nothing becomes faster "
+        "by it; use -j 2"
+    )
+
+
+def test_threads_of_engines_count() -> None:
+    threads: dict[str, Any] = {"options": {"threads": 8}}
+    assert crowding(1, 8, **threads) == ""
+    line = crowding(2, 8, time_control="1+0.1", nodes=None, **threads)
+    assert "2 games at a time need 16 CPUs (player 'a' has 8 threads), and 8 CPUs" in line
+    assert line.endswith("engines lose time on their clocks, and strength; use -j 1")
+    assert crowding(1, 2, **threads).endswith("use at most 2 threads an engine")
+
+
+def test_both_sides_count_where_one_ponders() -> None:
+    assert crowding(1, 2, ponder=True) == ""
+    assert "2 games at a time need 4 CPUs (both sides think at once" in crowding(2, 2, ponder=True)
+
+
+def test_games_that_are_not_to_be_played_need_no_cpu() -> None:
+    assert crowding(64, 2, games=2) == ""
+    assert "3 games at a time need 3 CPUs" in crowding(64, 2, games=3)
+
+
+@pytest.mark.parametrize(
+    ("command", "startup", "threads"),
+    [
+        (["katago", "gtp", "-override-config", "maxVisits=50,numSearchThreads = 12"], [], 12),
+        (["leelaz", "-w", "net.gz", "-t", "6"], [], 6),
+        (["/opt/leelaz", "-t6"], [], 6),
+        (["pachi", "-t", "=5000", "threads=4"], [], 4),
+        (["engine", "--threads", "3"], [], 3),
+        (["engine", "--threads=5"], [], 5),
+        (["fuego"], ["uct_param_search number_threads 7"], 7),
+        (["other", "-t", "9"], [], None),
+        (["gnugo", "--mode", "gtp"], [], None),
+    ],
+)
+def test_threads_of_gtp_engines_are_read_of_their_words(
+    command: list[str], startup: list[str], threads: int | None
+) -> None:
+    player = call("Player", command, startup_gtp_commands=startup)
+    playoff = make(
+        "playoff",
+        players={"a": player, "b": call("Player", "b")},
+        matchups=[call("Matchup", "a", "b")],
+        board_size=9,
+        komi=7,
+    )
+    conditions = Conditions(playoff)
+    assert conditions.summary()["players"][0]["threads"] == threads
+    assert bool(conditions.crowding(1, 2)) == (threads is not None)
+
+
+def test_threads_that_an_engine_has_by_itself_count() -> None:
+    playoff = events()["playoff"]
+    conditions = Conditions(playoff)
+    conditions.take_check(CheckResult("check-b", "b", "Yane", threads=4))
+    assert "player 'b' has 4 threads" in conditions.crowding(1, 2)
+
+
+def test_run_and_check_warn_of_too_few_cpus(tmp_path: Path) -> None:
+    tail = 'matchups = [Matchup("a", "b", number_of_games=200)]'
+    control = write(tmp_path, "playoff", tail)
+    (tmp_path / "book.epd").write_text(book())
+    said = "warning: 64 games at a time need 64 CPUs"
+    assert said in ringmaster(control, "-j", "64", "-g", "1").stderr
+    assert said in control.with_suffix(".log").read_text()
+    checked = ringmaster(control, "check", "--quick", "--json", "-j", "64")
+    assert any(line.startswith(said) for line in json.loads(checked.stdout)["warnings"])
+
+
+def cgroups(root: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+@pytest.mark.parametrize(
+    ("files", "most"),
+    [
+        ({}, 1000),
+        ({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/cpu.max": "100000 100000\n"}, 1),
+        ({"proc/self/cgroup": "0::/\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),
+        ({"proc/self/cgroup": "0::/a\n", "sys/fs/cgroup/a/cpu.max": "max 100000\n"}, 1000),
+        (
+            {
+                "proc/self/cgroup": "4:cpu,cpuacct:/docker/x\n1:name=systemd:/\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "150000\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            1,
+        ),
+        (
+            {
+                "proc/self/cgroup": "4:cpu:/\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1\n",
+                "sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000\n",
+            },
+            1000,
+        ),
+        ({"proc/self/cgroup": "nonsense\n\n0::\n", "sys/fs/cgroup/cpu.max": "x"}, 1000),
+    ],
+)
+def test_cpus_are_no_more_than_control_groups_grant(
+    tmp_path: Path, files: dict[str, str], most: int
+) -> None:
+    assert usable_cpus(root=cgroups(tmp_path, files)) == min(most, usable_cpus(root=tmp_path / "-"))

@@ -24,6 +24,7 @@ from functools import partial
 
 import numpy as np
 
+from ringmaster.stats.elo import Z95
 from ringmaster.tuners.simulation import FixedDraws, Players, Shaped, Tune, simulate
 from ringmaster.tuners.spsa import Classic, Constant, Counting, GainMethod, Method, Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
@@ -206,7 +207,7 @@ def line(row: Row, games: int, lost: np.ndarray, speed: float) -> str:
     mean = lost.mean(axis=1)
     error = lost.std(axis=1, ddof=1) / math.sqrt(lost.shape[1])
     cells = [f"{row.problem:26} {row.name:37}{games:7}"]
-    cells += [f"{m:8.4f} ±{e:.4f}" for m, e in zip(mean, error, strict=True)]
+    cells += [f"{m:8.4f} ±{Z95 * e:.4f}" for m, e in zip(mean, error, strict=True)]
     at = GAMES.index(games) if games in GAMES else None
     if at is not None and row.published:
         for kind in (0, 1):

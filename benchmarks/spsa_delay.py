@@ -15,6 +15,7 @@ import math
 import numpy as np
 from spsa_benchmark_a import DRAWS, PROBLEMS, adaptive, classic, constant
 
+from ringmaster.stats.elo import Z95
 from ringmaster.tuners.simulation import FixedDraws, Players, Shaped, Tune, simulate
 from ringmaster.tuners.spsa import Counting
 
@@ -48,7 +49,7 @@ def main() -> None:
                     tune = Tune(method, games // 2, counting, in_flight=in_flight)
                     course = simulate(tune, players, arguments.replicates, seed=arguments.seed)
                     lost = course.estimate[-1]
-                    error = lost.std(ddof=1) / math.sqrt(len(lost))
+                    error = Z95 * lost.std(ddof=1) / math.sqrt(len(lost))
                     cells.append(f"{lost.mean():9.3f} ±{error:.3f}")
                 print(f"{problem:10}{name:23}{games:7}{''.join(cells)}", flush=True)
 

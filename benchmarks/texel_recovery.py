@@ -50,6 +50,7 @@ from ringmaster.demo import chess_rules
 from ringmaster.demo.chess_evaluation import WEIGHTS, Evaluation
 from ringmaster.demo.chess_search import Search
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.stats.elo import Z95
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
 from ringmaster.tuners.texel.genetic import Genetic
 from ringmaster.tuners.texel.local_search import LocalSearch
@@ -336,9 +337,9 @@ def race(maker: Maker, sets: int, held: int) -> None:
             drawn = np.array([each.held_above for each in compared])
             print(
                 f"mean expected error above by {1e6 * above.mean():+.1f} "
-                f"±{1e6 * above.std(ddof=1) / math.sqrt(sets):.1f} (standard error), "
+                f"±{Z95 * 1e6 * above.std(ddof=1) / math.sqrt(sets):.1f} (95 %), "
                 f"validation by {1e6 * drawn.mean():+.1f} "
-                f"±{1e6 * drawn.std(ddof=1) / math.sqrt(sets):.1f}; in a tenth of the passes "
+                f"±{Z95 * 1e6 * drawn.std(ddof=1) / math.sqrt(sets):.1f}; in a tenth of the passes "
                 f"{sum(each.good for each in compared)} of {sets} sets, literally "
                 f"{sum(each.literal for each in compared)}, by validation "
                 f"{sum(each.literal_held for each in compared)}",

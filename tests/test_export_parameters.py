@@ -3,17 +3,20 @@ file itself."""
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import shutil
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.cli import REPORTED, USAGE, run
+from ringmaster.errors import ControlFileError, UsageError
 from ringmaster.event import Event
 from ringmaster.export.constants import c_constants, c_macros, rust_constants
 from ringmaster.export.parameter_list import parameter_list
@@ -21,11 +24,20 @@ from ringmaster.export.parameters import FORMATS, render
 from ringmaster.export.tuned import Tuned, tuned_parameters
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files import FORMATS as FILE_FORMATS
-from ringmaster.parameter_files import PowerOfTwo, ReadOptions, Text, read_file
+from ringmaster.parameter_files import (
+    Entry,
+    PowerOfTwo,
+    ReadOptions,
+    Text,
+    WriteOptions,
+    read_file,
+    write_file,
+)
 from ringmaster.reporting.text import width
 from ringmaster.scaffold.importers import import_material, material_of
 from ringmaster.scaffold.match import Places
 from tests.events import SPSA, write_event
+from tests.parameter_files.samples import entries
 from tests.recorded import CHESS
 from tests.scaffold.loading import event_of
 
@@ -314,6 +326,98 @@ def test_unknown_format_is_answered_with_the_known_ones(control: Path, capsys: C
     assert (
         "there is no format 'fishtst' of parameters; expected 'fishtest'" in capsys.readouterr().err
     )
+
+
+# YaneuraOu's own rows
+
+PARAMS = """\
+LateBase,int,164.883,0,1024,25,0.002 // base of late moves
+Old,int,3,0,9,1,0.002 // gone [[NOT USED]]
+Bare,int,3.25,0,9,1,0.002 [[NOT USED]]
+Margin,int,-45.125,-200,200,10,0.002 // 余白
+Rate,float,0.123456789,0,1.5,0.1,0.002
+"""
+
+
+@pytest.mark.parametrize("way", ["import", "read_parameters"])
+def test_params_file_comes_back_as_it_was(way: str, tmp_path: Path, capsys: Captured) -> None:
+    (tmp_path / "t.params").write_text(PARAMS, encoding="utf-8")
+    control = tmp_path / "made.ctl"
+    if way == "import":
+        assert run(["import", "-o", str(control), str(tmp_path / "t.params")]) == 0
+    else:
+        event_of(f'{HEAD}parameters = read_parameters("t.params")\n', tmp_path)
+    capsys.readouterr()
+    assert run([str(control), "export-parameters", "--format", "yaneuraou"]) == 0
+    out, err = capsys.readouterr()
+    assert out == PARAMS
+    assert "YaneuraOu's script plays int(v + 0.5), so -45 as -44" in err
+
+
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(rows=entries("yaneuraou"))
+def test_any_params_file_comes_back_as_it_was(rows: list[Entry], tmp_path: Path) -> None:
+    text, _ = write_file("yaneuraou", rows, WriteOptions())
+    (tmp_path / "t.params").write_text(text, encoding="utf-8")
+    places = Places(tmp_path, tmp_path)
+    try:
+        found = import_material(material_of([str(tmp_path / "t.params")]), places).render("x.ctl")
+        event = event_of(found, tmp_path)
+    except (ControlFileError, UsageError):
+        return  # no parameter that is used, or a perturbation beyond half the range
+    assert render("yaneuraou", tuned_parameters(event.paths.control)[1], event)[0] == text
+
+
+def test_params_file_has_theta_where_engines_get_whole_numbers(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    text = SPSA.replace("verify = Verify(games=20)\n", "")
+    control = write_event(tmp_path, text.replace("1000, int", "1000, c_end=20, int"), 40)
+    assert run([str(control), "run", "--quiet"]) == 0
+    capsys.readouterr()
+    assert run([str(control), "show", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["parameters"]
+    rows = [line.split(",") for line in exported(control, capsys, "yaneuraou").splitlines()]
+    assert [float(row[2]) for row in rows] == [float(f"{p['estimate']:.6g}") for p in shown]
+    assert any(float(row[2]) % 1 for row in rows)
+    assert all(row[1] == "int" for row in rows)
+
+
+def test_rows_not_used_are_left_out_of_files_that_cannot_mark_them(
+    tmp_path: Path, capsys: Captured
+) -> None:
+    (tmp_path / "t.params").write_text(PARAMS, encoding="utf-8")
+    event_of(f'{HEAD}parameters = read_parameters("t.params")\n', tmp_path)
+    for format in FORMATS:
+        assert run([str(tmp_path / "made.ctl"), "export-parameters", "--format", format]) == 0
+        out, err = capsys.readouterr()
+        kept = format in ("yaneuraou", "control-file")
+        assert ("Old" in out) == kept
+        if format in FILE_FORMATS and not kept:
+            assert f"{format}: not used, and left out: Old, Bare" in err
+
+
+def test_rows_not_used_and_comments_survive_in_the_control_files_own_list(tmp_path: Path) -> None:
+    (tmp_path / "t.params").write_text(PARAMS, encoding="utf-8")
+    before = event_of(f'{HEAD}parameters = read_parameters("t.params")\n', tmp_path)
+    event, tuned = tuned_parameters(tmp_path / "made.ctl")
+    text, _ = parameter_list(tuned, event)
+    after = event_of(HEAD + text, tmp_path).loaded.values["parameters"]
+    for was, now in zip(before.loaded.values["parameters"], after, strict=True):
+        assert (was.comment, was.not_used) == (now.comment, now.not_used)
+
+
+def test_tune_of_a_version_without_rows_goes_on(tmp_path: Path) -> None:
+    control = write_event(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 20)
+    assert run([str(control), "run", "--quiet", "-g", "10"]) == 0
+    with contextlib.closing(sqlite3.connect(control.with_suffix(".status"))) as store, store:
+        (stored,) = store.execute("SELECT settings FROM runs").fetchone()
+        earlier = json.loads(stored)
+        for parameter in earlier["parameters"]:
+            del parameter["comment"], parameter["not_used"]
+        store.execute("UPDATE runs SET settings = ?", (json.dumps(earlier),))
+    assert run([str(control), "diff"]) == 0
+    assert run([str(control), "run", "--quiet"]) == 0
 
 
 def test_competition_that_tunes_nothing_is_told_so(tmp_path: Path, capsys: Captured) -> None:

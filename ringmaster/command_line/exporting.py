@@ -18,8 +18,12 @@ def export(arguments: argparse.Namespace) -> int:
     format = arguments.format or format_of(output)
     if format not in FORMATS:
         raise UsageError(f"there is no format {format!r}; choose from {', '.join(FORMATS)}")
+    if arguments.void and arguments.trajectory:
+        raise UsageError("--void is of games; it does not go with --trajectory")
     results = load(arguments.control_file)
-    for line in export_results(results, format, output, void=arguments.void):
+    for line in export_results(
+        results, format, output, void=arguments.void, trajectory=arguments.trajectory
+    ):
         complain(line)
     return DONE
 

@@ -138,3 +138,10 @@ def _add_exporting(parser: Parser) -> None:
     parser.add_option(
         group, "--void", actions=("export",), action="store_true", help="export void games, too"
     )
+    parser.add_option(
+        group,
+        "--trajectory",
+        actions=("export",),
+        action="store_true",
+        help="export the tuned values after each iteration of an spsa or a texel event",
+    )

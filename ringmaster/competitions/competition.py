@@ -8,7 +8,7 @@ run can be stopped at any instant and gone on with exactly.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -66,6 +66,42 @@ class Played(msgspec.Struct, frozen=True):
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
     opening: str = ""
     pair: int | None = None
+
+
+class Trajectory(msgspec.Struct, frozen=True):
+    """The course of a tune.
+
+    counted  what the first column counts: "iteration", "passes"
+    codes    of the parameters that are tuned at the end
+    points   number of an iteration (or passes used), codes of the parameters tuned then,
+             and θ after it, in the order in which results came
+    note     a sentence for the user about points that are missing, else ""
+    """
+
+    counted: str
+    codes: tuple[str, ...]
+    points: Sequence[tuple[float, tuple[str, ...], Sequence[float]]]
+    note: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns: what is counted, the codes, and those of parameters that
+        were tuned earlier."""
+        return [self.counted, *(f"θ {c}" if c == self.counted else c for c in self._columns())]
+
+    def rows(self) -> Iterator[list[float | None]]:
+        """Yield a row for each point, None where a parameter was not tuned."""
+        all_codes = self._columns()
+        for number, codes, theta in self.points:
+            if codes == all_codes:
+                yield [number, *theta]
+            else:
+                known = dict(zip(codes, theta, strict=True))
+                yield [number, *map(known.get, all_codes)]
+
+    def _columns(self) -> tuple[str, ...]:
+        found = dict.fromkeys([self.codes, *(codes for _, codes, _ in self.points)])
+        return tuple(dict.fromkeys(code for codes in found for code in codes))
 
 
 class MatchupInfo(msgspec.Struct, frozen=True):
@@ -336,6 +372,13 @@ class Competition(ABC):
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json` that this type has: "matchups",
         "parameters", …"""
+
+    def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory | None:
+        """Return the course of the tuned values, None for a type that tunes no player.
+
+        history  all recorded results with their tickets, in the order of recording
+        """
+        return None
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         """Return what there is to draw.

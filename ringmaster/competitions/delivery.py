@@ -50,6 +50,8 @@ class Delivery:
         make: Callable[..., PlayerDefinition] | None,
     ) -> None:
         self._parameters = parameters
+        #: Those that engines are given, with their places.
+        self._used = [(i, p) for i, p in enumerate(parameters) if not p.not_used]
         self._code = code
         self._game = game
         self._make = make
@@ -81,13 +83,13 @@ class Delivery:
         if self._base is None:
             make = self._make
             assert make is not None
-            named = {p.code: self._given(i, values[p.code]) for i, p in enumerate(self._parameters)}
+            named = {p.code: self._given(i, values[p.code]) for i, p in self._used}
             return made_by(lambda: make(**named), code, self._game)
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
         words: list[str] = []
         environ: dict[str, str] = {}
-        for i, parameter in enumerate(self._parameters):
+        for i, parameter in self._used:
             value = self.value(i, values[parameter.code])
             if parameter.gtp is not None:
                 commands.append(tuple(_filled(parameter.gtp, value).split()))
@@ -149,7 +151,7 @@ class Delivery:
         errors: list[SettingError] = []
         used: dict[tuple[str, str], str] = {}
         base = self._base
-        for i, parameter in enumerate(self._parameters):
+        for i, parameter in self._used:
             way = next((w for w in DELIVERIES if getattr(parameter, w) is not None), None)
             place = ("parameters", i) if way is None else ("parameters", i, way)
             if base is None:
@@ -181,7 +183,7 @@ class Delivery:
     def _failures(self) -> list[SettingError]:
         """Return what goes wrong at the start and the bounds, once a parameter."""
         errors: list[SettingError] = []
-        for i, parameter in enumerate(self._parameters):
+        for i, parameter in self._used:
             with noting(errors):
                 self._check_whole(i)
                 for value in (parameter.start, parameter.minimum, parameter.maximum):
@@ -192,9 +194,9 @@ class Delivery:
         """Return how transforms, formats and make_candidate fail for values between the
         bounds, once a function."""
         errors: list[SettingError] = []
-        most = max(_LEAST_PROBES, _PROBES // len(self._parameters))
-        columns = [_probes(p, most) for p in self._parameters]
-        for i, (parameter, column) in enumerate(zip(self._parameters, columns, strict=True)):
+        most = max(_LEAST_PROBES, _PROBES // len(self._used))
+        columns = [_probes(p, most) for _, p in self._used]
+        for (i, parameter), column in zip(self._used, columns, strict=True):
             if parameter.transform is None and parameter.format is None:
                 continue
             with noting(errors):
@@ -202,8 +204,8 @@ class Delivery:
                     self._check_template(i, self.value(i, value))
         if errors or self._make is None:
             return errors
-        middle = [p.engine_value(p.start) for p in self._parameters]
-        codes = [p.code for p in self._parameters]
+        middle = [p.engine_value(p.start) for _, p in self._used]
+        codes = [p.code for _, p in self._used]
         with noting(errors):
             for point in combinations(middle, columns):
                 self._new(self._code, dict(zip(codes, point, strict=True)))

@@ -62,7 +62,7 @@ class MatchupCourses:
         if rows:
             label = "Elo of the first player over the second"
             compared = Comparison("", tuple(rows), label, mark=0.0)
-            groups.append(ChartGroup(title, (compared,), "Error bars are 95 % intervals."))
+            groups.append(ChartGroup(title, (compared,), "Error bars, and ±, are 95 % intervals."))
         charts = [chart for id in played if (chart := self._chart(id)) is not None]
         if charts and len(charts) <= MOST_COURSES:
             text = "What the games up to then said, with its 95 % interval."
@@ -145,4 +145,4 @@ def rating_charts(standings: Standings | None) -> list[ChartGroup]:
     mark = 0.0 if anchor is None else anchor.elo
     above = "above the average" if anchor is None else f"where {anchor.code} has {anchor.elo:g}"
     compared = Comparison("", tuple(rows), f"Elo {above}", mark=mark)
-    return [ChartGroup("Ratings", (compared,), "Error bars are 95 % intervals.")]
+    return [ChartGroup("Ratings", (compared,), "Error bars, and ±, are 95 % intervals.")]

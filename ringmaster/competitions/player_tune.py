@@ -39,7 +39,8 @@ MAKE_CANDIDATE = Setting(
 class PlayerTune(Competition):
     """Base of the types that tune one player.
 
-    parameters  all of them
+    declared    the parameters of the control file
+    parameters  those that are not only rows of a parameter file
     settings    of the games
     book        the openings of the tune
     closing     the closing matches
@@ -52,7 +53,10 @@ class PlayerTune(Competition):
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
         self._game: GameName = values["game"]
-        self.parameters: tuple[TunedParameter, ...] = values["parameters"]
+        self.declared: tuple[TunedParameter, ...] = values["parameters"]
+        self.parameters = tuple(p for p in self.declared if not p.not_used)
+        #: Where each of `parameters` is among those declared.
+        self._places = [i for i, p in enumerate(self.declared) if not p.not_used]
         #: Whether the closing match is all that is played now (the action `verify`).
         self._verifying = False
 
@@ -64,7 +68,7 @@ class PlayerTune(Competition):
         """
         values = self.values
         self._delivery = Delivery(
-            self.parameters, values["player"], self._game, definition, values["make_candidate"]
+            self.declared, values["player"], self._game, definition, values["make_candidate"]
         )
         self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
         # a wrong candidate must be known before the first job
@@ -104,7 +108,9 @@ class PlayerTune(Competition):
         """Return what an engine is given for a value of the parameter at a place; in the
         place of one that cannot be made, that it fails."""
         try:
-            return self._delivery.value(place, self.parameters[place].engine_value(value))
+            return self._delivery.value(
+                self._places[place], self.parameters[place].engine_value(value)
+            )
         except SettingError as error:
             return f"[{error.path[-1]} fails at {value:g}]"
 

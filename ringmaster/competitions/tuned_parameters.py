@@ -65,6 +65,7 @@ def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
             "one of them",
         )
     names = {"min": "minimum", "max": "maximum"}
+    values = {**values, "frozen": values["frozen"] or values.get("not_used", False)}
     return TunedParameter(**{names.get(name, name): value for name, value in values.items()})
 
 
@@ -123,6 +124,24 @@ DELIVERY: tuple[Setting, ...] = (
         None,
     ),
     Setting("frozen", Boolean(), "Whether it is left as it is.", False),
+)
+
+#: The rest of its row in a parameter file.
+ROW: tuple[Setting, ...] = (
+    Setting(
+        "comment",
+        Maybe(String()),
+        "Text beside it in parameter files.",
+        None,
+        change="report",
+    ),
+    Setting(
+        "not_used",
+        Boolean(),
+        "Whether it is neither tuned nor given to engines, and only kept for parameter files: "
+        "``[[NOT USED]]`` in a ``.params``.",
+        False,
+    ),
 )
 
 

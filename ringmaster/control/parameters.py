@@ -82,8 +82,6 @@ class ParameterReader:
         found = read_file(Text.decoded(data, file), format, ReadOptions(games, integer))
         calls = []
         for entry in found.entries:
-            if entry.not_used:
-                continue
             if entry.choices:
                 raise ParameterFileError(
                     f"{file}: {entry.code} is a choice, and SPSA needs an order; "
@@ -100,7 +98,7 @@ class ParameterReader:
                     self._positional,
                 )
             )
-        if not calls:
+        if all(entry.not_used for entry in found.entries):
             raise ParameterFileError(f"{file}: none of its parameters is used")
         for note in found.notes:
             self._note(position, f"{file}: {note}")

@@ -12,12 +12,19 @@ from ringmaster.errors import UsageError
 from ringmaster.export.output import to_file, to_standard_output
 from ringmaster.export.positions import write_positions
 from ringmaster.export.records import write_records
-from ringmaster.export.tables import write_csv, write_jsonl, write_parquet
+from ringmaster.export.tables import (
+    GameTable,
+    Table,
+    TrajectoryTable,
+    write_csv,
+    write_jsonl,
+    write_parquet,
+)
 from ringmaster.model.players import GameName
 from ringmaster.results import Results
 from ringmaster.storage.paths import OutputPaths
 
-_TABLES: dict[str, Callable[[Results, BinaryIO, bool], None]] = {
+_TABLES: dict[str, Callable[[Table, BinaryIO], None]] = {
     "csv": write_csv,
     "jsonl": write_jsonl,
     "parquet": write_parquet,
@@ -39,18 +46,26 @@ def format_of(output: Path | None) -> str:
 
 
 def export_results(
-    results: Results, format: str, output: Path | None = None, *, void: bool = False
+    results: Results,
+    format: str,
+    output: Path | None = None,
+    *,
+    void: bool = False,
+    trajectory: bool = False,
 ) -> list[str]:
     """Write results in one of FORMATS; returns what is to be said of it, a line
     each (game records that are not there).
 
     output  a file, written whole or not at all; None for standard output
     void    whether void games are written, too
+    trajectory  whether the rows are a tune's iterations, not games
 
     Raises UsageError for a format or a file that cannot be had, StoreError when
     something cannot be read or written, BrokenPipeError.
     """
     game = _RECORDS.get(format) or _POSITIONS.get(format)
+    if trajectory:
+        _check_trajectory(results, format)
     if game is not None and game != results.game:
         fitting = next((name for name, of in _RECORDS.items() if of == results.game), "csv")
         raise UsageError(
@@ -69,8 +84,23 @@ def export_results(
             return write_positions(results, format, stream, void)
         if game is not None:
             return write_records(results, format, stream, void)
-        _TABLES[format](results, stream, void)
-        return []
+        course = results.course if trajectory else None
+        table = GameTable(results, void) if course is None else TrajectoryTable(course)
+        _TABLES[format](table, stream)
+        return [course.note] if course is not None and course.note else []
+
+
+def _check_trajectory(results: Results, format: str) -> None:
+    """Raises UsageError where there is no trajectory, or not in that format."""
+    if format not in _TABLES:
+        raise UsageError(
+            f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
+        )
+    if results.course is None:
+        raise UsageError(
+            f"--trajectory is for competition_type 'spsa' and 'texel'; {results.path} is of type "
+            f"{results.competition_type!r}"
+        )
 
 
 def check_output(output: Path, control: Path) -> None:

@@ -58,13 +58,17 @@ def format_named(name: str) -> str:
 def render(format: str, tuned: Sequence[Tuned], event: Event) -> Rendered:
     """Return the text of a format, and what was assumed in it, a sentence each.
     Raises UsageError for values that it cannot hold."""
+    used = [one for one in tuned if not one.parameter.not_used]
     if format in _OWN:
-        return _OWN[format](tuned, event)
+        return _OWN[format](tuned if format == "control-file" else used, event)
+    rows = FILE_FORMATS[format].rows
+    frozen = [one.code for one in used if one.parameter.frozen]
+    left_out = [one.code for one in tuned if one.parameter.not_used and not rows]
     entries = []
     for one in tuned:
-        if one.parameter.frozen:
+        if one.code in frozen or one.code in left_out:
             continue
-        entry = one.entry()
+        entry = one.entry(whole_row=rows)
         if entry is None:
             raise UsageError(
                 f"{format}: parameter {one.code!r}: engines are given {shown(one.given)}, which is "
@@ -74,9 +78,9 @@ def render(format: str, tuned: Sequence[Tuned], event: Event) -> Rendered:
     text, notes = write_file(
         format, entries, WriteOptions(event.loaded.values.get("number_of_games"))
     )
-    frozen = [one.code for one in tuned if one.parameter.frozen]
-    if frozen:
-        notes.append(f"frozen, and left out: {', '.join(frozen)}")
+    for why, codes in (("frozen", frozen), ("not used", left_out)):
+        if codes:
+            notes.append(f"{why}, and left out: {', '.join(codes)}")
     return text, [f"{format}: {note}" for note in notes]
 
 

@@ -1,46 +1,98 @@
-"""Tables of a row a game: CSV (RFC 4180), JSON lines, Parquet.  Any number of
-games takes the same memory."""
+"""Tables of a row a game, or a row an iteration of a tune: CSV (RFC 4180), JSON lines,
+Parquet.  Any number of games takes the same memory."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime
+from functools import cached_property
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 import msgspec
 
+from ringmaster.competitions.competition import Trajectory
 from ringmaster.errors import RingmasterError
 from ringmaster.results import Game, Results
-from ringmaster.results.rows import FIXED, Kind, Value, fixed_row, plain
+from ringmaster.results.rows import FIXED, Columns, Kind, Value, fixed_row, plain
 
 #: Rows of a Parquet row group.
 GROUP = 20_000
 
 
-def write_csv(results: Results, stream: BinaryIO, void: bool) -> None:
+class Table(Protocol):
+    """A table to be written; `columns` are names and kinds."""
+
+    @property
+    def columns(self) -> Sequence[tuple[str, Kind]]: ...
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        """Yield the values of each row, in the order of the columns."""
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """Yield each row as JSON data."""
+
+
+class GameTable:
+    """A row for each game.  The objects have the fixed columns, and the parameters of
+    each player as an object."""
+
+    def __init__(self, results: Results, void: bool) -> None:
+        self._results, self._void = results, void
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return self._results.columns(void=self._void)
+
+    @property
+    def columns(self) -> Sequence[tuple[str, Kind]]:
+        return self._columns.typed
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        return map(self._columns.row, self._results.iter_games(void=self._void))
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        names = [name for name, _ in FIXED]
+        return (_object(names, game) for game in self._results.iter_games(void=self._void))
+
+
+class TrajectoryTable:
+    """A row for each iteration of a tune."""
+
+    def __init__(self, course: Trajectory) -> None:
+        self._course = course
+
+    @property
+    def columns(self) -> Sequence[tuple[str, Kind]]:
+        first, *codes = self._course.names
+        # a pass of a texel event may be used in part
+        kind: Kind = "integer" if first == "iteration" else "number"
+        return [(first, kind), *((code, "number") for code in codes)]
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        return self._course.rows()
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        names = self._course.names
+        return (dict(zip(names, row, strict=True)) for row in self._course.rows())
+
+
+def write_csv(table: Table, stream: BinaryIO) -> None:
     """Write CSV: a header, rows that end in CR LF, UTF-8.
 
     What is not known is empty, truth values are "true" and "false".  Engine text
     stays as it is: quoting keeps its line breaks within a field, and what a
     spreadsheet would take for a formula is not altered.
     """
-    columns = results.columns(void=void)
-    # columns in which a truth value may stand
-    marked = [
-        index
-        for index, (_, kind) in enumerate(columns.typed)
-        if kind == "boolean" or (kind == "text" and index >= len(FIXED))
-    ]
     writer = csv.writer(_Encoding(stream))
-    writer.writerow(columns.names)
-    for game in results.iter_games(void=void):
-        row = columns.row(game)
-        for index in marked:
-            if isinstance(value := row[index], bool):
-                row[index] = _BOOLEANS[value]
-        writer.writerow(row)
+    writer.writerow([name for name, _ in table.columns])
+    # a truth value may stand in a column of text, too
+    if all(kind in ("integer", "number") for _, kind in table.columns):
+        writer.writerows(table.rows())
+        return
+    for row in table.rows():
+        writer.writerow([_BOOLEANS[v] if isinstance(v, bool) else v for v in row])
 
 
 class _Encoding:
@@ -56,13 +108,11 @@ class _Encoding:
 _BOOLEANS = {True: "true", False: "false"}
 
 
-def write_jsonl(results: Results, stream: BinaryIO, void: bool) -> None:
-    """Write one JSON object a line: the fixed columns, and the parameters of each
-    player as an object.  What is not known is null."""
-    names = [name for name, _ in FIXED]
+def write_jsonl(table: Table, stream: BinaryIO) -> None:
+    """Write one JSON object a line.  What is not known is null."""
     encode = msgspec.json.Encoder().encode
-    for game in results.iter_games(void=void):
-        stream.write(encode(_object(names, game)) + b"\n")
+    for row in table.objects():
+        stream.write(encode(row) + b"\n")
 
 
 def _object(names: list[str], game: Game) -> dict[str, Any]:
@@ -72,8 +122,8 @@ def _object(names: list[str], game: Game) -> dict[str, Any]:
     return row
 
 
-def write_parquet(results: Results, stream: BinaryIO, void: bool) -> None:
-    """Write Parquet in row groups of GROUP games.
+def write_parquet(table: Table, stream: BinaryIO) -> None:
+    """Write Parquet in row groups of GROUP rows.
 
     Raises RingmasterError when pyarrow is not installed.
     """
@@ -91,14 +141,13 @@ def write_parquet(results: Results, stream: BinaryIO, void: bool) -> None:
         "boolean": pyarrow.bool_(),
         "time": pyarrow.timestamp("ms", tz="UTC"),
     }
-    columns = results.columns(void=void)
-    schema = pyarrow.schema([(name, types[kind]) for name, kind in columns.typed])
-    rows = map(columns.row, results.iter_games(void=void))
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in table.columns])
+    rows = table.rows()
     with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
         while group := list(islice(rows, GROUP)):
             arrays = [
                 pyarrow.array(_typed(values, kind), types[kind])
-                for values, (_, kind) in zip(zip(*group, strict=True), columns.typed, strict=True)
+                for values, (_, kind) in zip(zip(*group, strict=True), table.columns, strict=True)
             ]
             writer.write_table(pyarrow.table(arrays, schema=schema))
 

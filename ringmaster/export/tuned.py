@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ringmaster.errors import RingmasterError
 from ringmaster.event import Event
 from ringmaster.model.calls import Call
@@ -29,6 +31,7 @@ class Tuned:
     given           what engines are given for it
     given_at_start  for the start value
     low, high       for the bounds
+    theta           the value before it was rounded to a whole number, None: the same
     """
 
     parameter: TunedParameter
@@ -37,6 +40,7 @@ class Tuned:
     given_at_start: Any
     low: Any
     high: Any
+    theta: float | None = None
 
     @property
     def code(self) -> str:
@@ -48,9 +52,12 @@ class Tuned:
         """Its name to the engine."""
         return self.parameter.option or self.parameter.code
 
-    def entry(self) -> Entry | None:
+    def entry(self, *, whole_row: bool = False) -> Entry | None:
         """Return it as a line of a parameter file, None if engines are given no number
-        within bounds."""
+        within bounds.
+
+        whole_row  whether the value is not rounded, and what else its row has is there
+        """
         p = self.parameter
         numbers = (self.given, self.low, self.high)
         if not all(is_number(number) for number in numbers):
@@ -60,7 +67,9 @@ class Tuned:
         if not low <= start <= high:
             return None  # its transform goes up and down
         if p.transform is None:
-            return Entry(
+            if whole_row and self.theta is not None:
+                start = self.theta
+            entry = Entry(
                 self.name,
                 start,
                 low,
@@ -70,12 +79,16 @@ class Tuned:
                 step=p.step,
                 integer=p.integer,
             )
-        # gains are in other units than what engines are given
-        doubled = isinstance(p.transform, PowerOfTwo)
-        whole = all(isinstance(number, int) for number in numbers)
-        return Entry(
-            self.name, start, low, high, integer=whole, scale="log" if doubled else "linear"
-        )
+        else:
+            # gains are in other units than what engines are given
+            doubled = isinstance(p.transform, PowerOfTwo)
+            whole = all(isinstance(number, int) for number in numbers)
+            entry = Entry(
+                self.name, start, low, high, integer=whole, scale="log" if doubled else "linear"
+            )
+        if not whole_row:
+            return entry
+        return msgspec.structs.replace(entry, comment=p.comment or "", not_used=p.not_used)
 
 
 def is_number(value: Any) -> bool:
@@ -84,8 +97,8 @@ def is_number(value: Any) -> bool:
 
 
 def tuned_parameters(path: Path) -> tuple[Event, list[Tuned]]:
-    """Return a control file's event, as far as it has been played, and its tuned
-    parameters.  Raises RingmasterError when it tunes none."""
+    """Return a control file's event, as far as it has been played, and the parameters
+    of its tune, those not used included.  Raises RingmasterError when it tunes none."""
     event = Event(path)
     if event.paths.status.exists():
         store = SqliteStore.open_readonly(event.paths.status)
@@ -93,15 +106,12 @@ def tuned_parameters(path: Path) -> tuple[Event, list[Tuned]]:
             event.restore(store)
         finally:
             store.close()
-    known = getattr(event.competition, "parameters", ())
-    parameters = {p.code: p for p in known if isinstance(p, TunedParameter)}
-    rows = event.competition.summary().get("parameters", ())
-    found = [
+    rows = {row["code"]: row for row in event.competition.summary().get("parameters", ())}
+    found = []
+    for p in getattr(event.competition, "declared", ()):
+        row = rows.get(p.code, {"value": p.start})
         # what is made of the tune, where that is not simply where it is
-        _tuned(parameters[row["code"]], row.get("estimate", row.get("value")))
-        for row in rows
-        if row["code"] in parameters
-    ]
+        found.append(_tuned(p, row.get("estimate", row.get("value"))))
     if not found:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
@@ -111,7 +121,8 @@ def tuned_parameters(path: Path) -> tuple[Event, list[Tuned]]:
 
 
 def _tuned(p: TunedParameter, exact: float) -> Tuned:
-    value = p.clip(float(p.engine_value(exact)) if p.integer else _short(exact))
+    theta = p.clip(exact if exact == p.start else _short(exact))
+    value = p.clip(float(p.engine_value(exact))) if p.integer else theta
     return Tuned(
         parameter=p,
         value=value,
@@ -119,6 +130,7 @@ def _tuned(p: TunedParameter, exact: float) -> Tuned:
         given_at_start=_given(p, p.start),
         low=_given(p, p.minimum),
         high=_given(p, p.maximum),
+        theta=theta,
     )
 
 

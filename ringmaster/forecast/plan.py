@@ -8,8 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
@@ -22,6 +20,7 @@ from ringmaster.forecast.assumptions import (
     measured,
     spsa_of,
 )
+from ringmaster.forecast.simulate import error_of_mean
 from ringmaster.forecast.warnings import Wastes, wastes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
@@ -269,10 +268,9 @@ def _outcome(plan: Plan) -> list[str]:
     lines = []
     if plan.course is not None:
         left = plan.course.estimate[-1]
-        error = float(left.std(ddof=1) / np.sqrt(len(left)))
         lines.append(
-            f"expected loss at the end: {float(left.mean()):.3f} ± {1.96 * error:.3f} Elo, by "
-            f"{len(left)} simulated tunes (`simulate` shows more)"
+            f"expected loss at the end: {float(left.mean()):.3f} ± {error_of_mean(left):.3f} Elo "
+            f"(95 %), by {len(left)} simulated tunes (`simulate` shows more)"
         )
     elif plan.outlook is None:
         lines.append("the method has no formula, and the tune is too long to be simulated here")

@@ -24,6 +24,7 @@ from ringmaster.forecast.processes import Progress, simulate_in_processes
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
+from ringmaster.stats.elo import Z95
 from ringmaster.tuners.simulation import Course
 from ringmaster.tuners.spsa import Array
 
@@ -112,7 +113,7 @@ def course_data(course: Course, competition: SpsaCompetition) -> dict[str, Any]:
             }
             for i, told in enumerate(course.told)
         ],
-        "gain": {**summary(gain), "error": _standard_error(gain)},
+        "gain": {**summary(gain), "error": error_of_mean(gain)},
         "better_than_start": float((gain > 0).mean()),
         "parameters": [
             {
@@ -136,10 +137,11 @@ def summary(values: Array) -> dict[str, float]:
     return {"mean": float(values.mean()), "median": median, "q10": low, "q90": high}
 
 
-def _standard_error(values: Array) -> float:
+def error_of_mean(values: Array) -> float:
+    """Return half the width of the 95 % interval of the replicates' mean."""
     if len(values) < 2:
         return 0.0
-    return float(values.std(ddof=1) / np.sqrt(len(values)))
+    return Z95 * float(values.std(ddof=1) / np.sqrt(len(values)))
 
 
 def _elo(value: float) -> str:
@@ -189,7 +191,7 @@ def _report(code: str, data: dict[str, Any]) -> Report:
             Text(
                 folded(
                     [
-                        f"gain from the start: {gain['mean']:.3f} ± {1.96 * gain['error']:.3f} Elo "
+                        f"gain from the start: {gain['mean']:.3f} ± {gain['error']:.3f} Elo "
                         f"(mean and its 95 % interval), median {gain['median']:.3f} (10 % to 90 %: "
                         f"{gain['q10']:.3f} to {gain['q90']:.3f})",
                         f"the estimate is better than the start in {100 * better:.0f} % of the "

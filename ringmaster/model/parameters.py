@@ -25,6 +25,9 @@ class TunedParameter(msgspec.Struct, frozen=True):
              environment; the last three with one conversion, or ``%s`` at the end
     format   printf's, of the value as it is given and reported
     transform  makes of the value what an engine is given
+    comment  text that parameter files have beside it
+    not_used  whether it is only a row of a parameter file: neither tuned nor given to
+             engines, and frozen
     """
 
     code: str
@@ -43,6 +46,8 @@ class TunedParameter(msgspec.Struct, frozen=True):
     frozen: bool = False
     step: float | None = None
     group: str | None = None
+    comment: str | None = None
+    not_used: bool = False
 
     def canonical(self) -> dict[str, Any]:
         """Return it by the arguments of Parameter(…), for the comparison of two runs."""

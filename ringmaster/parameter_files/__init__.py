@@ -1,5 +1,6 @@
 """Parameter files of other tuners: read, recognised by their content, and written."""
 
+from ringmaster.parameter_files import yaneuraou as yaneuraou
 from ringmaster.parameter_files.entries import Entry as Entry
 from ringmaster.parameter_files.entries import ParameterFile as ParameterFile
 from ringmaster.parameter_files.entries import PowerOfTwo as PowerOfTwo

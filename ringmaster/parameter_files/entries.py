@@ -109,6 +109,9 @@ def arguments(entry: Entry) -> dict[str, Any]:
     A logarithmic parameter is tuned as its binary logarithm, so that a step doubles
     or halves it; `transform` is a PowerOfTwo then.
     """
+    row: dict[str, Any] = {"not_used": True} if entry.not_used else {}
+    if entry.comment:
+        row["comment"] = entry.comment
     if entry.scale == "log":
         start, low, high = map(math.log2, (entry.start, entry.minimum, entry.maximum))
         return {
@@ -116,6 +119,7 @@ def arguments(entry: Entry) -> dict[str, Any]:
             "min": plain(low),
             "max": plain(high),
             "transform": PowerOfTwo(entry.minimum, entry.maximum, entry.integer),
+            **row,
         }
     given: dict[str, Any] = {
         "start": plain(entry.start),
@@ -128,7 +132,7 @@ def arguments(entry: Entry) -> dict[str, Any]:
             given[name] = plain(value)
     if entry.integer:
         given["integer"] = True
-    return given
+    return given | row
 
 
 def plain(value: float) -> int | float:

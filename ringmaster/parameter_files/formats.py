@@ -33,6 +33,8 @@ class Format:
     read        what a text holds; raises ParameterFileError
     write       the text for entries; raises UsageError for what it cannot hold
     assumes     fields that it cannot do without, and that are assumed if need be
+    rows        whether it has all of a file's rows and their values before rounding:
+                those not used and comments, too
     """
 
     name: str
@@ -41,6 +43,7 @@ class Format:
     read: Callable[[Text, ReadOptions], ParameterFile]
     write: Callable[[Sequence[Entry], WriteOptions], str]
     assumes: tuple[str, ...] = ()
+    rows: bool = False
 
 
 _GAINS = ("c_end", "r_end")
@@ -93,6 +96,7 @@ FORMATS: dict[str, Format] = {
             yaneuraou.read,
             yaneuraou.write,
             _GAINS,
+            rows=True,
         ),
         Format(
             "clop",
@@ -200,4 +204,6 @@ def write_file(name: str, entries: Sequence[Entry], options: WriteOptions) -> tu
     choices = [entry.code for entry in entries if entry.choices]
     if choices and name != "chess_tuning_tools":
         raise UsageError(f"{name}: {choices[0]} is a choice, which the format does not have")
+    if format.rows and any(yaneuraou.rounded_otherwise(e) and e.start < -0.5 for e in entries):
+        notes.append(yaneuraou.ROUNDING)
     return format.write(entries, options), notes

@@ -1,7 +1,8 @@
 """YaneuraOu's ``.params``: ``name,type,v,min,max,step,delta``, each line with a
 ``//comment`` or ``[[NOT USED]]`` after it if need be.
 
-The columns are OpenBench's; step is c_end, and delta is r_end.
+The columns are OpenBench's; step is c_end, and delta is r_end.  v is θ, also where
+engines take whole numbers.
 """
 
 from __future__ import annotations
@@ -13,6 +14,14 @@ from ringmaster.parameter_files.openbench import COLUMNS
 from ringmaster.parameter_files.reading import Reading, entry_of, fitting, table
 from ringmaster.parameter_files.text import NOT_USED, Text
 from ringmaster.parameter_files.writing import columns_name, numbers
+
+#: Its difference to rounding to the nearest (C's conversion to int cuts off towards 0).
+ROUNDING = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
+
+
+def rounded_otherwise(entry: Entry) -> bool:
+    """Return whether YaneuraOu's script may round values of a parameter otherwise."""
+    return entry.integer and entry.minimum < 0 and not entry.not_used
 
 
 def recognises(text: Text) -> int:
@@ -35,7 +44,9 @@ def read(text: Text, options: ReadOptions) -> ParameterFile:
     unused = [entry.code for entry in reading.entries if entry.not_used]
     if unused:
         names = ", ".join(unused[:5]) + (", …" if len(unused) > 5 else "")
-        reading.note(f"marked as not used, and left out: {names} ({len(unused)})")
+        reading.note(
+            f"marked as not used, so neither tuned nor given to engines: {names} ({len(unused)})"
+        )
     return reading.finish("yaneuraou")
 
 

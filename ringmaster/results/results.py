@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ringmaster.competitions.competition import MatchupInfo, Played
+from ringmaster.competitions.competition import MatchupInfo, Played, Trajectory
 from ringmaster.control.changes import canonical_settings
 from ringmaster.errors import RingmasterError, StoreCorrupt, StoreError
 from ringmaster.event import Event
@@ -175,6 +175,13 @@ class Results:
         return make_game(recorded, played, self.game, *self._folders)
 
     def _played(self, void: bool) -> Iterator[tuple[Recorded, Played]]:
+        for recorded in self._recorded():
+            if void or recorded.result.outcome != "void":
+                with self._readable():
+                    played = self._competition.describe(recorded.ticket)
+                yield recorded, played
+
+    def _recorded(self) -> Iterator[Recorded]:
         if not self._last:
             return
         store = self._open()
@@ -182,10 +189,7 @@ class Results:
             for recorded in store.games():
                 if recorded.seq > self._last:
                     return
-                if void or recorded.result.outcome != "void":
-                    with self._readable():
-                        played = self._competition.describe(recorded.ticket)
-                    yield recorded, played
+                yield recorded
         finally:
             store.close()
 
@@ -254,6 +258,24 @@ class Results:
                     info = replace(info, engine=side.engine, description=side.description)
                 found[side.code] = info
         return found
+
+    # the course of a tune
+
+    @cached_property
+    def course(self) -> Trajectory | None:
+        """The course of the tuned values, None for a type that tunes no player."""
+        with self._readable():
+            return self._competition.trajectory((r.ticket, r.result) for r in self._recorded())
+
+    @property
+    def trajectory(self) -> list[dict[str, float | None]]:
+        """The tuned values after each iteration, in the order in which iterations came
+        back: a flat dict each, as docs/results.rst describes it; [] for a type that tunes
+        no player."""
+        if self.course is None:
+            return []
+        names = self.course.names
+        return [dict(zip(names, row, strict=True)) for row in self.course.rows()]
 
     # rows
 

@@ -76,6 +76,8 @@ class Match:
     different what is done otherwise here, though nothing was asked for
     assumed   what the source does not say
     parallel  games at a time, None if it was not said
+    simulate  arguments of the action `simulate` that stand for the source's own
+              simulation, "" without one
     """
 
     origin: str
@@ -89,6 +91,7 @@ class Match:
     different: list[str] = field(default_factory=list)
     assumed: list[str] = field(default_factory=list)
     parallel: int | None = None
+    simulate: str = ""
 
     def note(self, text: str) -> None:
         """Remember once what was not taken over."""
@@ -120,6 +123,7 @@ class Match:
             "#",
             f"#   ringmaster {shown} check",
             *([f"#   ringmaster {shown} plan"] if self.type_name == "spsa" else ()),
+            *([f"#   ringmaster {shown} simulate {self.simulate}"] if self.simulate else ()),
             f"#   ringmaster {shown} run",
             "#",
             comment(f"It was made from: {self.origin}", "    "),

@@ -6,6 +6,7 @@ Such files say nothing of the engine: it gets a command that `check` will not fi
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,6 @@ from typing import Any
 import msgspec
 
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.model.wording import is_text
 from ringmaster.parameter_files import (
     Entry,
     ParameterFile,
@@ -23,10 +23,11 @@ from ringmaster.parameter_files import (
     number_text,
     read_file,
     recognised,
+    yaneuraou,
 )
 from ringmaster.scaffold import weather_import
 from ringmaster.scaffold.match import Entrant, Match, Places
-from ringmaster.scaffold.text import Call, Code, literal, printable
+from ringmaster.scaffold.text import Call, Code, literal
 
 #: What stands for the engine until it is named.
 PLACEHOLDER = "./NAME-OF-YOUR-ENGINE"
@@ -79,6 +80,10 @@ def import_files(files: Mapping[str, bytes], folder: Path, places: Places) -> Ma
     match.settings["player"] = ENGINE
     take_parameters(file.entries, match, step=file.format == "weather_factory")
     PRACTICES.get(file.format, _default)(match)
+    if shogi and any(yaneuraou.rounded_otherwise(entry) for entry in file.entries):
+        match.different.append(
+            f"whole numbers below 0 are rounded to the nearest; {yaneuraou.ROUNDING}"
+        )
     if file.format == "weather_factory":
         settings.apply(match, Places(given=folder, control=places.control))
     if "openings" not in match.settings:
@@ -114,17 +119,34 @@ def take_parameters(entries: Sequence[Entry], match: Match, *, step: bool = Fals
     Raises UsageError when none is left."""
     lines = []
     for entry in entries:
-        if entry.not_used:
-            continue  # a note of the file tells of them
         if entry.choices:
             match.note(f"{entry.code} (a choice: SPSA needs an order)")
             continue
         call = Call("Parameter", (entry.code,), _given(entry, step))
-        comment = f"  # {printable(entry.comment)}" if is_text(entry.comment) else ""
-        lines.append(f"    {literal(call, 4, 91)},{comment if entry.comment else ''}")
-    if not lines:
+        lines.append(f"    {literal(call, 4, 91)},")
+    if all(entry.not_used or entry.choices for entry in entries):
         raise UsageError(f"import: {match.origin}: no parameter of it can be tuned")
     match.settings["parameters"] = Code("\n".join(["[", *lines, "]"]))
+    match.simulate = _simulation(entries, match)
+
+
+def _simulation(entries: Sequence[Entry], match: Match) -> str:
+    """Return the arguments of `simulate` for the column simul_elo of the SPSA Tuner, whose
+    simulated games have no draws; "" where nothing of it is to be simulated."""
+    elo = {entry.code: entry.simul_elo or 0.0 for entry in entries}
+    below = [code for code, value in elo.items() if value < 0]
+    if below:
+        match.note(f"simul_elo of {below[0]}, which is below 0: `simulate` has an optimum at 0")
+        return ""
+    if not any(elo.values()):
+        return ""
+    if len(set(elo.values())) == 1:
+        text = number_text(next(iter(elo.values())))
+    else:
+        text = ",".join(
+            ["0", *(f"{code}={number_text(value)}" for code, value in elo.items() if value)]
+        )
+    return f"--elo-model spsa_tuner --draw-ratio 0 --elo {shlex.quote(text)}"
 
 
 def _given(entry: Entry, step: bool) -> dict[str, Any]:

@@ -32,7 +32,7 @@ _NEEDED = {"Main": ("Variables", "Iterations", "A", "Gamma", "Alpha"), "Engine":
 _SECTION = re.compile(r"\[\s*(.+?)\s*\]")
 #: What is there in another way.
 _NOTED = {
-    "Log": "the log and .hist are always there",
+    "Log": "`export --trajectory` has its columns",
     "GameLog": "`run --log-gtp` writes transcripts",
     "MaxDepth": "SPSA Tuner does not read it",
 }
@@ -71,7 +71,8 @@ def import_tune(files: Mapping[str, bytes], folder: Path, places: Places) -> Mat
         raise UsageError(f"import: {name}: its variables are not SPSA Tuner's: {variables.format}")
     match.assumed += variables.notes
     if simulated:
-        _simulation(match, variables)
+        match.entrants.append(Entrant(ENGINE, "", [PLACEHOLDER], {"time_control": "10+0.1"}))
+        match.assumed.append("it is a simulation and names no engine: `simulate` needs none")
     else:
         _engine(name, sections["Engine"], match, places)
     match.settings["player"] = ENGINE
@@ -160,15 +161,6 @@ def _main(name: str, main: Mapping[str, str], match: Match) -> None:
         "A": int(values["A"]) if values["A"] % 1 == 0 else values["A"],
     }
     match.comments["number_of_games"] = "Two for each iteration."
-
-
-def _simulation(match: Match, variables: ParameterFile) -> None:
-    match.entrants.append(Entrant(ENGINE, "", [PLACEHOLDER], {"time_control": "10+0.1"}))
-    match.assumed.append("it is a simulation and names no engine: `simulate` needs none")
-    models = [f"{e.code} {e.simul_elo:g}" for e in variables.entries if e.simul_elo]
-    if models:
-        shown_models = ", ".join(models[:10]) + (", …" if len(models) > 10 else "")
-        match.note(f"Elo lost at 100 from the optimum of 0, for `simulate`: {shown_models}")
 
 
 def _words(text: str, places: Places) -> list[str]:

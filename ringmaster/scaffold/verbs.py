@@ -91,13 +91,18 @@ def import_(arguments: Sequence[str], say: Say, tell: Say) -> None:
     folder = Path.cwd() if output is None else output.absolute().parent
     places = Places(given=Path.cwd(), control=folder)
     match = import_material(material_of(words, places.given), places)
-    text = match.render(_UNNAMED if output is None else _called(str(output)))
+    name = _UNNAMED if output is None else _called(str(output))
+    text = match.render(name)
     if output is None:
         say(_checked(text, _UNNAMED))
     else:
         _write(output, text)
     for line in match.told():
         tell(printable(line))
+    if match.simulate:
+        tell(
+            f"the simulation that simul_elo describes: ringmaster {name} simulate {match.simulate}"
+        )
     if output is not None:
         tell(f"wrote {output}; look it through, then: ringmaster {_called(str(output))} check")
 

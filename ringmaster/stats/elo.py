@@ -49,10 +49,10 @@ class EloEstimate(msgspec.Struct, frozen=True):
             return "Elo not known yet (too few games, or all alike)"
         los = f"LOS {self.los:.1%}"
         if math.isinf(self.high):
-            return f"at least {self.low:+.0f} Elo, {los}"
+            return f"at least {self.low:+.0f} Elo (95 %), {los}"
         if math.isinf(self.low):
-            return f"at most {self.high:+.0f} Elo, {los}"
-        return f"{self.elo:+.1f} ± {self.error:.1f} Elo, {los}"
+            return f"at most {self.high:+.0f} Elo (95 %), {los}"
+        return f"{self.elo:+.1f} ± {self.error:.1f} Elo (95 %), {los}"
 
 
 class NormalizedElo(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class NormalizedElo(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         if math.isinf(self.error):
             return "nElo not known yet"
-        return f"{self.nelo:+.1f} ± {self.error:.1f} nElo"
+        return f"{self.nelo:+.1f} ± {self.error:.1f} nElo (95 %)"
 
 
 def elo_of_score(score: float) -> float:

@@ -70,6 +70,26 @@ def test_frozen_parameter_is_given_at_its_start() -> None:
         assert player.options["sp"] == values["sp"] != 50
 
 
+def test_parameter_that_is_not_used_is_neither_given_nor_recorded() -> None:
+    tune = tuned(parameter("gone", not_used=True), parameter("mob"))
+    for player, values in players(tune):
+        assert player.options["mob"] == values["mob"]
+        assert "gone" not in player.options
+        assert list(values) == ["mob"]
+    assert [row["code"] for row in tune.summary()["parameters"]] == ["mob"]
+    made = tuned(
+        parameter("gone", not_used=True),
+        parameter("mob"),
+        make_candidate=lambda mob: uci(options={"Mobility": mob}),
+    )
+    assert [set(player.options) for player, _ in players(made)] == [{"Mobility"}] * 2
+
+
+def test_error_behind_a_parameter_that_is_not_used_names_its_own_place() -> None:
+    with pytest.raises(Refused, match=r"parameters\.1\.gtp: there are no GTP commands"):
+        tuned(parameter("gone", not_used=True), parameter("mob", gtp="mob %s"))
+
+
 def test_transform_makes_what_the_engine_gets_and_records_keep_the_value() -> None:
     given = parameter("mob", transform=lambda v: 2**v, max=20, min=0, start=10)
     for player, values in players(tuned(given)):

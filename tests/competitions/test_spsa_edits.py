@@ -69,6 +69,9 @@ class Runs:
         self.lines: list[str] = []
         self.snapshot: bytes | None = None
         self.since: list[tuple[Any, GameResult]] = []
+        self.history: list[tuple[Any, GameResult]] = []
+        #: θ after each iteration, as it was then.
+        self.thetas: list[dict[str, float]] = []
         self.issued: dict[str, GameJob] = {}
 
     def begin(self, tune: Any, *, killed: bool = False) -> list[str]:
@@ -118,7 +121,11 @@ class Runs:
             job = self.issued.pop(list(self.issued)[-1])
             result = outcome(job)
             self.since.append((_stored(job.ticket), result))
+            self.history.append(self.since[-1])
+            told = self.tune.tuner.told
             self.tune.take(_stored(job.ticket), result)
+            if self.tune.tuner.told > told:
+                self.thetas.append(theta(self.tune))
             if self.saved():
                 self.save()
 
@@ -521,6 +528,37 @@ def test_edits_and_kills_at_any_time_give_what_saved_results_give(
         assert killed.state() == exact.state()
         assert killed.issued.keys() == exact.issued.keys()
     assert killed.lines == exact.lines
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(steps=STEPS)
+def test_trajectory_is_what_theta_was_whatever_was_edited(
+    steps: list[tuple[int, int, int, int]],
+) -> None:
+    runs = Runs()
+    for edit, games, in_flight, keep in steps:
+        runs.begin(EDITS[edit]())
+        runs.play(games, in_flight=in_flight, keep=keep)
+        found = runs.tune.trajectory(runs.history)
+        assert not found.note
+        assert [
+            dict(zip(codes, values, strict=True)) for _, codes, values in found.points
+        ] == runs.thetas
+    assert len({number for number, _, _ in found.points}) == len(found.points)
+
+
+def test_trajectory_of_a_tune_edited_by_an_earlier_version_is_what_its_state_kept() -> None:
+    runs, _ = edited(spsa(), spsa(parameter("A", r_end=0.2), parameter("B")))
+    runs.play(20)
+    state = runs.state()
+    del state["edits"]
+    tune = spsa(parameter("A", r_end=0.2), parameter("B"))
+    tune.restore(state)
+    found = tune.trajectory(runs.history)
+    assert found.note.startswith("the control file was edited under an earlier version")
+    assert [list(values) for _, _, values in found.points] == [
+        pytest.approx([was["A"], was["B"]], rel=1e-6) for was in runs.thetas
+    ]
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -186,6 +186,30 @@ def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method
         assert refused.value.path == ("method",)
 
 
+@pytest.mark.parametrize("method", ["classic", "adaptive"])
+def test_error_of_a_slope_is_of_95_percent_in_report_chart_and_data(method: str) -> None:
+    tune = spsa(parameters=[parameter(max=1000, c_end=200)], number_of_games=200, method=method)
+    history = []
+    for _ in range(60):
+        job = tune.next_job()
+        values = [next(iter(given.values())) for given in job.parameters]
+        result = won(job, job.players[0 if values[0] > values[1] else 1].code)
+        tune.take(job.ticket, result)
+        history.append((job.ticket, result))
+    (fit,) = tune.tuner.fits()
+    error = 1.959963984540054 * fit.slope_error
+    (row,) = tune.summary()["parameters"]
+    assert row["slope_error"] == pytest.approx(error)
+    assert _with_error(fit.slope, error) in text(tune)
+    assert "Elo/unit: gained by a higher value, at the mean of what was played, ± 95 %" in text(
+        tune
+    )
+    charts = {group.title: group.charts for group in tune.charts(history)}
+    (chart,) = charts["What the results say"]
+    assert fit.optimum is None
+    assert f"± {error:.2g} Elo a unit (95 %)" in chart.note
+
+
 @pytest.mark.parametrize(
     ("value", "error", "told"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,20 @@ def test_every_kind_of_tune_can_be_simulated(simulate: Any, settings: str) -> No
     data = simulate(settings=settings, games=400)
     assert data["games"] == 400
     assert len(data["course"]) == 10
+
+
+def test_error_of_the_gain_is_of_95_percent_in_data_and_text(
+    simulate: Any, event: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = simulate("--elo", "40")
+    # the replicates are alike, so that quantiles say how far they scatter
+    gain = data["gain"]
+    deviation = (gain["q90"] - gain["q10"]) / 2 / 1.2816
+    assert gain["error"] == pytest.approx(1.96 * deviation / math.sqrt(20), rel=0.35)
+    assert run([str(event()), "simulate", "-q", "--replicates", "20", "--elo", "40"]) == 0
+    assert f"± {gain['error']:.3f} Elo (mean and its 95 % interval)" in " ".join(
+        capsys.readouterr().out.split()
+    )
 
 
 def test_text_shows_course_gain_and_estimates(

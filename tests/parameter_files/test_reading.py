@@ -219,7 +219,7 @@ def test_openbenchs_values_get_the_ranges_of_stockfishs_tune() -> None:
 def test_unused_parameters_of_yaneuraou_are_told() -> None:
     found = read("a,int,1,0,9,2,.1 // x [[NOT USED]]\nb,int,1,0,9,2,.1\n")
     assert [entry.not_used for entry in found.entries] == [True, False]
-    assert found.notes == ("marked as not used, and left out: a (1)",)
+    assert found.notes == ("marked as not used, so neither tuned nor given to engines: a (1)",)
 
 
 def test_weather_factorys_gains_are_those_at_the_end_of_the_tune() -> None:

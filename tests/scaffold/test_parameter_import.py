@@ -115,7 +115,15 @@ def test_engine_is_one_that_check_complains_of(
 
 
 def test_comments_of_the_file_are_kept() -> None:
-    assert "integer=True),  # 速さ\n" in made(SAMPLES["yaneuraou"]).render("x.ctl")
+    assert 'comment="速さ",\n' in made(SAMPLES["yaneuraou"]).render("x.ctl")
+
+
+def test_rounding_of_negative_numbers_by_yaneuraous_script_is_told() -> None:
+    negative = "Margin,int,-45,-200,200,10,0.002\n"
+    told = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
+    assert any(told in line for line in made(("t.params", negative)).different)
+    for other in ("Speed,int,30,0,200,10,0.002\n", "Rate,float,-1,-2,2,1,0.002\n"):
+        assert not any(told in line for line in made(("t.params", other)).different)
 
 
 def test_comment_of_the_file_stays_a_comment() -> None:

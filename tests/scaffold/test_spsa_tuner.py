@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -120,7 +122,46 @@ def test_simulation_needs_no_engine(tmp_path: Path) -> None:
     match = made(text, tmp_path, variables="x,100,-1000,1000,100,.002,1\n")
     event = event_of(match.render("x.ctl"), tmp_path)
     assert event.loaded.values["parameters"][0].code == "x"
-    assert match.notes[0] == "Elo lost at 100 from the optimum of 0, for `simulate`: x 1"
+    assert not any("simul" in line for line in match.told() if "engine" not in line)
+
+
+@pytest.mark.parametrize(
+    ("elo", "given"),
+    [
+        ((1, 1), "1"),
+        ((0.5, 0), "0,x[0]=0.5"),
+        ((3, 20), "0,x[0]=3,y=20"),
+    ],
+)
+def test_simulation_of_the_file_is_printed_as_a_command(
+    elo: tuple[float, float], given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = zip(("x[0]", "y"), elo, strict=True)
+    (tmp_path / "t.var").write_text(
+        "".join(f"{name},100,-1000,1000,100,.002,{value}\n" for name, value in rows)
+    )
+    control = tmp_path / "t.ctl"
+    assert run(["import", "-o", str(control), str(tmp_path / "t.var")]) == 0
+    (line,) = [line for line in capsys.readouterr().err.splitlines() if "simul_elo" in line]
+    _, command = line.split("simul_elo describes: ")
+    name, *words = shlex.split(command)
+    assert name == "ringmaster"
+    assert words[1:] == [
+        *("simulate", "--elo-model", "spsa_tuner", "--draw-ratio", "0", "--elo"),
+        given,
+    ]
+    assert words[0] == str(control)
+    assert f"#   {command}\n" in control.read_text()
+    assert run([*words, "--replicates", "2", "--json", "-q"]) == 0
+    start = sum(e * 0.0001 * 100**2 for e in elo)
+    assert json.loads(capsys.readouterr().out)["start"]["mean"] == pytest.approx(start)
+
+
+def test_no_simulation_is_printed_where_the_file_has_none(tmp_path: Path) -> None:
+    assert made(MAIN + ENGINE, tmp_path).simulate == ""
+    below = made(MAIN + ENGINE, tmp_path, variables="x,30,0,200,10,0.002,-2\n")
+    assert below.simulate == ""
+    assert any("simul_elo of x, which is below 0" in line for line in below.told())
 
 
 def test_order_of_the_readme_is_told(tmp_path: Path) -> None:

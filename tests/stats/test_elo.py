@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -58,6 +59,12 @@ def test_two_or_three_games_claim_nothing() -> None:
 
 def test_even_score_is_not_printed_as_minus_zero() -> None:
     assert str(from_games(5, 2, 5)).startswith("+0.0 ± ")
+
+
+def test_errors_are_labelled_as_95_percent() -> None:
+    tally = 1, 2, 10, 4, 3
+    assert re.search(r"± [\d.]+ Elo \(95 %\), LOS", str(from_pairs(tally)))
+    assert re.search(r"± [\d.]+ nElo \(95 %\)$", str(normalized_from_pairs(tally)))
 
 
 def test_open_interval_still_tells_its_other_end() -> None:

@@ -316,7 +316,7 @@ def _said(fit: Fit, said: Fit | Known) -> str:
     if not said.signal:
         return "no signal yet"
     if fit.optimum is None:
-        text = f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit"
+        text = f"{fit.slope:+.3g} ± {Z95 * fit.slope_error:.2g} Elo a unit (95 %)"
     else:
         text = f"optimum {_number(fit.optimum)}"
         if fit.low is not None and fit.high is not None:

@@ -14,7 +14,7 @@ import msgspec
 
 from ringmaster.competitions.closing_match import Standing
 from ringmaster.competitions.common import noting, result_line, void_rule
-from ringmaster.competitions.competition import Played, Verdict
+from ringmaster.competitions.competition import Played, Trajectory, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
@@ -32,6 +32,7 @@ from ringmaster.competitions.spsa.checks import (
 from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
 from ringmaster.competitions.spsa.pairing import Games, Side, rota
 from ringmaster.competitions.spsa.played import Grid, Layout
+from ringmaster.competitions.spsa.replay import trajectory
 from ringmaster.competitions.spsa.report import TuneReport
 from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
 from ringmaster.competitions.spsa.state import Iteration, State, read_state
@@ -75,7 +76,7 @@ class SpsaCompetition(PlayerTune):
         self.opponents: dict[str, Player] = {}
         with noting(errors):
             self.opponents = find_opponents(values)
-        errors += [*check_numbers(values), *check_method(values), *check_codes(self.parameters)]
+        errors += [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
         if errors:
             raise SettingErrors(errors)
         self._use(definition, counted="iterations")
@@ -389,7 +390,9 @@ class SpsaCompetition(PlayerTune):
         for ticket in outstanding:
             if "v" not in ticket:
                 self._count(ticket)
-        tune, lines = adopt(self._tune, self._terms, self._state.begun, self._make)
+        before, begun = self._state.past.terms, self._state.begun
+        tune, lines = adopt(self._tune, self._terms, begun, self._make)
+        self._state.record_edit(begun, before, self._terms)
         self._follow(tune)
         layout = self._layout()
         if tune.past.layouts[-1] != layout:
@@ -451,6 +454,9 @@ class SpsaCompetition(PlayerTune):
         if self.closing.matches:
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary
+
+    def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
+        return trajectory(self._state, self.tuner, self._tickets, self._make, history)
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         tune = TuneCharts(

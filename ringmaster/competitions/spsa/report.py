@@ -13,6 +13,7 @@ from ringmaster.competitions.spsa.methods import Schedule
 from ringmaster.competitions.spsa.state import State
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import RIGHT, Cell, Table, Text
+from ringmaster.stats.elo import Z95
 from ringmaster.tuners.spsa import Interval, Spsa
 from ringmaster.tuners.spsa.regression import Fit
 
@@ -140,7 +141,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             "elo_at_stake": found.elo_at_stake,
             "signal": found.signal,
             "slope": fit.slope,
-            "slope_error": fit.slope_error if math.isfinite(fit.slope_error) else None,
+            "slope_error": Z95 * fit.slope_error if math.isfinite(fit.slope_error) else None,
             "curvature": fit.curvature,
             "optimum": fit.optimum,
             "games_to_halve": fit.games_to_halve,
@@ -254,7 +255,7 @@ class TuneReport(msgspec.Struct, frozen=True):
             fit = one.fit
             slope: Cell = None
             if math.isfinite(fit.slope_error):
-                slope = _with_error(fit.slope, fit.slope_error)
+                slope = _with_error(fit.slope, Z95 * fit.slope_error)
             seen: list[Cell] = [None, None]
             if one.optimum is not None:
                 seen = [
@@ -284,7 +285,7 @@ def _explained(found: Sequence[Findings]) -> Iterator[str]:
     if not all(f.signal for f in found):
         yield f"signal {_NO_SIGNAL}: what the results say of this parameter alone might be chance;"
         yield "  the estimate as a whole may be better than the start all the same"
-    yield "Elo/unit: gained by a higher value, at the mean of what was played"
+    yield "Elo/unit: gained by a higher value, at the mean of what was played, ± 95 %"
     if any(f.fit.games_to_halve is not None for f in found):
         yield "to halve: further games that halve the interval"
 

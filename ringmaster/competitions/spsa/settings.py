@@ -11,7 +11,13 @@ from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.closing_match import VERIFY
 from ringmaster.competitions.common import COMMON_SETTINGS
 from ringmaster.competitions.player_tune import MAKE_CANDIDATE
-from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
+from ringmaster.competitions.tuned_parameters import (
+    BOUNDS,
+    DELIVERY,
+    GAINS,
+    ROW,
+    build_parameter,
+)
 from ringmaster.model.settings import (
     INVALID,
     CallOf,
@@ -42,6 +48,7 @@ PARAMETER = CallOf(
             "c_end of the last one.",
             None,
         ),
+        *ROW,
     ),
     build_parameter,
     positional=("code", "start", "min", "max", "c_end", "r_end"),

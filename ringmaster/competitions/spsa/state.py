@@ -30,8 +30,20 @@ class Iteration(msgspec.Struct, omit_defaults=True):
     layout: int = 0
 
 
+class Edit(msgspec.Struct):
+    """An edit of the control file.
+
+    told, begun  iterations told, and those of which a game had been given out
+    terms        the settings before it
+    """
+
+    told: int
+    begun: int
+    terms: Terms
+
+
 class State(msgspec.Struct):
-    """What the competition carries from result to result; of constant size.
+    """What the competition carries from result to result; its size grows with edits only.
 
     past       the settings that all of this is of
     tuner      the tuner's own state
@@ -42,6 +54,7 @@ class State(msgspec.Struct):
     results_minus  of θ⁻ against the opponent
     against    of both together, by opponent, where there are several
     matches    the closing matches, as ClosingMatches keeps them
+    edits      edits of what the tune learns by, in order
     repeats    games of the tune that repeat an earlier one, whatever the values were
     """
 
@@ -57,7 +70,18 @@ class State(msgspec.Struct):
     void: int = 0
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    edits: list[Edit] = msgspec.field(default_factory=list)
     repeats: int = 0
+
+    def record_edit(self, begun: int, before: Terms, after: Terms) -> None:
+        """Record that the terms have changed; edits without a game between are one."""
+        if before == after:
+            return
+        last = self.edits[-1] if self.edits else None
+        if last is not None and (last.told, last.begun) == (self.told, begun):
+            before = self.edits.pop().terms
+        if before != after:
+            self.edits.append(Edit(self.told, begun, before))
 
     @property
     def codes(self) -> list[str]:

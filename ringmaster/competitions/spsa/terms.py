@@ -92,7 +92,7 @@ class Terms(msgspec.Struct, frozen=True, omit_defaults=True):
         """Return what interpreted settings of a control file say."""
         annealing = values.get("annealing")
         return cls(
-            [Known.of(p) for p in values["parameters"]],
+            [Known.of(p) for p in values["parameters"] if not p.not_used],
             {
                 name: values[name]
                 for name in LEARNING

@@ -17,6 +17,7 @@ from ringmaster.competitions.common import noting
 from ringmaster.competitions.competition import (
     Played,
     ScoreSource,
+    Trajectory,
     Verdict,
 )
 from ringmaster.competitions.game_settings import make_game_settings
@@ -542,14 +543,24 @@ class TexelCompetition(PlayerTune):
             return self.closing.describe(ticket)
         return Played((self.values["player"], self.values["player"]))
 
+    def _optimised(self) -> list[TunedParameter]:
+        """Return the parameters that the optimiser's arrays are of."""
+        tuned = {p.code for p in self._state.terms.tuned}
+        return [p for p in self.parameters if p.code in tuned]
+
+    def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
+        optimiser = self.tuning.optimiser
+        steps = () if optimiser is None else optimiser.course
+        codes = tuple(p.code for p in self._optimised())
+        points = [(step.passes, codes, step.theta) for step in steps if step.taken]
+        note = "the courses before the optimiser began anew are not kept"
+        return Trajectory("passes", codes, points, note if self._state.earlier else "")
+
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:
             matches.take(self.describe(ticket), result)
-        tuned = [
-            p for p in self.parameters if any(p.code == k.code for k in self._state.terms.tuned)
-        ]
         return [
-            *tune_charts(tuned, self._state, self.tuning.optimiser),
+            *tune_charts(self._optimised(), self._state, self.tuning.optimiser),
             *matches.charts("Closing match"),
         ]

@@ -133,6 +133,9 @@ class Ringmaster:
         paths = event.paths
         self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
         self._chronicle = Chronicle(self._journal, self._display, self._competition.unit)
+        if not paths.log.stat().st_size:
+            # by this line the next run knows the log
+            self._journal.log(f"log of {event.code}, by ringmaster {ringmaster.__version__}")
         with self._signals:
             self._display.start()
             try:
@@ -424,11 +427,9 @@ class Ringmaster:
         if self._stopping or time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + COMMAND_PERIOD
-        command = self._event.paths.cmd
         if self._stop_asked():
             self._stopping = "stopped by Ctrl-X"
-        elif command.exists():
-            command.unlink(missing_ok=True)
+        elif self._event.paths.take_stop():
             self._stopping = "stopped by command"
         if self._stopping:
             self._display.message(

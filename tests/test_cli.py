@@ -304,10 +304,10 @@ def test_all_independent_errors_are_reported_at_once(
     assert [message.count(p) for p in ("players['a']", "players['b']", "game:")] == [1, 1, 1]
 
 
-def test_misspelt_setting_is_warned_of(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_misspelt_setting_is_an_error(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     control = folder / "event.ctl"
     control.write_text(GOOD + "move_limmit = 100\n")
-    assert run([str(control), "show"]) == 0
+    assert run([str(control), "show"]) == 1
     message = capfd.readouterr().err
     assert "event.ctl:9:1" in message
     assert "move_limit" in message

@@ -26,13 +26,14 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace, event: Event) -> int:
+    event.paths.check_first_run()
     executor = executor_maker(arguments)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
     with (
         CompetitionLock(event.paths.log),
         KeyWatcher(display.suspend, display.resume) as keys,
     ):
-        event.paths.cmd.unlink(missing_ok=True)
+        event.paths.take_stop()
         options = RunOptions(
             arguments.parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults
         )

@@ -25,6 +25,7 @@ from ringmaster.control.names import node_span, unused_names
 from ringmaster.control.parameters import NAME as READ_PARAMETERS
 from ringmaster.control.parameters import ParameterReader
 from ringmaster.control.paths import path_text
+from ringmaster.control.python2_values import changed_values
 from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
@@ -178,6 +179,7 @@ def load(
     with modules_beside(tree, source.file.parent):
         namespace = _run(program, source, calls, kinds, caught)
     names = [setting.name for setting in table]
+    caught += changed_values(tree, source, competition_type)
     # the length of `elsewhere` is not asked for: it would import every type
     others = {} if elsewhere is None else elsewhere
     unused = unused_names(tree, source, competition_type, names, calls, others)

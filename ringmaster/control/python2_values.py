@@ -32,11 +32,13 @@ def changed_values(tree: ast.Module, source: Source, competition_type: str) -> l
     """Return a warning for each expression of a control file, or of a module beside it,
     that Python 2 may have given another value.
 
-    There are none in a file that Python 2 or Gomill could not have run.
+    There are none in a file that Python 2 or Gomill could not have run, and none about
+    `round` in a ce_tuner, whose samples are no halves: they are of a normal distribution.
     """
     if competition_type not in _GOMILL_TYPES:
         return []
-    found = [] if _is_python_3(tree) else list(_rounded(tree, source))
+    may_be_halves = competition_type != "ce_tuner"
+    found = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
     for path in imported_beside(tree, source.file.parent):
         try:
             module = Source.read(path)
@@ -46,7 +48,7 @@ def changed_values(tree: ast.Module, source: Source, competition_type: str) -> l
         except (ControlFileError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # the import of it has the error
         if not _is_python_3(its_tree):
-            found += _rounded(its_tree, module)
+            found += _rounded(its_tree, module) if may_be_halves else ()
             found += _divided(its_tree, module)
     return found
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from ringmaster.event import Event
 from tests.control.samples import PLAYOFF_FILE, TUNER_FILE, load_text
+from tests.events import CE_TUNER, write_event
 
 LINE = TUNER_FILE.count("\n") + 1
 
@@ -64,8 +66,6 @@ def test_no_warning_where_python_2_gave_the_same_or_could_not_read_the_file(
 
 
 def test_no_warning_in_a_competition_type_that_gomill_has_not(tmp_path: Path) -> None:
-    from ringmaster.event import Event
-
     text = (
         'competition_type = "spsa"\ngame = "chess"\nplayers = {"e": Player("e")}\nplayer = "e"\n'
         'parameters = [Parameter("a", option="A", start=1, min=0, max=9)]\n'
@@ -73,6 +73,12 @@ def test_no_warning_in_a_competition_type_that_gomill_has_not(tmp_path: Path) ->
     )
     (tmp_path / "tune.ctl").write_text(text.replace('Player("e")', 'Player("e", nodes=1)'))
     assert Event(tmp_path / "tune.ctl").loaded.warnings == []
+
+
+def test_samples_of_a_ce_tuner_are_no_halves(tmp_path: Path) -> None:
+    control = write_event(tmp_path, CE_TUNER, 100)
+    assert "round(f)" in control.read_text()
+    assert Event(control).loaded.warnings == []
 
 
 MODULE = """

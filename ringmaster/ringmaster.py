@@ -25,6 +25,7 @@ from ringmaster.competitions.competition import Verdict
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
+from ringmaster.execution.error_lines import ErrorLines
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob, GameJob, Task
@@ -74,6 +75,7 @@ class Ringmaster:
     executor  makes the executor when it is needed
     stop_fd   what to wait on for the user's wish to stop, asked before each wait;
               `stop_asked` tells whether there is one
+    error_lines  lines of the engines' standard error that are for the terminal
     clock     seconds since the epoch
     period    seconds between two commits at least, while results come in
     """
@@ -87,6 +89,7 @@ class Ringmaster:
         display: Display,
         stop_fd: Callable[[], int | None] = lambda: None,
         stop_asked: Callable[[], bool] = lambda: False,
+        error_lines: ErrorLines | None = None,
         clock: Callable[[], float] = time.time,
         period: float = COMMIT_PERIOD,
     ) -> None:
@@ -98,6 +101,7 @@ class Ringmaster:
         self._display = display
         self._stop_fd = stop_fd
         self._stop_asked = stop_asked
+        self._error_lines = error_lines
         self._clock = clock
         self._signals = Signals()
         self._started = 0
@@ -150,6 +154,7 @@ class Ringmaster:
                         self._play()
                 finally:
                     self._executor.close()
+                    self._show_error_lines()
             finally:
                 self._display.close()
                 self._journal.close()
@@ -198,8 +203,8 @@ class Ringmaster:
 
     def _wake(self) -> list[int]:
         """Return what ends a wait for results."""
-        stop_fd = self._stop_fd()
-        return [self._signals.fd] if stop_fd is None else [self._signals.fd, stop_fd]
+        lines_fd = None if self._error_lines is None else self._error_lines.fileno()
+        return [fd for fd in (self._signals.fd, self._stop_fd(), lines_fd) if fd is not None]
 
     def _play(self) -> None:
         event = self._event
@@ -408,7 +413,9 @@ class Ringmaster:
         """Return what has come back within so many seconds; what a worker that died has
         left is given out again."""
         found: list[tuple[Task, Result]] = []
-        for event in self._executor.wait(patience, self._wake()):
+        events = self._executor.wait(patience, self._wake())
+        self._show_error_lines()
+        for event in events:
             if isinstance(event, Done):
                 assert not isinstance(event.job, CheckJob)
                 assert not isinstance(event.result, CheckResult)
@@ -422,6 +429,10 @@ class Ringmaster:
                     self._journal.log(line)
                 self._executor.submit(event.job)
         return found
+
+    def _show_error_lines(self) -> None:
+        if self._error_lines is not None:
+            self._display.engine_errors(self._error_lines.take())
 
     def _look_for_stop(self) -> None:
         if self._stopping or time.monotonic() < self._next_look:

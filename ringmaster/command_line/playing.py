@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import ExitStack, closing
 
 from ringmaster.command_line.events import load
 from ringmaster.command_line.output import say
 from ringmaster.command_line.workers import executor_maker
 from ringmaster.event import Event
+from ringmaster.execution.error_lines import ErrorLines
 from ringmaster.reporting.keys import KeyWatcher
 from ringmaster.reporting.live import make_display
 from ringmaster.ringmaster import Ringmaster, RunOptions
@@ -27,12 +29,14 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _play(arguments: argparse.Namespace, event: Event) -> int:
     event.paths.check_first_run()
-    executor = executor_maker(arguments)
     display = make_display(sys.stdout, arguments.quiet, errors=sys.stderr)
-    with (
-        CompetitionLock(event.paths.log),
-        KeyWatcher(display.suspend, display.resume) as keys,
-    ):
+    with ExitStack() as stack:
+        error_lines = None
+        if not event.loaded.values["stderr_to_log"]:
+            error_lines = stack.enter_context(closing(ErrorLines()))
+        executor = executor_maker(arguments, error_lines)
+        stack.enter_context(CompetitionLock(event.paths.log))
+        keys = stack.enter_context(KeyWatcher(display.suspend, display.resume))
         event.paths.take_stop()
         options = RunOptions(
             arguments.parallel, arguments.max_games, arguments.log_gtp, arguments.log_faults
@@ -44,6 +48,7 @@ def _play(arguments: argparse.Namespace, event: Event) -> int:
             display=display,
             stop_fd=keys.fileno,
             stop_asked=keys.stop_requested,
+            error_lines=error_lines,
         ).run()
     if not arguments.quiet:
         say(event.report_text())

@@ -11,7 +11,7 @@
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
     │   │   └── StoreChanged            written while it was read
-    │   └── AlreadyRunning
+    │   └── AlreadyRunning, ForeignFiles
     ├── CompetitionHalted               repeated void games, a fatal result
     ├── ExecutorError                   workers cannot be started or kept alive
     ├── JobAbandoned                    the worker was told to drop its job
@@ -148,6 +148,10 @@ class StateRefused(StoreError):
 
 class StoreUnwritable(StoreError):
     """Disk full, read-only folder, no permission."""
+
+
+class ForeignFiles(StoreError):
+    """A file that would be written or deleted was written by another program."""
 
 
 class StoreChanged(StoreUnwritable):

@@ -308,7 +308,8 @@ class Event:
         )
 
     def write_report(self) -> None:
-        """Write the report's file.  Raises StoreUnwritable."""
+        """Write the report's file.  Raises StoreUnwritable, ForeignFiles."""
+        self.paths.check([self.paths.report])
         try:
             self.paths.report.write_text(self.report_text(), encoding="utf-8")
         except OSError as error:

@@ -26,6 +26,7 @@ from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
 from ringmaster.errors import CompetitionHalted, SettingError
 from ringmaster.event import Event
+from ringmaster.execution.error_lines import ErrorLines
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob, GameJob, Task
@@ -77,6 +78,7 @@ class Ringmaster:
     executor  makes the executor when it is needed
     stop_fd   what to wait on for the user's wish to stop, asked before each wait;
               `stop_asked` tells whether there is one
+    error_lines  lines of the engines' standard error that are for the terminal
     clock     seconds since the epoch
     period    seconds between two commits at least, while results come in
     """
@@ -90,6 +92,7 @@ class Ringmaster:
         display: Display,
         stop_fd: Callable[[], int | None] = lambda: None,
         stop_asked: Callable[[], bool] = lambda: False,
+        error_lines: ErrorLines | None = None,
         clock: Callable[[], float] = time.time,
         period: float = COMMIT_PERIOD,
     ) -> None:
@@ -101,6 +104,7 @@ class Ringmaster:
         self._display = display
         self._stop_fd = stop_fd
         self._stop_asked = stop_asked
+        self._error_lines = error_lines
         self._clock = clock
         self._signals = Signals()
         self._started = 0
@@ -138,6 +142,9 @@ class Ringmaster:
         paths = event.paths
         self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
         self._chronicle = Chronicle(self._journal, self._display, self._competition.unit)
+        if not paths.log.stat().st_size:
+            # by this line the next run knows the log
+            self._journal.log(f"log of {event.code}, by ringmaster {ringmaster.__version__}")
         with self._signals:
             self._display.start()
             try:
@@ -156,6 +163,7 @@ class Ringmaster:
                         self._play()
                 finally:
                     self._executor.close()
+                    self._show_error_lines()
             finally:
                 self._display.close()
                 self._journal.close()
@@ -222,8 +230,8 @@ class Ringmaster:
 
     def _wake(self) -> list[int]:
         """Return what ends a wait for results."""
-        stop_fd = self._stop_fd()
-        return [self._signals.fd] if stop_fd is None else [self._signals.fd, stop_fd]
+        lines_fd = None if self._error_lines is None else self._error_lines.fileno()
+        return [fd for fd in (self._signals.fd, self._stop_fd(), lines_fd) if fd is not None]
 
     def _play(self) -> None:
         event = self._event
@@ -436,7 +444,9 @@ class Ringmaster:
         """Return what has come back within so many seconds; what a worker that died has
         left is given out again."""
         found: list[tuple[Task, Result]] = []
-        for event in self._executor.wait(patience, self._wake()):
+        events = self._executor.wait(patience, self._wake())
+        self._show_error_lines()
+        for event in events:
             if isinstance(event, Done):
                 assert not isinstance(event.job, CheckJob)
                 assert not isinstance(event.result, CheckResult)
@@ -451,15 +461,17 @@ class Ringmaster:
                 self._executor.submit(event.job)
         return found
 
+    def _show_error_lines(self) -> None:
+        if self._error_lines is not None:
+            self._display.engine_errors(self._error_lines.take())
+
     def _look_for_stop(self) -> None:
         if self._stopping or time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + COMMAND_PERIOD
-        command = self._event.paths.cmd
         if self._stop_asked():
             self._stopping = "stopped by Ctrl-X"
-        elif command.exists():
-            command.unlink(missing_ok=True)
+        elif self._event.paths.take_stop():
             self._stopping = "stopped by command"
         if self._stopping:
             self._display.message(

@@ -56,6 +56,53 @@ def outputs(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()} - {"event.ctl", "book.epd"}
 
 
+COMPLAINING = GOOD.replace('"by-option"]', '"by-option", "--flood-stderr", "2"]')
+
+
+@pytest.mark.parametrize("arguments", [(), ("-q", "-j", "2")])
+def test_engines_standard_error_is_shown_when_it_is_not_for_the_log(
+    folder: Path, arguments: tuple[str, ...]
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(COMPLAINING + "stderr_to_log = False\n")
+    done = ringmaster(control, *arguments)
+    assert done.returncode == 0
+    lines = done.stderr.splitlines()
+    assert {line.split()[0] for line in lines} == {"0_0", "0_1", "0_2", "0_3"}
+    assert all(re.fullmatch(r"0_\d [ab] stderr: complaint [01]", line) for line in lines)
+    assert "complaint" not in done.stdout + control.with_suffix(".log").read_text()
+
+
+def test_engines_standard_error_is_in_the_log_and_not_shown_by_default(folder: Path) -> None:
+    control = folder / "event.ctl"
+    control.write_text(COMPLAINING)
+    done = ringmaster(control)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0_0 a stderr: complaint 1\n" in control.with_suffix(".log").read_text()
+
+
+def test_engines_standard_error_is_shown_while_the_game_is_played(folder: Path) -> None:
+    control = folder / "event.ctl"
+    # the game never ends
+    hanging = COMPLAINING.replace('"2"]', '"2", "--hang-on", "go:2"]')
+    control.write_text(
+        hanging + "stderr_to_log = False\nskip_player_checks = True\nhang_timeout = 3600\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "ringmaster", str(control), "-q"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment(),
+        start_new_session=True,
+    )
+    try:
+        assert process.stderr is not None
+        assert process.stderr.readline() == b"0_0 a stderr: complaint 0\n"
+    finally:
+        process.terminate()
+        process.communicate()
+
+
 def test_run_plays_everything_and_prints_the_report(folder: Path) -> None:
     done = ringmaster(folder / "event.ctl")
     assert (done.returncode, done.stderr) == (0, "")
@@ -327,10 +374,10 @@ def test_all_independent_errors_are_reported_at_once(
     assert [message.count(p) for p in ("players['a']", "players['b']", "game:")] == [1, 1, 1]
 
 
-def test_misspelt_setting_is_warned_of(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_misspelt_setting_is_an_error(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     control = folder / "event.ctl"
     control.write_text(GOOD + "move_limmit = 100\n")
-    assert run([str(control), "show"]) == 0
+    assert run([str(control), "show"]) == 1
     message = capfd.readouterr().err
     assert "event.ctl:9:1" in message
     assert "move_limit" in message

@@ -22,6 +22,7 @@ def reset(arguments: argparse.Namespace) -> int:
 
 def stop(arguments: argparse.Namespace) -> int:
     paths = OutputPaths(arguments.control_file)
+    paths.check([path for path in (paths.log, paths.cmd) if path.exists()])
     if not is_locked(paths.log):
         raise RingmasterError(f"{arguments.control_file} is not running")
     try:

@@ -51,7 +51,13 @@ COMMON_SETTINGS: tuple[Setting, ...] = (
         False,
         change="report",
     ),
-    Setting("stderr_to_log", Boolean(), "Copy the engines' standard error to the log.", True),
+    Setting(
+        "stderr_to_log",
+        Boolean(),
+        "Copy the engines' standard error to the log when a game ends; False: show it on "
+        "standard error as it comes, also in a quiet run.",
+        True,
+    ),
     Setting(
         "players",
         DictOf(Identifier(), PLAYER),

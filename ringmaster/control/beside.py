@@ -41,6 +41,12 @@ def modules_beside(tree: ast.Module, directory: Path) -> Iterator[None]:
                 del sys.modules[name]
 
 
+def imported_beside(tree: ast.Module, directory: Path) -> list[Path]:
+    """Return the modules of a file's directory that the file imports, packages not."""
+    paths = dict.fromkeys(directory / f"{name}.py" for name in _imported(tree))
+    return [path for path in paths if path.is_file()]
+
+
 def _imported(tree: ast.Module) -> Iterator[str]:
     for node in ast.walk(tree):
         names: list[str] = []

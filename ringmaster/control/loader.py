@@ -26,10 +26,11 @@ from ringmaster.control.names import node_span, unused_names
 from ringmaster.control.parameters import NAME as READ_PARAMETERS
 from ringmaster.control.parameters import ParameterReader
 from ringmaster.control.paths import path_text
+from ringmaster.control.python2_values import changed_values
 from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
-from ringmaster.errors import ControlFileError, ParameterFileError, SettingError, UsageError
+from ringmaster.errors import ParameterFileError, SettingError, UsageError
 from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,
@@ -118,7 +119,7 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
             self._warned.add(path)
             self.warn(path, message)
 
-    def error(self, errors: Iterable[SettingError]) -> ControlFileError:
+    def error(self, errors: Iterable[SettingError]) -> ControlFileProblems:
         """Return one error that shows each of `errors` at its place in the file,
         with the file's warnings after them."""
         found = dict.fromkeys(self._diagnose(error) for error in errors)
@@ -186,9 +187,14 @@ def load(
             nearest(competition_type, type_names),
             "competition_type",
         )
+    calls = calls_in(table)
     with modules_beside(tree, source.file.parent):
-        namespace = _run(program, source, calls_in(table), kinds, caught)
+        namespace = _run(program, source, calls, kinds, caught)
     names = [setting.name for setting in table]
+    caught += changed_values(tree, source, competition_type)
+    # the length of `elsewhere` is not asked for: it would import every type
+    others = {} if elsewhere is None else elsewhere
+    unused = unused_names(tree, source, competition_type, names, calls, others)
     loaded = Loaded(
         path=source.path,
         code=code,
@@ -199,11 +205,7 @@ def load(
         source_hash=source.hash,
         namespace=namespace,
         origin=source,
-        warnings=caught
-        # the length of `elsewhere` is not asked for: it would import every type
-        + unused_names(
-            tree, source, competition_type, names, {} if elsewhere is None else elsewhere
-        ),
+        warnings=caught + [name for name in unused if name.severity == "warning"],
     )
     context = Context(loaded.directory, returned=loaded.look_at, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
@@ -213,8 +215,9 @@ def load(
             repr(competition_type),
         )
     values = interpret_table(table, namespace, (), context)
-    if values is None or context.problems:
-        raise loaded.error(context.problems)
+    misplaced = [name for name in unused if name.severity == "error"]
+    if values is None or context.problems or misplaced:
+        raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])
     loaded.values = values
     for name in names:
         for path_ in python2.formatted_bytes(namespace.get(name), (name,)):

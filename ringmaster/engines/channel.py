@@ -73,6 +73,7 @@ class Channel:
         self.process = process
         self.code = code
         self.transcript: Transcript | None = None
+        self.echo: Callable[[str, bytes], None] | None = None
         #: Whether an exchange has failed: what comes next may belong to it.
         self.has_failed = False
         self._clock = clock
@@ -520,6 +521,8 @@ class Channel:
     def _note_error(self, lines: bytes) -> None:
         if self.transcript is not None:
             self.transcript.note(self.code, "!", lines)
+        if self.echo is not None:
+            self.echo(self.code, lines)
 
     def last_line(self) -> str:
         """Return the last line that the engine has said, as a message quotes it,

@@ -279,6 +279,7 @@ class Engine(ABC):
             process, player.code, interrupt_fd=self._interrupt_fd, clock=self._clock
         )
         self._channel.transcript = transcript
+        self._channel.echo = self._surroundings.echo
 
     def _start_anew(self) -> None:
         """End the process and start another one in its place."""

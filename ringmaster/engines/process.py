@@ -18,7 +18,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -37,11 +37,13 @@ class Surroundings:
     environ     variables on top of the inherited ones (game id, slot, marker)
     slot        the worker's number, for the watcher
     watcher_fd  write end of the watcher's pipe, or None
+    echo        called with the player code and lines of standard error as they come, or None
     """
 
     environ: Mapping[str, str]
     slot: int = 0
     watcher_fd: int | None = None
+    echo: Callable[[str, bytes], None] | None = None
 
 
 class EngineProcess:

@@ -81,6 +81,7 @@ class LocalExecutor(Executor):
              (see `worker.WorkerContext`) and then `run(job)` for each job
     setup    JSON data for the factory.  Its "marker" (made up if not given) is
              the value of RINGMASTER_RUN by which engines of this run are known
+    pass_fds  descriptors that workers have, too, under the same numbers
     watcher  path of the reaper program, or None for no reaper
     processes  that the workers share; as many as is best when not given
 
@@ -105,6 +106,7 @@ class LocalExecutor(Executor):
         *,
         setup: Mapping[str, Any] = {},
         watcher: str | None = None,
+        pass_fds: Sequence[int] = (),
         processes: int | None = None,
     ) -> None:
         if slots < 1:
@@ -143,7 +145,11 @@ class LocalExecutor(Executor):
         open_files = make_room(slots)
         self._reaper = None if watcher is None else Reaper(watcher, marker)
         self._nursery = Nursery(
-            work, {**setup, "marker": marker}, self._reaper.fd if self._reaper else None, open_files
+            work,
+            {**setup, "marker": marker},
+            self._reaper.fd if self._reaper else None,
+            open_files,
+            pass_fds,
         )
         try:
             for numbers in spread(slots, processes or processes_for(slots, setup, open_files)):

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from typing import IO, Any
 
@@ -161,11 +161,18 @@ class Nursery:
     """The process that workers are forked from, started again when it dies.
 
     open_files  how many its workers may have, and the engines that they start
+    pass_fds    descriptors that workers have, too, under the same numbers
     """
 
     def __init__(
-        self, work: str, setup: Mapping[str, Any], watcher_fd: int | None, open_files: int
+        self,
+        work: str,
+        setup: Mapping[str, Any],
+        watcher_fd: int | None,
+        open_files: int,
+        pass_fds: Sequence[int] = (),
     ) -> None:
+        self._pass_fds = [*pass_fds, *([] if watcher_fd is None else [watcher_fd])]
         self._config: dict[str, Any] = {
             "path": [os.path.abspath(p) for p in sys.path],
             "work": work,
@@ -203,14 +210,13 @@ class Nursery:
             self._words = tempfile.TemporaryFile("a+b", buffering=0)
             self._control, theirs = socket.socketpair()
             stack.callback(theirs.close)
-            watcher_fd = self._config["watcher"]
             self._process = subprocess.Popen(
                 # -P: the current folder holds the user's files, not ours.
                 [sys.executable, "-P", nursery.__file__],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=self._words,
-                pass_fds=[] if watcher_fd is None else [watcher_fd],
+                pass_fds=self._pass_fds,
                 start_new_session=True,
             )
             # A socket's buffer takes far more than this line without waiting.

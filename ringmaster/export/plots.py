@@ -25,8 +25,8 @@ FORMATS = ("html", *PICTURES)
 def check_plot(event: Event, output: Path | None) -> Path:
     """Return the file to write; by default the page of the competition.
 
-    Raises UsageError for a file that cannot be had, RingmasterError without
-    matplotlib.
+    Raises UsageError for a file that cannot be had, ForeignFiles where another program
+    wrote the page, RingmasterError without matplotlib.
     """
     page = event.paths.page
     target = page if output is None else output
@@ -36,6 +36,8 @@ def check_plot(event: Event, output: Path | None) -> Path:
         raise UsageError(f"{target}: {found}; choose from {', '.join(f'.{f}' for f in FORMATS)}")
     if target.resolve() != page.resolve() and event.paths.owns(target):
         raise UsageError(f"{target} belongs to the competition itself; give another --output")
+    if output is None:
+        event.paths.check([page])
     if find_spec("matplotlib") is None:
         raise RingmasterError(NOT_INSTALLED)
     return target

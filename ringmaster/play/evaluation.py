@@ -179,8 +179,11 @@ class _Run:
     def _result(self, begun: float, outcome: Literal["evaluated", "void"]) -> EvaluationResult:
         job, engine = self._job, self.engine
         stderr: tuple[tuple[str, str], ...] = ()
-        if job.keep_stderr and engine.is_launched:
-            stderr = tuple((job.player.code, line) for line in engine.channel.take_stderr())
+        if engine.is_launched:
+            # read in any case: what is not wanted for the log may be echoed
+            lines = engine.channel.take_stderr()
+            if job.keep_stderr:
+                stderr = tuple((job.player.code, line) for line in lines)
         used = self._meter.read(ask=False)
         return EvaluationResult(
             job.id,

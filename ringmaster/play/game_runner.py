@@ -443,10 +443,11 @@ class GameRunner:
                 # a game is worth more than its record
                 notes.append(f"no game record: {error}")
         stderr: list[tuple[str, str]] = [("ringmaster", note) for note in notes]
-        if job.keep_stderr:
-            for engine in self.engines:
-                if engine.is_launched:
-                    lines = engine.channel.take_stderr()
+        for engine in self.engines:
+            if engine.is_launched:
+                # read in any case: what is not wanted for the log may be echoed
+                lines = engine.channel.take_stderr()
+                if job.keep_stderr:
                     stderr += [(engine.player.code, line) for line in lines]
         return GameResult(
             game_id=job.id,

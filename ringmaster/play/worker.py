@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+import select
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
 from ringmaster.engines import tick
 from ringmaster.engines.engine import Engine, start_timeout
+from ringmaster.engines.error_output import STDERR_LINE
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
@@ -34,7 +38,8 @@ class Context(Protocol):
     control_fd  readable when the job must be dropped
     watcher_fd  write end of the watcher's pipe, or None
     setup       JSON data from whoever made the executor: "marker" (environment
-                marker of the run), "workers" (how many there are)
+                marker of the run), "workers" (how many there are), "error_lines" (a
+                descriptor on which the engines' standard error is passed on)
     alone       whether the process and its signals are this worker's only
     """
 
@@ -48,6 +53,28 @@ class Context(Protocol):
     def setup(self) -> Mapping[str, Any]: ...
     @property
     def alone(self) -> bool: ...
+
+
+class Echo:
+    """Passes the engines' standard error on, a line of text a line, never waiting: what
+    cannot be written at once is left out.
+
+    job_id  of the job that the engines are at
+    """
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.job_id = ""
+
+    def __call__(self, code: str, lines: bytes) -> None:
+        head = f"{self.job_id} {code} stderr: ".encode()
+        whole = [head + line[:STDERR_LINE].rstrip(b"\r") + b"\n" for line in lines.split(b"\n")]
+        while whole:
+            data = whole.pop(0)
+            while whole and len(data) + len(whole[0]) <= select.PIPE_BUF:
+                data += whole.pop(0)
+            with suppress(OSError):
+                os.write(self._fd, data[-select.PIPE_BUF :])
 
 
 class Worker:
@@ -66,7 +93,9 @@ class Worker:
         if workers > 1:
             # Gomill's name beside ours; unset when games are not simultaneous
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
-        self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
+        lines_fd = context.setup.get("error_lines")
+        self._echo = None if lines_fd is None else Echo(lines_fd)
+        self._surroundings = Surroundings(variables, context.slot, context.watcher_fd, self._echo)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
 
@@ -83,10 +112,13 @@ class Worker:
             # Gomill leaves the slot unset for the startup checks
             variables.pop("GOMILL_SLOT", None)
             variables.pop("RINGMASTER_SLOT", None)
+            return Surroundings(variables, self._surroundings.slot, self._surroundings.watcher_fd)
         return dataclasses.replace(self._surroundings, environ=variables)
 
     def run(self, job: Job) -> JobResult:
         """Carry out a job."""
+        if self._echo is not None:
+            self._echo.job_id = job.id
         if isinstance(job, CheckJob):
             return self._check(job)
         if isinstance(job, EvaluationJob):

@@ -56,6 +56,10 @@ class Display(ABC):
     def warning(self, line: str) -> None:
         """The same, for what a quiet run must show too."""
 
+    @abstractmethod
+    def engine_errors(self, lines: Sequence[str]) -> None:
+        """Show lines of the engines' standard error on standard error, also in a quiet run."""
+
     def next_update(self) -> float | None:
         """Return in how many seconds `update` should be called even if nothing
         happens; None when it need not be."""
@@ -109,6 +113,9 @@ class QuietDisplay(Display):
 
     def warning(self, line: str) -> None:
         self._errors.write(line)
+
+    def engine_errors(self, lines: Sequence[str]) -> None:
+        _write_all(self._errors, lines)
 
 
 class PlainDisplay(Display):
@@ -164,6 +171,14 @@ class PlainDisplay(Display):
     def warning(self, line: str) -> None:
         self._errors.write(line)
 
+    def engine_errors(self, lines: Sequence[str]) -> None:
+        _write_all(self._errors, lines)
+
+
+def _write_all(writer: LineWriter, lines: Sequence[str]) -> None:
+    if lines:
+        writer.write("\n".join(lines))
+
 
 def make_display(
     stream: TextIO,
@@ -180,7 +195,8 @@ def make_display(
     if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
         from ringmaster.reporting.terminal import TerminalDisplay
 
-        return TerminalDisplay(stream, clock=clock)
+        # what is redrawn must not be written into
+        return TerminalDisplay(stream, clock=clock, errors=None if _is_screen(errors) else errors)
     return PlainDisplay(stream, errors, clock=clock)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
 from ringmaster.reporting.layout import Line, View, compose
-from ringmaster.reporting.live import LINE_LIMIT, Clock, Display
+from ringmaster.reporting.live import LINE_LIMIT, Clock, Display, LineWriter
 from ringmaster.reporting.rate import RateMeter
 from ringmaster.reporting.text import printable, sanitise
 
@@ -45,9 +45,12 @@ class TerminalDisplay(Display):
         *,
         clock: Clock = time.monotonic,
         size: Callable[[], tuple[int, int]] | None = None,
+        errors: TextIO | None = None,
     ) -> None:
-        """size  returns (columns, rows); by default that of the stream's terminal"""
+        """size    returns (columns, rows); by default that of the stream's terminal
+        errors  where the engines' standard error goes, None for the terminal"""
         self._screen = Screen(stream)
+        self._errors = None if errors is None else LineWriter(errors)
         self._clock = clock
         self._size = size or self._terminal_size
         self._due = 0.0
@@ -99,6 +102,12 @@ class TerminalDisplay(Display):
 
     def warning(self, line: str) -> None:
         self._messages.append((line, "warning"))
+
+    def engine_errors(self, lines: Sequence[str]) -> None:
+        if self._errors is None:
+            self._messages.extend((line, "dim") for line in lines)
+        elif lines:
+            self._errors.write("\n".join(lines))
 
     def suspend(self) -> None:
         if self._live is not None and not self._busy:

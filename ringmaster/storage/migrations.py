@@ -11,10 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreTooNew
+from ringmaster.storage.origin import APPLICATION_ID, SQLITE_MAGIC, maker
 
-#: Marks a SQLite file as ringmaster's ("RMST").
-APPLICATION_ID = 0x524D5354
-_MAGIC = b"SQLite format 3\0"
 _HEADER = 100
 
 Migration = Callable[[sqlite3.Connection], None]
@@ -103,7 +101,13 @@ def check_header(path: Path) -> None:
             header = file.read(_HEADER)
     except FileNotFoundError:
         return
-    if header and (len(header) < _HEADER or not header.startswith(_MAGIC)):
+    if header and (len(header) < _HEADER or not header.startswith(SQLITE_MAGIC)):
+        if maker(path) == "Gomill":
+            raise StoreCorrupt(
+                f"{path} is a status file of Gomill, whose results ringmaster does not read; "
+                "finish the event with Gomill, or copy the control file under another name (or "
+                "into another folder) and begin anew"
+            )
         raise StoreCorrupt(_foreign(str(path)))
     # https://www.sqlite.org/fileformat.html, 1.3: big-endian, at 60 and 68
     version = int.from_bytes(header[60:64], "big", signed=True)
@@ -139,7 +143,7 @@ def _judge(version: int, application: int, name: str, newest: int, *, has_tables
 def _foreign(name: str) -> str:
     return (
         f"{name} is not a status file of ringmaster, or is damaged; put a copy of it back, or "
-        "move it away (reset deletes it)"
+        "move it away (reset deletes it where the log beside it is ringmaster's)"
     )
 
 

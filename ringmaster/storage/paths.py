@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterable, Mapping
 from glob import escape
 from pathlib import Path
 
 import msgspec
 
-from ringmaster.errors import StoreUnwritable, UsageError
+from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
+from ringmaster.storage.origin import Maker, maker, makers
 
 #: What the names of game records end in.
 RECORD_SUFFIXES = ("pgn", "sgf", "csa", "kif", "kifu")
@@ -131,18 +133,104 @@ class OutputPaths(msgspec.Struct, frozen=True):
         *files, log = self._files()
         return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
-    def remove_all(self) -> None:
-        """Delete every output; links are removed, not followed.
+    def check_first_run(self) -> None:
+        """Raise ForeignFiles if a run would be the first one and another program wrote
+        a file that it would write."""
+        if not self.status.is_file() or maker(self.status) != "ringmaster":
+            # what is made of positions knows its own files
+            others = {self.page, self.positions, self.features}
+            self.check([path for path in self.existing() if path not in others])
 
-        Raises StoreUnwritable.
+    def check(self, outputs: Iterable[Path]) -> None:
+        """Raise ForeignFiles if another program wrote one of these outputs."""
+        outputs = list(outputs)
+        foreign = self._foreign(outputs)
+        if foreign:
+            raise ForeignFiles(
+                f"{_listed(outputs, foreign)}; ringmaster writes files of these names, and leaves "
+                "those of other programs alone: move them away, or copy the control file under "
+                "another name (or into another folder)"
+            )
+
+    def take_stop(self) -> bool:
+        """Delete the remote control file if it says "stop"; return whether it did."""
+        try:
+            wanted = self.cmd.read_bytes().strip() == b"stop"
+        except OSError:
+            return False
+        if wanted:
+            self.cmd.unlink(missing_ok=True)
+        return wanted
+
+    def remove_all(self) -> None:
+        """Delete every output but those that another program wrote; links are removed,
+        not followed.
+
+        Raises StoreUnwritable; ForeignFiles, at the end, when some have been left.
         """
         folders = self._folders()
-        for path in self.existing():
+        existing = self.existing()
+        foreign = self._foreign(existing)
+        for path in existing:
             try:
                 if path in folders and path.is_dir() and not path.is_symlink():
-                    shutil.rmtree(path)
-                else:
+                    self._remove_folder(path, foreign)
+                elif path not in foreign:
                     path.unlink(missing_ok=True)
             except OSError as error:
                 where = error.filename or path
                 raise StoreUnwritable(f"cannot delete {where}: {error.strerror}") from error
+        if foreign:
+            raise ForeignFiles(
+                f"not deleted: {_listed(existing, foreign)}; delete them yourself if they are of "
+                "no use"
+            )
+
+    def _remove_folder(self, folder: Path, foreign: Mapping[Path, Maker]) -> None:
+        if folder not in foreign:
+            shutil.rmtree(folder)
+            return
+        for path in folder.iterdir():
+            if path in foreign:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+
+    def _foreign(self, outputs: Iterable[Path]) -> dict[Path, Maker]:
+        """Return which of these outputs other programs wrote, and files inside them.
+
+        A file whose content does not say is ringmaster's where its store or its log is; a
+        page and a command always say.
+        """
+        known = (self.status, self.log)
+        ours = any(p.is_file() and p.stat().st_size and maker(p) == "ringmaster" for p in known)
+        default: Maker = "ringmaster" if ours else "another program"
+        found: dict[Path, Maker] = {}
+        for output in outputs:
+            if output.is_dir():
+                inside = {path: its or default for path, its in makers(output).items()}
+                theirs = {path: its for path, its in inside.items() if its != "ringmaster"}
+                if theirs:
+                    found |= theirs
+                    gomill = "Gomill" in theirs.values()
+                    found[output] = "Gomill" if gomill else "another program"
+            elif output.exists():
+                says = output in (self.page, self.cmd)
+                its = maker(output) or ("another program" if says else default)
+                if its != "ringmaster":
+                    found[output] = its
+        return found
+
+
+def _listed(outputs: Iterable[Path], foreign: Mapping[Path, Maker]) -> str:
+    """Return a sentence that names the outputs of other programs."""
+    sentences = []
+    for its, verb in (("Gomill", "Gomill wrote"), ("another program", "ringmaster did not write")):
+        names = sorted(path.name for path in outputs if foreign.get(path) == its)
+        if names:
+            *others, last = names
+            listed = f"{', '.join(others)} and {last}" if others else last
+            sentences.append(f"{verb} {listed}")
+    return "; ".join(sentences)

@@ -463,10 +463,10 @@ def test_errors_found_later_are_shown_the_same_way() -> None:
 
 
 def test_warnings_are_shown_with_errors() -> None:
-    found = problems(HEAD + "playrs = {}\nmatchups = []\n")
-    assert [(d.severity, d.setting or d.expected) for d in found] == [
+    found = problems(HEAD + "matchups = []\nmatchup = []\n")
+    assert [(d.severity, d.setting or d.message.split()[0]) for d in found] == [
         ("error", "players"),
-        ("warning", "'players'"),
+        ("warning", "'matchup'"),
     ]
 
 

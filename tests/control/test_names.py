@@ -1,4 +1,4 @@
-"""Warnings about names that look like settings."""
+"""Names that look like settings, and settings in the wrong place."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
+from ringmaster.event import Event
 from tests.control.samples import ELSEWHERE, PLAYOFF_FILE, TUNER_FILE, load_text
 
 
@@ -18,7 +20,6 @@ def warned(folder: Path, lines: str, text: str = PLAYOFF_FILE) -> list[tuple[str
 @pytest.mark.parametrize(
     ("line", "meant"),
     [
-        ("number_of_game = 3", "number_of_games"),
         ("Komi = 3", "komi"),
         ("boardsize = 3", "board_size"),
         ("boardSize = 3", "board_size"),
@@ -31,17 +32,47 @@ def warned(folder: Path, lines: str, text: str = PLAYOFF_FILE) -> list[tuple[str
         ("boardsize = 3\nboardsize += 1", "board_size"),
     ],
 )
-def test_unused_name_like_a_setting_is_a_warning(tmp_path: Path, line: str, meant: str) -> None:
-    ((_, expected),) = warned(tmp_path, line + "\n")
-    assert expected == repr(meant)
+def test_unused_name_like_a_setting_that_is_given_is_a_warning(
+    tmp_path: Path, line: str, meant: str
+) -> None:
+    ((name, expected),) = warned(tmp_path, line + "\n")
+    assert expected == f"{meant!r}, or '_{name}' for a variable of your own"
 
 
-def test_misspelt_exploration_coefficient_is_a_warning(tmp_path: Path) -> None:
+def refused(folder: Path, text: str) -> list[Diagnostic]:
+    with pytest.raises(ControlFileProblems) as problems:
+        load_text(folder, text, elsewhere=ELSEWHERE)
+    assert all(d.severity == "error" for d in problems.value.diagnostics)
+    return list(problems.value.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("number_of_game = 3", "number_of_games"),
+        ("numberofgames = 3", "number_of_games"),
+        ("rounds = 3", "number_of_games"),
+        ("games = 3", "number_of_games"),
+        ("number_of_generations = 3", "number_of_games"),
+    ],
+)
+def test_near_miss_of_a_setting_that_is_not_given_is_an_error(
+    tmp_path: Path, line: str, meant: str
+) -> None:
+    (error,) = refused(tmp_path, PLAYOFF_FILE + line + "\n")
+    name = line.split()[0]
+    assert error.message == f"{name!r} is not a setting, and nothing uses it"
+    assert error.expected == f"{meant!r}, or '_{name}' for a variable of your own"
+    assert (error.line, error.column, error.end_column) == (40, 1, len(name) + 1)
+
+
+def test_misspelt_exploration_coefficient_is_an_error(tmp_path: Path) -> None:
     text = TUNER_FILE.replace("exploration_coefficient", "exploration_coeficient")
-    (warning,) = load_text(tmp_path, text).warnings
-    assert str(warning) == (
-        f"{tmp_path / 'tune.ctl'}:46:1: warning: 'exploration_coeficient' is not a setting, and "
-        "nothing uses it; expected 'exploration_coefficient'\n"
+    (error,) = refused(tmp_path, text)
+    assert str(error) == (
+        f"{tmp_path / 'tune.ctl'}:46:1: error: 'exploration_coeficient' is not a setting, and "
+        "nothing uses it; expected 'exploration_coefficient', or '_exploration_coeficient' for a "
+        "variable of your own\n"
         "   46 | exploration_coeficient = 0.45\n"
         "      | ^^^^^^^^^^^^^^^^^^^^^^"
     )
@@ -64,6 +95,11 @@ def test_misspelt_exploration_coefficient_is_a_warning(tmp_path: Path) -> None:
         "def helper():\n    boardsize = 9",
         "komi = 3",
         "rounds = 3\nkomi = rounds",
+        "cwd, rest = 1, 2",
+        "cwd = '/home'\n_engine = f'{cwd}/engine'",
+        "command = 'engine'",
+        "format = '%d'",
+        "_number_of_games = 3",
     ],
 )
 def test_no_warning_about_names_that_are_used_or_unlike_settings(
@@ -73,13 +109,75 @@ def test_no_warning_about_names_that_are_used_or_unlike_settings(
 
 
 def test_setting_of_another_type_is_a_warning(tmp_path: Path) -> None:
-    loaded = load_text(tmp_path, PLAYOFF_FILE + "rounds = 3\n", elsewhere=ELSEWHERE)
+    loaded = load_text(tmp_path, PLAYOFF_FILE + "parameters = 3\n", elsewhere=ELSEWHERE)
     (warning,) = loaded.warnings
     assert warning.message == (
-        "'rounds' has no meaning when competition_type is 'playoff'; "
-        "it is a setting of 'allplayall'"
+        "'parameters' has no meaning when competition_type is 'playoff'; "
+        "it is a setting of 'mc_tuner'"
     )
-    assert (warning.line, warning.column, warning.end_column) == (40, 1, 7)
+    assert (warning.line, warning.column, warning.end_column) == (40, 1, 11)
+
+
+def test_unread_argument_of_a_call_at_the_top_level_is_an_error(tmp_path: Path) -> None:
+    (error,) = refused(tmp_path, PLAYOFF_FILE + "time_control = '10+0.1'\n")
+    assert (
+        str(error)
+        .splitlines()[0]
+        .endswith(
+            "tune.ctl:40:1: error: 'time_control' is an argument of Player; nothing uses it here; "
+            "expected time_control=… in each Player, or '_time_control' for a variable of your own"
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "given", ["Player('e', cwd='/')", "dict(cwd='/')", "{'cwd': '/'}", "Player(**{'cwd': '/'})"]
+)
+def test_argument_at_the_top_level_is_a_warning_when_the_file_gives_it_elsewhere(
+    tmp_path: Path, given: str
+) -> None:
+    ((name, _),) = warned(tmp_path, f"cwd = '/'\n_common = {given}\n")
+    assert name == "cwd"
+
+
+def test_several_misplaced_names_are_one_report(tmp_path: Path) -> None:
+    lines = "number_of_game = 3\ncwd = '/'\nKomi = 3\n"
+    with pytest.raises(ControlFileProblems) as problems:
+        load_text(tmp_path, PLAYOFF_FILE.replace("board_size = 9", "board_size = 0") + lines)
+    found = [(d.severity, d.line) for d in problems.value.diagnostics]
+    assert sorted(found, key=str) == [("error", 25), ("error", 40), ("error", 41), ("warning", 42)]
+
+
+TEXEL_FILE = """
+competition_type = "texel"
+game = "chess"
+players = {"e": Player("engine", protocol="uci")}
+player = "e"
+parameters = [Parameter("a", option="A", start=1, min=0, max=9)]
+positions = "set.epd"
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "where"),
+    [
+        ("quiet = True", "Positions"),
+        ("score_pov = 'white'", "each Player or Positions"),
+        ("score_cap = 600", "Positions"),
+        ("time_control = '10+0.1'", "each Player"),
+        ("nodes = 1000", "each Player"),
+    ],
+)
+def test_misplaced_settings_of_a_texel_file_are_errors(
+    tmp_path: Path, line: str, where: str
+) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(f"{TEXEL_FILE.strip()}\n{line}\n")
+    name = line.split()[0]
+    with pytest.raises(ControlFileProblems, match=f"tune.ctl:7:1: error: '{name}' is an argument"):
+        Event(control)
+    with pytest.raises(ControlFileProblems, match=f"expected {name}=… in {where}, or '_{name}'"):
+        Event(control)
 
 
 def test_other_types_are_not_asked_about_a_sound_file(tmp_path: Path) -> None:

@@ -95,6 +95,16 @@ def test_plain_output_has_no_control_codes_whatever_it_is_given() -> None:
     assert errors.getvalue() == "first\nsecond\ufffd\n"
 
 
+def test_engines_standard_error_goes_to_standard_error_made_harmless() -> None:
+    for quiet in (True, False):
+        stream, errors = io.StringIO(), io.StringIO()
+        display = make_display(stream, quiet, errors=errors)
+        display.engine_errors([])
+        display.engine_errors(["0_0 a stderr: one\x1b[2J", "0_1 b stderr: two"])
+        assert stream.getvalue() == ""
+        assert errors.getvalue() == "0_0 a stderr: one\ufffd\n0_1 b stderr: two\n"
+
+
 def test_quiet_display_prints_warnings_only() -> None:
     errors = io.StringIO()
     display = QuietDisplay(errors)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from typing import TextIO, cast
 
@@ -108,6 +109,24 @@ def test_messages_stay_above_the_display(stage: Stage) -> None:
     assert lines[:3] == ["first", "second \ufffd", "third"]
     assert lines[3].startswith("tune: spsa")
     assert stage.draw()[3].startswith("tune: spsa")
+
+
+def test_engines_standard_error_stays_above_the_display(stage: Stage) -> None:
+    stage.draw()
+    stage.display.engine_errors(["0_0 a stderr: one \x1b[2J", "0_1 b stderr: two"])
+    lines = stage.draw()
+    assert lines[:2] == ["0_0 a stderr: one \ufffd", "0_1 b stderr: two"]
+    assert lines[2].startswith("tune: spsa")
+
+
+def test_engines_standard_error_goes_where_standard_error_was_redirected(stage: Stage) -> None:
+    errors = io.StringIO()
+    display = TerminalDisplay(cast(TextIO, stage.screen), errors=errors)
+    display.engine_errors([])
+    display.engine_errors(["0_0 a stderr: one"])
+    display.close()
+    assert errors.getvalue() == "0_0 a stderr: one\n"
+    assert "one" not in "".join(stage.screen.lines())
 
 
 def test_many_messages_scroll_away_and_leave_one_display(stage: Stage) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.errors import StoreUnwritable, UsageError
+from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
 from ringmaster.storage.paths import OutputPaths
 
 NAMES = [
@@ -24,6 +24,7 @@ NAMES = [
     "log",
 ]
 FOLDERS = ["games", "void", "gtplogs"]
+LOG = "2026-01-02 03:04:05 run 1 started (ringmaster 0.1.0)\n"
 
 
 def test_outputs_are_named_after_the_control_file_beside_it(tmp_path: Path) -> None:
@@ -46,6 +47,8 @@ def test_reset_deletes_every_output_and_nothing_else(tmp_path: Path) -> None:
     files = [tmp_path / f"t.{suffix}" for suffix in NAMES]
     for path in (*others, *files):
         path.write_text("x")
+    (tmp_path / "t.log").write_text(LOG)
+    (tmp_path / "t.cmd").write_text("stop\n")
     folders = [tmp_path / f"t.{suffix}" for suffix in FOLDERS]
     for path in folders:
         (path / "deeper").mkdir(parents=True)
@@ -67,6 +70,7 @@ def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
     event = tmp_path / "event"
     event.mkdir()
     paths = OutputPaths(event / "t.ctl")
+    paths.log.write_text(LOG)
     paths.games.symlink_to(elsewhere)
     paths.void.mkdir()
     (paths.void / "inside").symlink_to(elsewhere)
@@ -80,6 +84,7 @@ def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
 def test_a_folder_in_the_place_of_a_file_is_not_deleted(tmp_path: Path) -> None:
     paths = OutputPaths(tmp_path / "t.ctl")
     (paths.report / "thesis").mkdir(parents=True)
+    paths.log.write_text(LOG)
     with pytest.raises(StoreUnwritable, match=r"cannot delete .*t\.report"):
         paths.remove_all()
     assert (paths.report / "thesis").is_dir()
@@ -97,9 +102,82 @@ def test_reset_leaves_nothing_of_positions_and_features(tmp_path: Path) -> None:
     names = ["positions", "positions.new~", "positions.train-text~", "features", "features.rows~"]
     for name in names:
         (tmp_path / f"tune[1].{name}").write_text("x")
+    paths.log.write_text(LOG)
     (tmp_path / "tune[1].features.pieces").mkdir()
     (tmp_path / "tune[1].features.pieces" / "0001.npz").write_text("x")
     other = tmp_path / "tune1.positions.new~"
     other.write_text("another event's")
     paths.remove_all()
     assert list(tmp_path.iterdir()) == [other]
+
+
+def test_reset_leaves_files_that_nothing_says_ringmaster_wrote(tmp_path: Path) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    paths.page.write_text("<html>my page</html>")
+    paths.cmd.write_text("@echo off")
+    paths.games.mkdir()
+    (paths.games / "mine.pgn").write_text("x")
+    paths.gtplogs.mkdir()
+    paths.hist.touch()
+    with pytest.raises(
+        ForeignFiles, match=r"^not deleted: ringmaster did not write t\.cmd, t\.games and t\.html;"
+    ):
+        paths.remove_all()
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["mine.pgn", "t.cmd", "t.games", "t.html"]
+
+
+def test_reset_leaves_gomills_records_among_its_own(tmp_path: Path) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    paths.log.write_text(LOG)
+    (paths.games / "deeper").mkdir(parents=True)
+    (paths.games / "0_0.sgf").write_text("(;FF[4]AP[gomill:0.8.3]\n)")
+    (paths.games / "0_1.sgf").write_text("(;FF[4]GM[1]CA[UTF-8]\nAP[ringmaster:0.1.0])")
+    with pytest.raises(ForeignFiles, match=r"^not deleted: Gomill wrote t\.games; delete"):
+        paths.remove_all()
+    assert sorted(p.name for p in tmp_path.rglob("*")) == ["0_0.sgf", "t.games"]
+
+
+@pytest.mark.parametrize("suffix", [n for n in NAMES if "-" not in n and n != "status"])
+def test_first_run_refuses_a_file_of_another_program(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"t.{suffix}"
+    path.write_text("somebody's")
+    with pytest.raises(ForeignFiles, match=rf"^ringmaster did not write t\.{suffix}; .*move them"):
+        OutputPaths(tmp_path / "t.ctl").check_first_run()
+    assert path.read_text() == "somebody's"
+
+
+def test_first_run_takes_what_an_earlier_try_has_left(tmp_path: Path) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    paths.check_first_run()
+    paths.log.touch()
+    paths.games.mkdir()
+    paths.cmd.write_text("stop\n")
+    paths.page.write_text("<html>my page, which no run writes</html>")
+    paths.check_first_run()
+    paths.log.write_text("2026-01-02 03:04:05 startup check failed: no such program\n")
+    paths.hist.write_text("x")
+    paths.check_first_run()
+
+
+@pytest.mark.parametrize("name", ["page", "cmd"])
+def test_page_and_command_of_another_program_stay_also_beside_ringmasters_log(
+    tmp_path: Path, name: str
+) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    paths.log.write_text(LOG)
+    path = getattr(paths, name)
+    path.write_text("@echo off")
+    assert not paths.take_stop()
+    with pytest.raises(ForeignFiles, match="not deleted: ringmaster did not write"):
+        paths.remove_all()
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("text", ["stop", "stop\n"])
+def test_command_to_stop_is_taken_once(tmp_path: Path, text: str) -> None:
+    paths = OutputPaths(tmp_path / "t.ctl")
+    assert not paths.take_stop()
+    paths.cmd.write_text(text)
+    assert paths.take_stop()
+    assert not paths.take_stop()
+    assert not paths.cmd.exists()

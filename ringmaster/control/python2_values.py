@@ -1,0 +1,160 @@
+"""Expressions to which Python 2, and so Gomill, gave another value without an error:
+`round` of a half, and `/` in modules beside a control file.
+
+Gomill divides truly in control files, as Python 3 does; in modules `/` of two integers
+left out the fraction unless the module said `from __future__ import division`.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from typing import Final
+
+from ringmaster.control.beside import imported_beside
+from ringmaster.control.diagnostics import Diagnostic
+from ringmaster.control.names import node_span
+from ringmaster.control.source import Source
+from ringmaster.errors import ControlFileError
+
+#: Competition types that Gomill has: a file of another one was never run by Python 2.
+_GOMILL_TYPES: Final = frozenset({"playoff", "allplayall", "mc_tuner", "ce_tuner"})
+
+#: Syntax that Python 2 does not have.
+_PYTHON_3: Final = (
+    *(ast.AnnAssign, ast.AsyncFor, ast.AsyncFunctionDef, ast.AsyncWith, ast.Await, ast.JoinedStr),
+    *(ast.Match, ast.MatMult, ast.NamedExpr, ast.Nonlocal, ast.YieldFrom),
+)
+
+
+def changed_values(tree: ast.Module, source: Source, competition_type: str) -> list[Diagnostic]:
+    """Return a warning for each expression of a control file, or of a module beside it,
+    that Python 2 may have given another value.
+
+    There are none in a file that Python 2 or Gomill could not have run, and none about
+    `round` in a ce_tuner, whose samples are no halves: they are of a normal distribution.
+    """
+    if competition_type not in _GOMILL_TYPES:
+        return []
+    may_be_halves = competition_type != "ce_tuner"
+    found = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
+    for path in imported_beside(tree, source.file.parent):
+        try:
+            module = Source.read(path)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                its_tree = ast.parse(module.text)
+        except (ControlFileError, SyntaxError, ValueError, RecursionError, MemoryError):
+            continue  # the import of it has the error
+        if not _is_python_3(its_tree):
+            found += _rounded(its_tree, module) if may_be_halves else ()
+            found += _divided(its_tree, module)
+    return found
+
+
+def _is_python_3(tree: ast.Module) -> bool:
+    """Whether a file has syntax that Python 2 does not have."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.arguments(kwonlyargs=[_, *_]) | ast.arguments(posonlyargs=[_, *_]):
+                return True
+            case ast.FunctionDef(returns=ast.expr()) | ast.arg(annotation=ast.expr()):
+                return True
+            case ast.Raise(cause=ast.expr()) | ast.ClassDef(keywords=[_, *_]):
+                return True
+            case ast.Call(func=ast.Name(id="print"), keywords=[_, *_]):
+                return True
+            case _ if isinstance(node, _PYTHON_3):
+                return True
+    return False
+
+
+def _rounded(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
+    """Warn of each call of the built-in `round` that may be given a half."""
+    if "round" in _bound(tree):
+        return
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id="round"), args=[value, *digits]):
+                if not digits and _is_no_half(value):
+                    continue
+                if digits:
+                    example, expected = (
+                        "round(0.25, 1) is 0.2; in Python 2 it was 0.3",
+                        ("math.floor(10 * x + 0.5) / 10, and so on for more digits"),
+                    )
+                else:
+                    example, expected = (
+                        "round(2.5) is 2; in Python 2 it was 3.0",
+                        ("math.floor(x + 0.5), or math.ceil(x - 0.5) for x below 0"),
+                    )
+                message = f"halves are rounded to the even digit: {example}, and so in Gomill"
+                yield source.diagnostic(
+                    node_span(node, source), message, expected, severity="warning"
+                )
+
+
+def _divided(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
+    """Warn of each `/` of a module whose operands may both be integers."""
+    for statement in tree.body:
+        match statement:
+            case ast.ImportFrom(module="__future__", names=names):
+                if any(alias.name == "division" for alias in names):
+                    return
+    for node in ast.walk(tree):
+        match node:
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                pass
+            case ast.AugAssign(target=left, op=ast.Div(), value=right):
+                pass
+            case _:
+                continue
+        if not _is_float(left) and not _is_float(right):
+            yield source.diagnostic(
+                node_span(node, source),
+                "/ gives a fraction: 7 / 2 is 3.5; in a module of Python 2 it was 3",
+                "// for whole numbers, or `from __future__ import division` at the top of the "
+                "module if a fraction is meant",
+                severity="warning",
+            )
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Return names that a file defines, at whatever level."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case (
+                ast.Name(id=name, ctx=ast.Store()) | ast.FunctionDef(name=name) | ast.arg(arg=name)
+            ):
+                names.add(name)
+            case ast.alias(name=name, asname=other):
+                names.add(other or name)
+    return names
+
+
+def _is_no_half(node: ast.expr) -> bool:
+    """Whether an argument is a number, written out, that is not between two integers."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return False
+    return isinstance(value, int | float) and value % 1 != 0.5
+
+
+def _is_float(node: ast.expr) -> bool:
+    """Whether an operand is evidently no integer."""
+    match node:
+        case ast.Constant(value=value):
+            return not isinstance(value, int)
+        case ast.UnaryOp(operand=operand):
+            return _is_float(operand)
+        case ast.BinOp(left=left, right=right):
+            return _is_float(left) or _is_float(right)
+        case (
+            ast.Call(func=ast.Name(id="float"))
+            | ast.Call(func=ast.Attribute(value=ast.Name(id="math" | "random")))
+        ):
+            return True
+    return False

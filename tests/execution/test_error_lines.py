@@ -1,0 +1,68 @@
+"""Lines of the engines' standard error on their way from workers to the display."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ringmaster.execution.error_lines import ErrorLines
+from ringmaster.play.worker import Echo
+
+
+@pytest.fixture
+def pipe() -> Iterator[ErrorLines]:
+    with closing(ErrorLines()) as lines:
+        yield lines
+
+
+def echo(pipe: ErrorLines, job_id: str) -> Echo:
+    made = Echo(pipe.write_fd)
+    made.job_id = job_id
+    return made
+
+
+def test_lines_arrive_with_game_and_player_whole_and_in_order(pipe: ErrorLines) -> None:
+    assert pipe.take() == []
+    first, second = echo(pipe, "0_0"), echo(pipe, "0_1")
+    first("a", b"one\r\ntwo")
+    second("b", b"\xff")
+    first.job_id = "0_2"
+    first("a", b"x" * 900)
+    assert pipe.take() == [
+        "0_0 a stderr: one",
+        "0_0 a stderr: two",
+        "0_1 b stderr: \ufffd",
+        f"0_2 a stderr: {'x' * 500}",
+    ]
+    assert pipe.take() == []
+
+
+def test_half_a_line_waits_for_its_end(pipe: ErrorLines) -> None:
+    os.write(pipe.write_fd, b"one\ntw")
+    assert pipe.take() == ["one"]
+    os.write(pipe.write_fd, b"o\n")
+    assert pipe.take() == ["two"]
+
+
+def test_worker_never_waits_for_a_reader_and_no_line_is_cut(pipe: ErrorLines) -> None:
+    writer = echo(pipe, "0_0")
+    for number in range(20_000):
+        writer("a", b"%d " % number + b"x" * (number % 700))
+    assert select.select([pipe], [], [], 0)[0]
+    taken = pipe.take()
+    assert 50 < len(taken) < 20_000
+    for number, line in enumerate(taken[:50]):
+        assert line == f"0_0 a stderr: {number} {'x' * number}"
+    assert all(line.startswith("0_0 a stderr: ") for line in taken)
+
+
+def test_worker_goes_on_when_the_reader_has_gone() -> None:
+    lines = ErrorLines()
+    fd = os.dup(lines.write_fd)
+    lines.close()
+    Echo(fd)("a", b"one")
+    os.close(fd)

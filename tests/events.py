@@ -130,8 +130,8 @@ step_size = 0.7
 
 @cache
 def book() -> str:
-    """Return 300 start positions that the engine can play from."""
-    command = [sys.executable, "-I", "-S", str(ENGINE), "--openings", "300"]
+    """Return 600 start positions that the engine can play from: no game of 1,200 repeats."""
+    command = [sys.executable, "-I", "-S", str(ENGINE), "--openings", "600"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 

@@ -16,6 +16,7 @@ from ringmaster.competitions.competition import Competition, Played
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
+from ringmaster.competitions.voids import VoidKinds, void_line
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -341,7 +342,7 @@ class CandidateTuner(Competition):
         reason = result_reason(result)
         return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
 
-    def conditions(self, opponent_name: str, void: int) -> Text:
+    def conditions(self, opponent_name: str, void: int, void_kinds: VoidKinds) -> Text:
         """Return the report's lines on how games are played."""
         settings = self.settings
         lines = []
@@ -353,7 +354,7 @@ class CandidateTuner(Competition):
         name = f" ({opponent_name})" if opponent_name else ""
         lines.append(f"opponent: {self.opponent.code}{name}")
         if void:
-            lines.append(f"void games (not counted): {void}")
+            lines.append(void_line(void_kinds, void))
         return Text(tuple(lines))
 
 

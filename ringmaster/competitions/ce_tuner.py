@@ -16,6 +16,7 @@ from ringmaster.competitions.candidates import (
 )
 from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
+from ringmaster.competitions.voids import REMEDY, VoidKinds, count_void
 from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
@@ -111,6 +112,7 @@ class State(msgspec.Struct):
     completed: int = 0
     void: int = 0
     opponent: str = ""
+    void_kinds: VoidKinds = {}
 
 
 class CeTuner(CandidateTuner):
@@ -270,11 +272,14 @@ class CeTuner(CandidateTuner):
             state.void += 1
             codes = [self._code(ticket["g"], candidate), self.opponent.code]
             line = result_line(result, (codes[seat], codes[1 - seat]))
+            # candidates are many, and one engine
+            sides = ["candidate", self.opponent.code]
+            count_void(state.void_kinds, result, [sides[seat], sides[1 - seat]])
             # replayed once, then the run ends (Gomill)
             halt = "the first game of the tune was void" if first else ""
             if result.attempt:
                 halt = halt or f"game {result.game_id} was void again"
-            return Verdict(line, replay=True, halt=halt)
+            return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         self._heard += 1
         state.completed += 1
         state.opponent = result.usage[1 - seat].name or state.opponent
@@ -353,7 +358,15 @@ class CeTuner(CandidateTuner):
 
     def report(self) -> Report:
         blocks = self._blocks(None)
-        return Report((*blocks, self.conditions(self._state.opponent, self._state.void)))
+        return Report(
+            (
+                *blocks,
+                self.conditions(self._state.opponent, self._state.void, self._state.void_kinds),
+            )
+        )
+
+    def void_kinds(self) -> VoidKinds:
+        return self._state.void_kinds
 
     def live_report(self) -> Report:
         return Report(tuple(self._blocks(SHOWN_LIVE)))

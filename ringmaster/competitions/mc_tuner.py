@@ -16,9 +16,10 @@ from ringmaster.competitions.candidates import (
     CandidateTuner,
     Values,
 )
-from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.scales import SCALE
+from ringmaster.competitions.voids import REMEDY, VoidKinds, count_void, void_rule
 from ringmaster.errors import SettingError, StateRefused, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
@@ -99,6 +100,7 @@ class State(msgspec.Struct):
     void: int = 0
     void_in_a_row: int = 0
     opponent: str = ""
+    void_kinds: VoidKinds = {}
 
 
 class McTuner(CandidateTuner):
@@ -321,8 +323,12 @@ class McTuner(CandidateTuner):
             state.void_in_a_row += 1
             codes = [self._code(path), self.opponent.code]
             line = result_line(result, (codes[seat], codes[1 - seat]))
+            # candidates are many, and one engine
+            sides = ["candidate", self.opponent.code]
+            count_void(state.void_kinds, result, [sides[seat], sides[1 - seat]])
             # its number is used up, and another candidate may be chosen (Gomill)
-            return Verdict(line, halt=void_rule(state.void_in_a_row, first=first, what="the tune"))
+            halt = void_rule(state.void_in_a_row, first=first, what="the tune")
+            return Verdict(line, halt=halt and f"{halt}; {REMEDY}")
         state.void_in_a_row = 0
         # no winner counts as a loss, but a draw, which only some games have, as ½
         points = result.points(seat) if result.outcome != "unknown" else 0.0
@@ -386,8 +392,11 @@ class McTuner(CandidateTuner):
         return Progress(self.tree.games + self._state.void, self.values["number_of_games"])
 
     def report(self) -> Report:
-        conditions = self.conditions(self._state.opponent, self._state.void)
+        conditions = self.conditions(self._state.opponent, self._state.void, self._state.void_kinds)
         return Report((*self._main_blocks(), conditions))
+
+    def void_kinds(self) -> VoidKinds:
+        return self._state.void_kinds
 
     def live_report(self) -> Report:
         blocks = self._main_blocks()

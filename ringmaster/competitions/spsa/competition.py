@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.closing_match import Standing
-from ringmaster.competitions.common import noting, result_line, void_rule
+from ringmaster.competitions.common import noting, result_line
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.matchup_charts import MatchupCourses
@@ -36,6 +36,7 @@ from ringmaster.competitions.spsa.state import Iteration, State, read_state
 from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.competitions.spsa.tickets import Tickets
 from ringmaster.competitions.tuned_parameters import Named, check_codes
+from ringmaster.competitions.voids import REMEDY, VoidKinds, added, count_void, void_line, void_rule
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket
@@ -250,6 +251,10 @@ class SpsaCompetition(PlayerTune):
     def _code(self, side: Side) -> str:
         return str(self.values["opponent"] if side == "=" else f"{self.values['player']}{side}")
 
+    def _engine_codes(self, sides: Iterable[Side]) -> list[str]:
+        """Return the codes of the players; both sides of a tune are one player."""
+        return [self.values["opponent" if side == "=" else "player"] for side in sides]
+
     def describe(self, ticket: Ticket) -> Played:
         if "v" in ticket:
             return self.closing.describe(ticket)
@@ -291,8 +296,9 @@ class SpsaCompetition(PlayerTune):
         state.void_in_a_row = state.void_in_a_row + 1 if void else 0
         if void:
             state.void += 1
+            count_void(state.void_kinds, result, self._engine_codes(sides))
             halt = void_rule(state.void_in_a_row, first=first, what="the tune")
-            return Verdict(line, replay=True, halt=halt)
+            return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
         results[_COLUMN[result.points(sides.index(own))]] += 1
@@ -388,8 +394,11 @@ class SpsaCompetition(PlayerTune):
             blocks.append(Text((f"removed parameters, as they were left: {values}",)))
         blocks += self.closing.blocks(self._standing())
         if self._state.void:
-            blocks.append(Text((f"void games (not counted): {self._state.void}",)))
+            blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
         return Report(tuple(blocks))
+
+    def void_kinds(self) -> VoidKinds:
+        return added([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))

@@ -10,6 +10,7 @@ import msgspec
 from ringmaster.competitions.spsa.edits import Past, begin
 from ringmaster.competitions.spsa.played import Layout
 from ringmaster.competitions.spsa.terms import Terms
+from ringmaster.competitions.voids import VoidKinds
 from ringmaster.errors import StateRefused
 
 
@@ -54,6 +55,7 @@ class State(msgspec.Struct):
     void: int = 0
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
 
     @property
     def codes(self) -> list[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from ringmaster.competitions.matchup import base_code
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.voids import void_rule
 from ringmaster.model.results import GameResult
 
-#: Void games in a row that hold a matchup back, whoever is at fault.
-_SAME_MATCHUP = 2
+#: Void games in a row after which a player's games wait, or those of a matchup where nobody
+#: is at fault.
+MOST = 2
 
 
 class Holds:
@@ -37,13 +37,17 @@ class Holds:
         self._reasons.clear()
 
     def lines(
-        self, waiting: Mapping[str, tuple[int, int | None]], withdrawn: Sequence[str]
+        self,
+        waiting: Mapping[str, tuple[int, int | None]],
+        withdrawn: Sequence[str],
+        *,
+        may_lose: bool,
     ) -> list[str]:
         """Return a line for each reason why games wait, and the remedies last; [] when no
         games wait.
 
         waiting    games played and games wanted of the matchups that are held back, by id
-        withdrawn  players that are withdrawn already
+        withdrawn, may_lose  as in `remedy`
         """
         lines, broken = [], []
         for reason in dict.fromkeys(self._reasons.values()):
@@ -51,26 +55,24 @@ class Holds:
             if not of_reason:
                 continue
             left = [0 if total is None else total - played for played, total in of_reason]
-            games = f"{sum(left)} games of " if all(left) else ""
-            plural = "" if len(left) == 1 else "s"
+            matchups = "1 matchup" if len(left) == 1 else f"{len(left)} matchups"
             why, player = reason
-            lines.append(
-                f"{why}: {games}{len(left)} matchup{plural} wait{'s' if not plural else ''}"
-            )
+            games = f"{sum(left)} games" if all(left) else "games"
+            lines.append(f"{why}: {games} of {matchups} wait")
             if player:
                 broken.append(player)
-        return [*lines, remedy(broken, withdrawn)] if lines else []
+        return [*lines, remedy(broken, withdrawn, may_lose=may_lose)] if lines else []
 
     def take(
         self,
         id: str,
         codes: tuple[str, str],
         result: GameResult,
-        tallies: Mapping[str, Tally],
+        tally: Tally,
         opponents: Mapping[str, tuple[str, str]],
     ) -> str:
-        """Count a result that `tallies` have counted; returns a warning when it holds
-        matchups back, else "".
+        """Count a result that its matchup's tally has counted; returns a warning when it
+        holds matchups back, else "".
 
         codes      the players in the order of the result
         opponents  players of every matchup of the control file, by id
@@ -80,40 +82,38 @@ class Holds:
                 for code in codes:
                     self.in_a_row.pop(base_code(code), None)
             return ""
-        why, player, held = "", "", [id] if id in opponents else []
+        what, player = "", ""
+        held = [id] if id in opponents and tally.void_in_a_row >= MOST else []
+        if held:
+            what = f"matchup {id}: {tally.void_in_a_row}"
         if result.faulty is not None:
-            player = base_code(codes[result.faulty])
-            self.in_a_row[player] = self.in_a_row.get(player, 0) + 1
-            why = self.stopped(player, tallies.values())
-        if why:
-            held = [i for i, both in opponents.items() if player in map(base_code, both)]
-        elif tallies[id].void_in_a_row >= _SAME_MATCHUP:
-            why, player = void_rule(_SAME_MATCHUP, first=False, what=f"matchup {id}"), ""
+            faulty = base_code(codes[result.faulty])
+            count = self.in_a_row[faulty] = self.in_a_row.get(faulty, 0) + 1
+            if count >= MOST:
+                what, player = f"player {faulty}: {count}", faulty
+                held = [i for i, both in opponents.items() if player in map(base_code, both)]
         held = [i for i in held if i not in self._reasons]
-        if not why or not held:
+        if not held:
             return ""
-        why = f"{why} ({result.reason})"
+        why = f"{what} void games in a row ({result.reason})"
         self._reasons |= dict.fromkeys(held, (why, player))
-        return f"{why}: its games wait until the next run"
+        return f"{why}; its other games wait until the next run"
 
-    def stopped(self, player: str, tallies: Iterable[Tally]) -> str:
-        """Return why a player's games wait or would, "" if they do not."""
-        proven = any(t.completed and player in map(base_code, t.players) for t in tallies)
-        in_a_row = self.in_a_row.get(player, 0)
-        return void_rule(in_a_row, first=not proven, what=f"player {player}")
+    def stopped(self) -> dict[str, int]:
+        """Return the players whose games wait or would, with their void games in a row."""
+        return {code: count for code, count in self.in_a_row.items() if count >= MOST}
 
 
-def remedy(broken: Sequence[str], withdrawn: Sequence[str]) -> str:
+def remedy(broken: Sequence[str], withdrawn: Sequence[str], *, may_lose: bool) -> str:
     """Return the user's choices when games of some players, or of all, are void.
 
     withdrawn  players that are withdrawn already
+    may_lose   whether failures during play could lose games instead
     """
-    who = " and ".join(broken) or "the engines"
-    withdraw = ""
+    choices = [f"repair {' and '.join(broken) or 'the engines'} and run again"]
     if broken:
         listed = json.dumps([*withdrawn, *broken])
-        withdraw = f"withdraw {'it' if len(broken) == 1 else 'them'} (withdrawn = {listed}), or "
-    return (
-        f"repair {who} and run again, {withdraw}have crashes and hangs lose the game "
-        '(failures = "loss")'
-    )
+        choices.append(f"withdraw {'it' if len(broken) == 1 else 'them'} (withdrawn = {listed})")
+    if may_lose:
+        choices.append('have crashes and hangs lose the game (failures = "loss")')
+    return ", or ".join(choices)

@@ -293,7 +293,7 @@ class Tournament(Competition):
             for id, matchup in self.matchups.items()
             if id in self._holds and not self._complete(matchup)
         }
-        return self._holds.lines(waiting, self._field.withdrawn)
+        return self._holds.lines(waiting, self._field.withdrawn, may_lose=self._may_lose)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -374,7 +374,7 @@ class Tournament(Competition):
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
         opponents = {id: m.codes for id, m in self.matchups.items()} if void else {}
-        warning = self._holds.take(id, codes, result, self.tallies, opponents)
+        warning = self._holds.take(id, codes, result, tally, opponents)
         if not void:
             self._close(id, ticket["i"])
             for code, used in zip(codes, result.usage, strict=True):
@@ -545,15 +545,20 @@ class Tournament(Competition):
         void = sum(tally.void for tally in self.tallies.values())
         if void:
             lines.append(void_line(self.void_kinds(), void))
-        for code, why in self._stopped().items():
-            lines.append(f"{why}: {remedy([code], self._field.withdrawn)}")
+        for code, count in self._stopped().items():
+            choices = remedy([code], self._field.withdrawn, may_lose=self._may_lose)
+            lines.append(f"player {code}: {count} void games in a row; {choices}")
         return tuple(lines)
 
-    def _stopped(self) -> dict[str, str]:
-        """Return the players whose latest games were void, with why their games wait."""
-        codes = [code for code in self._holds.in_a_row if code not in self._field.withdrawn]
-        found = {code: self._holds.stopped(code, self.tallies.values()) for code in codes}
-        return {code: why for code, why in found.items() if why}
+    @property
+    def _may_lose(self) -> bool:
+        """Whether failures could lose games which are void now."""
+        return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
+
+    def _stopped(self) -> dict[str, int]:
+        """Return the players whose games wait, with their void games in a row."""
+        found = self._holds.stopped()
+        return {code: n for code, n in found.items() if code not in self._field.withdrawn}
 
     def _standings(self) -> Standings | None:
         """Return how all players stand against each other, where that says something."""

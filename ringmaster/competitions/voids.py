@@ -10,10 +10,9 @@ from ringmaster.model.results import EvaluationResult, GameResult
 #: Void results by the code of the player at fault ("" for nobody) and by reason.
 VoidKinds = dict[str, dict[str, int]]
 
-#: Remedies for a competition that void games have ended.
+#: Ways out for a tune that void games have ended.
 REMEDY = (
-    'repair the engine and run again; with failures = "loss" it loses games in which it '
-    "crashes or hangs"
+    'repair the engine and run again, or have crashes and hangs lose the game (failures = "loss")'
 )
 
 #: One and several of a reason; others are the same in both.

@@ -270,18 +270,18 @@ def crashing(competition: Any, broken: str) -> list[str]:
 def test_only_the_pairings_of_a_broken_engine_stop() -> None:
     tournament = chess(rounds=2)
     assert crashing(tournament, "x") == [
-        "the first game of player x was void (crash): its games wait until the next run"
+        "player x: 2 void games in a row (crash); its other games wait until the next run"
     ]
     assert [tally.completed for tally in tournament.tallies.values()] == [0, 2, 0, 2]
     assert not tournament.finished()
     assert tournament.blocked() == [
-        "the first game of player x was void (crash): 4 games of 2 matchups wait",
-        'repair x and run again, withdraw it (withdrawn = ["x"]), or have crashes and hangs '
+        "player x: 2 void games in a row (crash): 4 games of 2 matchups wait",
+        'repair x and run again, or withdraw it (withdrawn = ["x"]), or have crashes and hangs '
         'lose the game (failures = "loss")',
     ]
     text = render_report(tournament.report())
-    assert "void games (not counted): 1 (x: 1 crash)" in text
-    assert "the first game of player x was void: repair x and run again" in text
+    assert "void games (not counted): 2 (x: 2 crashes)" in text
+    assert "player x: 2 void games in a row; repair x and run again" in text
     assert tournament.summary()["stopped"] == ["x"]
 
 
@@ -293,7 +293,7 @@ def test_player_that_worked_before_stops_after_two_void_games_in_a_row_over_all_
     assert {job.ticket["m"] for job in of_x} == {"Av1", "Bv1"}
     assert tournament.take(of_x[0].ticket, void(of_x[0], "x")).warning == ""
     warning = tournament.take(of_x[1].ticket, void(of_x[1], "x")).warning
-    assert "two games in a row of player x were void" in warning
+    assert "player x: 2 void games in a row" in warning
     assert {tournament.next_job().ticket["m"] for _ in range(4)} == {"Av2", "Bv2"}
 
 
@@ -311,7 +311,7 @@ def test_next_run_gives_a_broken_engine_another_chance() -> None:
     crashing(tournament, "x")
     again_broken = again(tournament, chess(rounds=2))
     assert len(crashing(again_broken, "x")) == 1
-    assert again_broken.void_kinds() == {"x": {"crash": 2}}
+    assert again_broken.void_kinds() == {"x": {"crash": 3}}
     repaired = again(again_broken, chess(rounds=2))
     assert crashing(repaired, "nobody") == []
     assert repaired.summary()["stopped"] == []

@@ -23,7 +23,7 @@ class Holds:
 
     def __init__(self, in_a_row: Mapping[str, int] | None = None) -> None:
         self.in_a_row = dict(in_a_row or {})
-        #: Why, and for which player ("" when the matchup is at fault), by matchup id.
+        #: Why, and which player was at fault ("" when nobody), by matchup id.
         self._reasons: dict[str, tuple[str, str]] = {}
 
     def __contains__(self, id: str) -> bool:
@@ -59,7 +59,7 @@ class Holds:
             why, player = reason
             games = f"{sum(left)} games" if all(left) else "games"
             lines.append(f"{why}: {games} of {matchups} wait")
-            if player:
+            if player and player not in broken:
                 broken.append(player)
         return [*lines, remedy(broken, withdrawn, may_lose=may_lose)] if lines else []
 
@@ -87,10 +87,10 @@ class Holds:
         if held:
             what = f"matchup {id}: {tally.void_in_a_row}"
         if result.faulty is not None:
-            faulty = base_code(codes[result.faulty])
-            count = self.in_a_row[faulty] = self.in_a_row.get(faulty, 0) + 1
+            player = base_code(codes[result.faulty])
+            count = self.in_a_row[player] = self.in_a_row.get(player, 0) + 1
             if count >= MOST:
-                what, player = f"player {faulty}: {count}", faulty
+                what = f"player {player}: {count}"
                 held = [i for i, both in opponents.items() if player in map(base_code, both)]
         held = [i for i in held if i not in self._reasons]
         if not held:

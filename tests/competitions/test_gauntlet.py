@@ -297,6 +297,19 @@ def test_player_that_worked_before_stops_after_two_void_games_in_a_row_over_all_
     assert {tournament.next_job().ticket["m"] for _ in range(4)} == {"Av2", "Bv2"}
 
 
+def test_player_that_fails_against_one_opponent_only_waits_with_that_matchup() -> None:
+    tournament = chess(rounds=4)
+    play(tournament, Av1="w", Bv1="w")
+    jobs = {job.ticket["m"]: job for job in iter(tournament.next_job, None)}
+    for _ in range(2):
+        warning = tournament.take(jobs["Av1"].ticket, void(jobs["Av1"], "x")).warning
+        tournament.take(jobs["Bv1"].ticket, won(jobs["Bv1"], "x"))
+    assert "matchup Av1: 2 void games in a row" in warning
+    assert not tournament.wants(jobs["Av1"].ticket)
+    assert tournament.wants(jobs["Bv1"].ticket)
+    assert "repair x" in tournament.blocked()[-1]
+
+
 def test_game_that_counts_takes_back_the_void_ones_before_it() -> None:
     tournament = chess()
     play(tournament, Av1="w", Bv1="w")

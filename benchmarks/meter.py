@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +33,21 @@ class Cost(NamedTuple):
     memory: int = 0
     main: float = 0.0
     all_cpu: float = 0.0
+
+
+@contextmanager
+def busy(processes: int) -> Iterator[None]:
+    """Keep other processes busy, each in a session of its own as other users' would be."""
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
+        for _ in range(processes)
+    ]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
 
 
 class ProgramFailed(Exception):

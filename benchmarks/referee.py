@@ -13,6 +13,9 @@ starting and ending drop out.  ringmaster is measured as it is by default, which
 record file a game and one for all, and without records.  "own CPU" is that of the program
 and what it starts, engines left out.
 
+`--beside 2` keeps two other processes busy all the while: a match on a machine that somebody
+else uses, too.
+
 Without any peer there is still the bare loop in C (`c/turns.c`), which passes moves on and
 does nothing else, and our own UCI for the other protocols.  Linux only; needs a C compiler.
 """
@@ -24,6 +27,7 @@ import importlib
 import shutil
 
 import instant
+import meter
 from peers import protocols, uci, worker_path
 from rounds import Row, show_rows
 
@@ -48,6 +52,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     works = (*uci.WORKS, *OWN)
     parser.add_argument("--work", nargs="+", choices=works, default=works, metavar="NAME")
+    parser.add_argument("--beside", type=int, default=0, metavar="N", help="busy processes")
     parser.add_argument("--short", action="store_true", help="one round of few games")
     parser.add_argument("--json", action="store_true")
     arguments = vars(parser.parse_args())
@@ -57,20 +62,21 @@ def main() -> None:
         parser.exit(0, "skipped: there is no C compiler\n")
     rows: list[Row] = []
     notes = []
-    for name, (module, plays_uci) in PEERS.items():
-        path = arguments[name.replace("-", "_")]
-        if path is None or shutil.which(path.split()[0]) is None:
-            notes.append(f"skipped: {name} " + (f"(no {path})" if path else f"(no --{name})"))
-            continue
-        peer = importlib.import_module(f"peers.{module}")
-        chosen = {"works": works} if plays_uci else {}
-        rows += peer.rows(path, rounds=rounds, short=short, **chosen)
-    if "worker" in works:
-        rows += worker_path.rows(rounds=rounds, short=short)
-    if "bare" in works:
-        rows += uci.bare_rows(rounds=rounds, short=short, works=works)
-    if "protocols" in works:
-        rows += protocols.rows(rounds=rounds, short=short)
+    with meter.busy(arguments["beside"]):
+        for name, (module, plays_uci) in PEERS.items():
+            path = arguments[name.replace("-", "_")]
+            if path is None or shutil.which(path.split()[0]) is None:
+                notes.append(f"skipped: {name} " + (f"(no {path})" if path else f"(no --{name})"))
+                continue
+            peer = importlib.import_module(f"peers.{module}")
+            chosen = {"works": works} if plays_uci else {}
+            rows += peer.rows(path, rounds=rounds, short=short, **chosen)
+        if "worker" in works:
+            rows += worker_path.rows(rounds=rounds, short=short)
+        if "bare" in works:
+            rows += uci.bare_rows(rounds=rounds, short=short, works=works)
+        if "protocols" in works:
+            rows += protocols.rows(rounds=rounds, short=short)
     if "stockfish" in works and shutil.which("stockfish") is None:
         notes.append("skipped: stockfish (not installed)")
     show_rows(rows, notes, as_json=arguments["json"])

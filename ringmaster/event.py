@@ -18,6 +18,7 @@ from ringmaster.control.changes import (
     allow_all,
     canonical_settings,
     find_changes,
+    judge_by_played,
     other_type,
 )
 from ringmaster.control.function_changes import not_compared
@@ -29,9 +30,10 @@ from ringmaster.errors import (
     StateRefused,
     StoreUnwritable,
 )
+from ringmaster.model.jobs import CheckJob
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult
-from ringmaster.model.settings import Setting
+from ringmaster.model.settings import Setting, SettingPath
 from ringmaster.reporting.tables import render_report
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.store import Issue, Store
@@ -130,6 +132,25 @@ class Event:
         except SettingError as error:
             raise self.loaded.error([error]) from None
 
+    def check_functions(self, *, played: bool) -> None:
+        """Call the control file's functions with values that may be played later.
+
+        played  whether there are results: then a failure is a warning, since the values
+                may never be reached
+        Raises ControlFileError.
+        """
+        errors = self.competition.function_failures()
+        if errors and not played:
+            raise self.loaded.error(errors)
+        self.loaded.warn_all(errors)
+
+    def check_jobs(self) -> list[CheckJob]:
+        """Return the startup checks of players.  Raises ControlFileError."""
+        try:
+            return self.competition.check_jobs()
+        except SettingError as error:
+            raise self.loaded.error([error]) from None
+
     def warnings(self) -> list[str]:
         """Return what is suspicious in the control file, rendered."""
         rendered = [str(warning) for warning in self.loaded.warnings]
@@ -149,6 +170,8 @@ class Event:
             changes = find_changes(
                 self.competition.table, last.settings, self.settings, self.loaded.path_text
             )
+            if played and any(change.change == "played" for change in changes):
+                changes = judge_by_played(changes, self._contradictions(store))
         notes = []
         if last.source_hash != self.loaded.source_hash:
             notes = [*dict.fromkeys(not_compared(self.settings))]
@@ -161,6 +184,12 @@ class Event:
             changes=tuple(changes) if played else allow_all(changes),
             notes=tuple(notes),
         )
+
+    def _contradictions(self, store: Store) -> dict[SettingPath, str]:
+        snapshot = store.snapshot()
+        assert snapshot is not None  # there are results
+        tickets = (game.ticket for game in store.games() if game.result.outcome != "void")
+        return self.competition.contradictions(snapshot[1], tickets)
 
     def check_changes(self, store: Store) -> Comparison:
         """Return the changes since the last run.  Raises ControlFileError when
@@ -243,8 +272,7 @@ class Event:
     def starts_anew(self, store: Store) -> bool:
         """Whether the store is of other settings and has no result: then what
         it has, games given out under those settings, means nothing now."""
-        comparison = self.compare(store)
-        return not comparison.played and bool(comparison.changes)
+        return not any(store.counts()) and bool(self.compare(store).changes)
 
     def restore(self, store: Store) -> list[Issue]:
         """Bring the competition to where the store is; returns the games that

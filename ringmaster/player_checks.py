@@ -32,7 +32,7 @@ def check_players(
     jobs: list[CheckJob] = []
     tested: dict[Hashable, str] = {}
     tested_as: dict[str, str] = {}
-    for job in event.competition.check_jobs():
+    for job in event.check_jobs():
         key = event.engine_key(job.player)
         jobs.append(
             msgspec.structs.replace(

@@ -139,6 +139,9 @@ class Ringmaster:
                 self._competition.say = self._chronicle.say
                 event.prepare()
                 self._open_known_store()
+                self._event.check_functions(
+                    played=self._store is not None and any(self._store.counts())
+                )
                 self._warn_all()
                 self._executor = self._make_executor()
                 try:

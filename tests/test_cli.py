@@ -499,7 +499,7 @@ def test_change_is_told_before_the_first_game(folder: Path) -> None:
     control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
     done = ringmaster(control)
     assert (
-        "changed since the last run: players['a'].nodes 1 → 2, applies from game 3" in done.stdout
+        "changed since the last run: players['a'].nodes 1 → 2, applies after 2 games" in done.stdout
     )
     assert "changed since the last run" in control.with_suffix(".log").read_text()
 
@@ -719,7 +719,7 @@ def test_diff_tells_all_changes_without_a_run(
     assert status == 0
     assert text.splitlines()[1:] == [
         "description None → 'new', applies at once",
-        "players['a'].nodes 1 → 2, applies from game 3",
+        "players['a'].nodes 1 → 2, applies after 2 games",
     ]
     control.write_text(edited + "seed = 3\n")
     status, text = told(capsys, control, "diff")
@@ -732,7 +732,7 @@ def test_diff_tells_all_changes_without_a_run(
     assert [(c["setting"], c["allowed"], c["applies"]) for c in json.loads(text)["changes"]] == [
         ("seed", False, None),
         ("description", True, "at once"),
-        ("players['a'].nodes", True, "from game 3"),
+        ("players['a'].nodes", True, "after 2 games"),
     ]
 
 
@@ -742,7 +742,7 @@ def test_show_and_check_tell_of_changes_too(
     control = folder / "event.ctl"
     assert run([str(control), "-q", "-g", "2"]) == 0
     control.write_text(GOOD.replace("nodes=1", "nodes=2", 1))
-    change = "changed since the last run: players['a'].nodes 1 → 2, applies from game 3\n"
+    change = "changed since the last run: players['a'].nodes 1 → 2, applies after 2 games\n"
     # the engine of these tests knows the moves of its script and no others
     for action in (("show",), ("check", "--quick")):
         status, text = told(capsys, control, *action)
@@ -771,7 +771,7 @@ def test_diff_looks_on_while_a_run_goes_on(tmp_path: Path) -> None:
         control.write_text(control.read_text() + "move_limit = 300\n")
         done = ringmaster(control, "diff")
         assert done.returncode == 0, done.stderr
-        assert "move_limit 1000 → 300, applies from game" in done.stdout
+        assert "move_limit 1000 → 300, applies after" in done.stdout
     finally:
         process.kill()
         process.wait()
@@ -814,8 +814,10 @@ def test_changed_constant_of_make_candidate_is_named(
     control.write_text(text.replace("STRENGTH = 5", "STRENGTH = 4").replace("7}", "8}"))
     status, said = told(capsys, control, "diff")
     assert status == 0
-    assert "make_candidate: STRENGTH 5 → 4, applies from game 5\n" in said
-    assert "make_candidate: the code of engine has been changed, applies from game 5\n    -" in said
+    assert "make_candidate: STRENGTH 5 → 4, applies after 4 games\n" in said
+    assert (
+        "make_candidate: the code of engine has been changed, applies after 4 games\n    -" in said
+    )
     done = ringmaster(control, "-g", "2")
     assert "changed since the last run: make_candidate: STRENGTH 5 → 4" in done.stdout
     assert "no changes" in told(capsys, control, "diff")[1]
@@ -871,7 +873,9 @@ def test_everything_may_be_changed_until_something_was_played(
     control.write_text(GOOD + "seed = 3\n")
     status, text = told(capsys, control, "diff")
     assert status == 0
-    assert "nothing has been played, everything may be changed):\nseed 0 → 3, applies from" in text
+    assert (
+        "nothing has been played, everything may be changed):\nseed 0 → 3, applies at once" in text
+    )
 
 
 def test_error_of_python_2_names_line_and_remedy(

@@ -555,6 +555,18 @@ def test_file_of_a_game_goes_before_its_part_of_the_collected_file(control: Path
     ]
 
 
+def test_collected_files_of_earlier_versions_and_later_games_are_read_alike(control: Path) -> None:
+    control.with_suffix(".games.pgn").write_text(
+        '[Event "old"]\n[Round "0_0"]\n\n1. e4 *\n\n'
+        '[Event "new"]\n[Round "1"]\n[GameId "0_1"]\n\n1. d4 *\n\n'
+    )
+    data = export(control, "--format", "pgn").read_text()
+    assert data.split("\n\n")[:4:2] == [
+        '[Event "old"]\n[Round "0_0"]',
+        '[Event "new"]\n[Round "1"]\n[GameId "0_1"]',
+    ]
+
+
 def test_games_that_were_really_played_can_be_read_from_one_file(tmp_path: Path) -> None:
     import chess.pgn
 
@@ -568,7 +580,7 @@ def test_games_that_were_really_played_can_be_read_from_one_file(tmp_path: Path)
         assert game.errors == []
         games.append(game)
     rows = rows_of(run_ringmaster(control, "export").stdout)
-    assert [row["game_id"] for row in rows] == [game.headers["Round"] for game in games]
+    assert [row["game_id"] for row in rows] == [game.headers["GameId"] for game in games]
     assert [row["score"] for row in rows] == [game.headers["Result"] for game in games]
     assert len(rows) == 12
     for row in rows:

@@ -151,7 +151,7 @@ def test_killed_event_ends_as_an_uninterrupted_one(
     order = dict.fromkeys(re.findall(r" starting game (\S+): ", log))
     assert sorted(order) == sorted(ids)
     collected = control.with_suffix(".games.pgn").read_text()
-    assert re.findall(r'\[Round "(.*)"\]', collected) == list(order)
+    assert re.findall(r'\[GameId "(.*)"\]', collected) == list(order)
     assert collected == "".join(records[id] for id in order)
     waiting = sqlite3.connect(control.with_suffix(".status"))
     assert waiting.execute("SELECT count(*) FROM places").fetchone() == (0,)

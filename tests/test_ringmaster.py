@@ -309,7 +309,7 @@ def test_failing_function_of_the_control_file_loses_no_game(control: Path, games
 
 
 def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: Path) -> None:
-    with pytest.raises(CompetitionHalted, match="the first game of the tune was void"):
+    with pytest.raises(CompetitionHalted, match="the first game of this run was void"):
         run(control, players=VoidPlayers())
     assert run(control) == 0
     ids, counted = recorded(control)
@@ -403,6 +403,8 @@ def test_result_counts_when_the_job_after_it_cannot_be_made(tmp_path: Path) -> N
     values = [job.parameters[0]["x"] for _ in range(20) if (job := tune.next_job())]
     sixth = sorted(values[:6])[-1]
     bad = next(i for i, x in enumerate(values) if x > sixth)
+    # before the first game the transform would be tried, and the run refused
+    run(control, max_games=1)
     control.write_text(source.replace("=None", f"=lambda f: 1 / (f <= {sixth!r}) and f"))
     for _ in range(2):
         with pytest.raises(ControlFileError, match="ZeroDivisionError"):

@@ -67,8 +67,9 @@ class Manager(NamedTuple):
 def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
     """Return what a program does with the games that a whole match has more than one of
     `short` games: "plies" and "games" a second, "cpu", the microseconds of its own CPU time
-    that a ply takes, and the "length" of a game in plies.  Rates are nan where the machine
-    was too busy to tell the longer match from the shorter one.
+    that a ply takes, and the "length" of a game in plies; and the "seconds" of the whole
+    match, start and end included.  Rates are nan where the machine was too busy to tell the
+    longer match from the shorter one.
 
     Raises BadMatch, meter.ProgramFailed.
     """
@@ -84,6 +85,7 @@ def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
         "games": games / seconds,
         "cpu": (more.cpu - less.cpu) / plies * 1e6,
         "length": plies / games,
+        "seconds": more.seconds,
     }
 
 

@@ -34,6 +34,7 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     with compared(arguments) as (event, store, comparison):
         refused = event.changes_failure(comparison) or event.state_failure(store)
     event.prepare()
+    event.check_functions(played=comparison.played)
     warnings = event.warnings()
     executor = executor_maker(arguments)()
     try:

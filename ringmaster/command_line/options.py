@@ -12,7 +12,7 @@ import ringmaster
 from ringmaster.command_line.forecast_options import add_options as add_forecast_options
 from ringmaster.command_line.parser import Parser
 from ringmaster.command_line.position_options import add_options as add_position_options
-from ringmaster.command_line.values import positive
+from ringmaster.command_line.values import count, positive
 
 
 def make_parser(actions: Iterable[str]) -> Parser:
@@ -59,7 +59,7 @@ def _add_playing(parser: Parser) -> None:
         "-j", "--parallel", type=positive, default=1, metavar="N", help="games at a time"
     )
     parser.add_argument(
-        "-g", "--max-games", type=positive, metavar="N", help="games to start in this run"
+        "-g", "--max-games", type=count, metavar="N", help="games to start in this run"
     )
     parser.add_argument(
         "-q", "--quiet", action="store_true", help="print nothing but warnings and errors"

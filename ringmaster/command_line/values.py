@@ -19,6 +19,16 @@ def positive(text: str) -> int:
     return number
 
 
+def count(text: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        number = -1
+    if number < 0:
+        raise ArgumentTypeError(f"{text!r} is not 0 or a positive integer")
+    return number
+
+
 def _number(text: str, low: float, high: float, what: str) -> float:
     try:
         number = float(text)

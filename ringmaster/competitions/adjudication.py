@@ -156,6 +156,12 @@ ADJUDICATION_SETTINGS: tuple[Setting, ...] = (
         "What a game record says of each move beside score, depth and time.",
         (),
     ),
+    Setting(
+        "record_times",
+        Boolean(),
+        "Whether the comments of game records give the time of each move.",
+        True,
+    ),
 )
 
 

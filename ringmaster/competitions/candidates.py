@@ -3,6 +3,7 @@ settings, the parameters as they are declared and shown, the players and jobs.""
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -15,6 +16,7 @@ from ringmaster.competitions.common import COMMON_SETTINGS, noting, result_reaso
 from ringmaster.competitions.competition import Competition, Played
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.parameter_functions import call, combinations, contradiction, fill
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.competitions.voids import VoidKinds, void_line
 from ringmaster.errors import SettingError, SettingErrors
@@ -25,6 +27,7 @@ from ringmaster.model.randomness import COLOUR_STREAM, words
 from ringmaster.model.report import Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import (
+    Context,
     Function,
     Identifier,
     Maybe,
@@ -32,11 +35,22 @@ from ringmaster.model.settings import (
     Setting,
     SettingPath,
     String,
+    canonical,
 )
 from ringmaster.model.wording import shown
 
 #: Which player of a job moves first, by the colour that settings name.
 _FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}
+
+
+class _Colour(OneOf):
+    """One of a few strings; "b" and "w" in Gomill's other forms, too: "black", "W"."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value.lower() in ("b", "black", "w", "white"):
+            value = value[0].lower()
+        return super().interpret(value, path, context)
+
 
 #: Arguments of every Parameter(…).
 PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
@@ -77,7 +91,7 @@ CANDIDATE_SETTINGS: tuple[Setting, ...] = (
     ),
     Setting(
         "candidate_colour",
-        OneOf("b", "w", "random", "alternating"),
+        _Colour("b", "w", "random", "alternating"),
         "The candidates' colour in every game; random and alternating go by the game's number.",
         change="refused",
     ),
@@ -122,6 +136,15 @@ class CandidateParameter(Protocol):
 
 
 Values = tuple[Any, ...]
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """The place of an engine parameter whose function fails.
+
+    at  the optimiser parameter
+    """
+
+    at: float
 
 
 class CandidateTuner(Competition):
@@ -195,18 +218,81 @@ class CandidateTuner(Competition):
     def _sample(self, index: int) -> float:
         """Return a typical optimiser parameter, to try a parameter's functions with."""
 
-    def _check_parameter(self, index: int) -> None:
-        value = self._engine_value(index, self._sample(index))
+    def _check_parameter(self, index: int, value: float | None = None) -> None:
+        """Raise SettingError when a parameter's functions fail.
+
+        value  the optimiser parameter; by default a typical one
+        """
+        made = self._engine_value(index, self._sample(index) if value is None else value)
         template = self._format(index)
         path: SettingPath = ("parameters", index, "format")
         try:
-            _ = template % (value,)
+            _ = fill(template, made)
         except Exception as error:  # a value may be of any type, with any __str__
             raise SettingError(
                 path,
-                f"{template!r} cannot show {shown(value)}: {error}",
-                "a text with one conversion such as %s or %.2f",
+                f"{template!r} cannot show {shown(made)}: {error}",
+                "a text with one conversion such as %s or %.2f, or with one for each item of a "
+                "tuple",
             ) from None
+
+    @abstractmethod
+    def _probes(self, index: int) -> list[float]:
+        """Return optimiser parameters, in ascending order, that the tune may come to; a
+        bounded number of them."""
+
+    def function_failures(self) -> list[SettingError]:
+        errors: list[SettingError] = []
+        columns = [self._probes(i) for i, _ in enumerate(self.parameters)]
+        for i, column in enumerate(columns):
+            with noting(errors):
+                for value in column:
+                    self._check_parameter(i, value)
+        if errors:
+            return errors
+        middle = [self._sample(i) for i, _ in enumerate(self.parameters)]
+        with noting(errors):
+            for point in combinations(middle, columns):
+                self.candidate("candidate", self.engine_values(point))
+        return errors
+
+    @abstractmethod
+    def _point(self, ticket: Ticket) -> Sequence[float]:
+        """Return the optimiser parameters of a ticket's candidate."""
+
+    def _values_played(self, ticket: Ticket, state: Mapping[str, Any]) -> Sequence[Any] | None:
+        """Return the engine parameters of a ticket's candidate, as `canonical` makes them;
+        None where they are not known.
+
+        state  as `state` returned it
+        """
+        played: Sequence[Any] | None = ticket.get("v")
+        return played
+
+    def contradictions(
+        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
+    ) -> dict[SettingPath, str]:
+        if state["codes"] != [p.code for p in self.parameters]:
+            return {}
+        found: dict[SettingPath, str] = {}
+        agreed: set[tuple[int, float]] = set()
+        paths: list[SettingPath] = [
+            ("parameters", i, p.function_name) for i, p in enumerate(self.parameters)
+        ]
+        for ticket in tickets:
+            point, played = self._point(ticket), self._values_played(ticket, state)
+            for i, value in enumerate(point):
+                if (i, value) in agreed or paths[i] in found:
+                    continue
+                reason = "the values that an earlier version played were not stored"
+                if played is not None:
+                    reason = contradiction(
+                        value, played[i], functools.partial(self._engine_value, i)
+                    )
+                if reason:
+                    found[paths[i]] = reason
+                agreed.add((i, value))
+        return found
 
     def _format(self, index: int) -> str:
         parameter: CandidateParameter = self.parameters[index]
@@ -216,34 +302,44 @@ class CandidateTuner(Competition):
 
     def _engine_value(self, index: int, value: float) -> Any:
         parameter: CandidateParameter = self.parameters[index]
-        try:
-            return plain(parameter.function(value))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit too: the file has no say in that
-            raise SettingError(
-                ("parameters", index, parameter.function_name),
-                f"called with ({value!r}), it raised {type(error).__name__}: {error}",
-            ) from error
+        path = ("parameters", index, parameter.function_name)
+        return call(parameter.function, value, path, parameter.code)
 
     def engine_values(self, optimiser: Sequence[float]) -> Values:
         """Return engine parameters.  Raises SettingError when a function of the
         control file fails."""
         return tuple(self._engine_value(i, value) for i, value in enumerate(optimiser))
 
+    def values_to_show(self, optimiser: Sequence[float]) -> Values:
+        """Return engine parameters, `Failed` in the place of those whose functions fail."""
+        values = []
+        for i, value in enumerate(optimiser):
+            try:
+                values.append(self._engine_value(i, value))
+            except SettingError:
+                values.append(Failed(value))
+        return tuple(values)
+
     def formatted(self, values: Values) -> str:
         """Return engine parameters as reports show them: "I: 0.01; F: 365.17"."""
         texts = []
         for i, value in enumerate(values):
+            parameter: CandidateParameter = self.parameters[i]
+            if isinstance(value, Failed):
+                texts.append(f"[{parameter.code}: {parameter.function_name} fails at {value.at:g}]")
+                continue
             try:
-                texts.append(self._format(i) % (value,))
+                texts.append(fill(self._format(i), value))
             except Exception:  # a function may return another type for another value
-                texts.append(f"[{self.parameters[i].code}?{shown(value)}]")
+                texts.append(f"[{parameter.code}?{shown(value)}]")
         return "; ".join(texts)
 
     def named(self, values: Values) -> dict[str, Any]:
-        """Return engine parameters as JSON data by parameter code."""
-        return {p.code: as_data(v) for p, v in zip(self.parameters, values, strict=True)}
+        """Return engine parameters as JSON data by parameter code; None where one failed."""
+        return {
+            p.code: None if isinstance(v, Failed) else as_data(v)
+            for p, v in zip(self.parameters, values, strict=True)
+        }
 
     def candidate(self, code: str, values: Values) -> Player:
         """Return the player with these engine parameters.
@@ -286,15 +382,20 @@ class CandidateTuner(Competition):
         """Return the job of a candidate's game, the `number`-th of the event."""
         player, values = candidate
         named = self.named(values)
+        text = self.formatted(values)
         alternating = self.values["candidate_colour"] == "alternating"
+        opening = number // 2 if alternating else number
         return self._game_job(
             game_id,
             attempt,
             (player, self.opponent) if seat == 0 else (self.opponent, player),
             self.settings,
-            ticket,
-            self.book.pick(number // 2 if alternating else number),
+            # by these an edit of a function is judged
+            {**ticket, "v": [canonical(value) for value in values]},
+            self.book.pick(opening),
             (named, {}) if seat == 0 else ({}, named),
+            round=opening + 1,
+            shown_parameters=(text, "") if seat == 0 else ("", text),
         )
 
     def played(self, ticket: Ticket, seat: int, code: str, values: Values) -> Played:
@@ -372,12 +473,6 @@ def made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> 
         raise SettingError(
             ("make_candidate",), f"it returned a Player{which}: {error.message}", error.expected
         ) from None
-
-
-def plain(value: Any) -> Any:
-    """Return a number of numpy's as Python's own."""
-    is_number = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
-    return value.item() if is_number else value
 
 
 def as_data(value: Any) -> Any:

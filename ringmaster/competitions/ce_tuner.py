@@ -3,8 +3,9 @@ a Gaussian distribution that moves towards the candidates that won most."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, cast
 
 import msgspec
 
@@ -12,7 +13,6 @@ from ringmaster.competitions.candidates import (
     CANDIDATE_SETTINGS,
     PARAMETER_ARGUMENTS,
     CandidateTuner,
-    Values,
 )
 from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
@@ -40,6 +40,9 @@ from ringmaster.tuners.cross_entropy import (
 
 #: Candidates of the present generation on the live display.
 SHOWN_LIVE = 10
+#: Standard deviations from the mean to which transforms are probed, in how many steps to a
+#: deviation, and with how many candidates of the present generation.
+PROBED_DEVIATIONS, PROBED_STEPS, PROBED_CANDIDATES = 4, 8, 1000
 
 
 def _identity(value: float) -> float:
@@ -78,6 +81,7 @@ PARAMETER = CallOf(
             Maybe(Function("a function of a number")),
             "From an optimiser parameter to an engine parameter; by default they are the same.",
             None,
+            change="played",
         ),
     ),
     lambda values, context: CeParameter(**values),
@@ -171,6 +175,17 @@ class CeTuner(CandidateTuner):
     def _sample(self, index: int) -> float:
         return float(self.parameters[index].initial_mean)
 
+    def _probes(self, index: int) -> list[float]:
+        mean, variance = self._state.means[index], self._state.variances[index]
+        end = PROBED_DEVIATIONS * PROBED_STEPS
+        steps = (step / PROBED_STEPS for step in range(-end, end + 1))
+        found = {mean + step * math.sqrt(variance) for step in steps}
+        found |= {sample[index] for sample in self._samples[:PROBED_CANDIDATES]}
+        return sorted(found)
+
+    def _point(self, ticket: Ticket) -> Sequence[float]:
+        return cast(Sequence[float], ticket["p"])
+
     @property
     def _distribution(self) -> Distribution:
         return Distribution(tuple(self._state.means), tuple(self._state.variances))
@@ -257,7 +272,7 @@ class CeTuner(CandidateTuner):
 
     def describe(self, ticket: Ticket) -> Played:
         code = self._code(ticket["g"], ticket["c"])
-        return self.played(ticket, ticket["s"], code, self.engine_values(ticket["p"]))
+        return self.played(ticket, ticket["s"], code, self.values_to_show(ticket["p"]))
 
     # learning
 
@@ -276,7 +291,7 @@ class CeTuner(CandidateTuner):
             sides = ["candidate", self.opponent.code]
             count_void(state.void_kinds, result, [sides[seat], sides[1 - seat]])
             # replayed once, then the run ends (Gomill)
-            halt = "the first game of the tune was void" if first else ""
+            halt = "the first game of this run was void" if first else ""
             if result.attempt:
                 halt = halt or f"game {result.game_id} was void again"
             return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
@@ -294,7 +309,7 @@ class CeTuner(CandidateTuner):
         return Verdict(line, notes=tuple(self._finish_generation()), save=True)
 
     def _shown(self, sample: Any) -> str:
-        return self.formatted(self.engine_values(sample))
+        return self.formatted(self.values_to_show(sample))
 
     def _finish_generation(self) -> list[str]:
         """Move the distribution; returns the generation's report for the history."""
@@ -373,17 +388,13 @@ class CeTuner(CandidateTuner):
 
     def _distribution_lines(self) -> list[str]:
         means = self._distribution.means
-        try:
-            shown = self._shown(means)
-        except Exception:  # a transform that fails at the mean must not stop a report
-            shown = "(the transform fails at the mean)"
         optimiser = " ".join(
             f"{p.code} {mean:.2f}~{variance:.2f}"
             for p, mean, variance in zip(
                 self.parameters, self._state.means, self._state.variances, strict=True
             )
         )
-        return [f"  {shown}", f"  mean~variance: {optimiser}"]
+        return [f"  {self._shown(means)}", f"  mean~variance: {optimiser}"]
 
     def _blocks(self, limit: int | None) -> list[Table | Text]:
         state = self._state
@@ -430,7 +441,7 @@ class CeTuner(CandidateTuner):
             "candidates": [
                 {
                     "candidate": self._code(state.generation, c),
-                    "parameters": self.named(self._values_of(c)),
+                    "parameters": self.named(self.values_to_show(self._samples[c])),
                     "games": state.games[c],
                     "points": state.points[c],
                 }
@@ -438,6 +449,3 @@ class CeTuner(CandidateTuner):
                 if state.games[c]
             ],
         }
-
-    def _values_of(self, candidate: int) -> Values:
-        return self.engine_values(self._samples[candidate])

@@ -72,9 +72,8 @@ def result_reason(result: GameResult) -> str:
     """Return why a game came out as it did, in brackets after a space; "" where
     its score says all."""
     detail = result.detail.splitlines()[0] if result.detail else ""
-    # what exactly was overstepped is in the log and in the record
-    has_name = result.reason in ("time", "stall")
-    reason = result.reason if has_name else detail or result.reason
+    # the log and the record give the seconds
+    reason = result.reason if result.reason == "time" else detail or result.reason
     if result.winner is not None and result.reason == "score" and not detail:
         return ""
     return f" ({reason})"

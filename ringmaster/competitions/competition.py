@@ -16,7 +16,7 @@ import msgspec
 
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.competitions.voids import VoidKinds
-from ringmaster.errors import UsageError
+from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Task, Ticket
 from ringmaster.model.players import Player
@@ -154,9 +154,17 @@ class Competition(ABC):
         ticket: Ticket,
         opening: Opening,
         parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {}),
+        *,
+        round: int,
+        event: str = "",
+        shown_parameters: tuple[str, str] = ("", ""),
     ) -> GameJob:
         """Return a job with what is the same for all games of a competition; its
-        ticket remembers the opening."""
+        ticket remembers the opening.
+
+        round, event, shown_parameters  as in GameJob; the event is the competition's code
+                                        unless it is given
+        """
         return GameJob(
             id=game_id,
             attempt=attempt,
@@ -164,10 +172,13 @@ class Competition(ABC):
             settings=settings,
             ticket={**ticket, "o": opening.source} if opening.source else ticket,
             opening=opening,
-            event=self.code,
+            event=event or self.code,
+            competition=self.code,
+            round=round,
             record=self.values["record_games"],
             keep_stderr=self.values["stderr_to_log"],
             parameters=parameters,
+            shown_parameters=shown_parameters,
         )
 
     @abstractmethod
@@ -184,6 +195,22 @@ class Competition(ABC):
     def notices(self) -> list[str]:
         """Return what is worth saying at the start of a run, one line each."""
         return []
+
+    def function_failures(self) -> list[SettingError]:
+        """Return how functions of the control file fail for values that may be played
+        later, once a function."""
+        return []
+
+    def contradictions(
+        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
+    ) -> dict[SettingPath, str]:
+        """Return why functions of the control file do not fit the values already played,
+        by the settings that they are.  Independent of `restore`.
+
+        state    the stored state
+        tickets  of all results that count
+        """
+        return {}
 
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:

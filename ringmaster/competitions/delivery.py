@@ -10,8 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from ringmaster.competitions.candidates import made_by, plain
+from ringmaster.competitions.candidates import made_by
 from ringmaster.competitions.common import noting
+from ringmaster.competitions.parameter_functions import call, combinations, spread
 from ringmaster.competitions.players import PlayerDefinition
 from ringmaster.competitions.tuned_parameters import DELIVERIES
 from ringmaster.errors import SettingError, SettingErrors
@@ -25,6 +26,8 @@ Values = Mapping[str, int | float]
 
 #: A conversion of printf's, "%%" included.
 _CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
+#: Values that all parameters together are probed with, and each at least.
+_PROBES, _LEAST_PROBES = 10_000, 8
 _SCALAR = Scalar()
 _NOWHERE = Path()
 
@@ -116,21 +119,16 @@ class Delivery:
         if transform is None:
             return value
         path = ("parameters", index, "transform")
-        try:
-            made = plain(transform(value))
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # SystemExit too: the file has no say in that
-            raise SettingError(
-                path, f"called with ({value!r}), it raised {type(error).__name__}: {error}"
-            ) from error
+        code = self._parameters[index].code
+        made = call(transform, value, path, code)
         context = Context(_NOWHERE)
         taken: OptionValue = _SCALAR.interpret(made, (), context)
         if context.problems:
             problem = context.problems[0]
             raise SettingError(
                 path,
-                f"called with ({value!r}), it returned a wrong value: {problem.message}",
+                f"parameter {code!r}: called with ({value!r}), it returned a wrong value: "
+                f"{problem.message}",
                 problem.expected,
             )
         return taken
@@ -190,6 +188,27 @@ class Delivery:
                     self._check_template(i, self.value(i, parameter.engine_value(value)))
         return errors
 
+    def failures_between(self) -> list[SettingError]:
+        """Return how transforms, formats and make_candidate fail for values between the
+        bounds, once a function."""
+        errors: list[SettingError] = []
+        most = max(_LEAST_PROBES, _PROBES // len(self._parameters))
+        columns = [_probes(p, most) for p in self._parameters]
+        for i, (parameter, column) in enumerate(zip(self._parameters, columns, strict=True)):
+            if parameter.transform is None and parameter.format is None:
+                continue
+            with noting(errors):
+                for value in column:
+                    self._check_template(i, self.value(i, value))
+        if errors or self._make is None:
+            return errors
+        middle = [p.engine_value(p.start) for p in self._parameters]
+        codes = [p.code for p in self._parameters]
+        with noting(errors):
+            for point in combinations(middle, columns):
+                self._new(self._code, dict(zip(codes, point, strict=True)))
+        return errors
+
     def _check_whole(self, index: int) -> None:
         """Raise SettingError for conversions that would cut off fractions, which round
         towards 0 and differently for the two sides."""
@@ -220,6 +239,18 @@ class Delivery:
                     f"{template!r} cannot take {shown(value)}: {error}",
                     "words with one conversion such as %s, or with none (the value comes last)",
                 ) from None
+
+
+def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
+    """Return values within a parameter's bounds, as they are played, in ascending order; the
+    start alone of one that is frozen."""
+    low, high = parameter.minimum, parameter.maximum
+    if parameter.frozen:
+        return [parameter.engine_value(parameter.start)]
+    if parameter.integer:
+        first = int(low)
+        return [first + place for place in spread(int(high) - first + 1, most)]
+    return [low + (high - low) * (place / (most - 1)) for place in range(most)]
 
 
 def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | None:

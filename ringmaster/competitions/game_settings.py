@@ -103,8 +103,8 @@ GAME_SETTINGS: tuple[Setting, ...] = (
     Setting(
         "hang_timeout",
         Float(above=0, maximum=LONGEST),
-        "Seconds for a move that nothing else limits, and for any other answer; "
-        "starting and getting ready may take 30 s in any case.",
+        "Seconds for a move that nothing else limits, and for any other answer; a player's "
+        "ready_timeout limits starting and getting ready.",
         60.0,
     ),
     Setting(

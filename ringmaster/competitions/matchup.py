@@ -39,6 +39,8 @@ class Matchup:
     ) -> None:
         self.id = id
         self.players = players
+        #: None where the control file gives it no name.
+        self.given_name = name
         self.name = name or " v ".join(self.codes)
         self.settings = settings
         self.book = book

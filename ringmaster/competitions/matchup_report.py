@@ -13,6 +13,7 @@ from ringmaster.competitions.voids import void_line
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
+from ringmaster.model.wording import counted
 from ringmaster.stats.elo import pairs_ratio
 
 
@@ -92,7 +93,8 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
     completed, draws, unknown = tally.completed, tally.total(2), tally.total(3)
     if game != "go" and completed:
         share = f" ({draws / completed:.1%})" if draws else ""
-        yield f"{first}: {tally.total(0)} wins, {draws} draws{share}, {tally.total(1)} losses"
+        won, lost = counted(tally.total(0), "win"), counted(tally.total(1), "loss")
+        yield f"{first}: {won}, {counted(draws, 'draw')}{share}, {lost}"
     elif draws:
         yield f"jigos: {draws}"
     if unknown:

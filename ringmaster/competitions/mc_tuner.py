@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -18,6 +18,7 @@ from ringmaster.competitions.candidates import (
 )
 from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
+from ringmaster.competitions.parameter_functions import same_value, spread
 from ringmaster.competitions.scales import SCALE
 from ringmaster.competitions.voids import REMEDY, VoidKinds, count_void, void_rule
 from ringmaster.errors import SettingError, StateRefused, StoreError
@@ -34,15 +35,24 @@ from ringmaster.model.settings import (
     ListOf,
     Maybe,
     Setting,
+    SettingPath,
     canonical,
 )
+from ringmaster.model.wording import counted
 from ringmaster.stats.proportion import wilson
 from ringmaster.tuners.ucb import Node, Path, Ucb
 
 #: Candidates of one generation; more would not fit in a tree log or in memory.
 MOST_CANDIDATES = 100_000
+#: Generations at most, whatever `max_depth` says: candidates of later ones would differ by
+#: less than the precision of their parameters, and a tree is stored as nested JSON.
+DEEPEST = 100
 #: Nodes of which it is kept how they are shown and which player they make.
 _KEPT = 5000
+#: Optimiser parameters that each scale is probed with, over all generations.
+PROBES = 1000
+#: A generation with more parts of a range than that is never reached.
+FINEST = 2**60
 
 
 class McParameter(msgspec.Struct, frozen=True):
@@ -73,6 +83,7 @@ PARAMETER = CallOf(
             "scale",
             SCALE,
             "From an optimiser parameter (0 to 1) to an engine parameter.",
+            change="played",
         ),
         Setting("split", Integer(minimum=1), "Samples of its range that make candidates."),
     ),
@@ -126,7 +137,7 @@ class McTuner(CandidateTuner):
             Integer(minimum=1, maximum=10**9),
             "Games of these that it is taken to have won.",
         ),
-        Setting("max_depth", Integer(minimum=1, maximum=20), "Generations of candidates.", 1),
+        Setting("max_depth", Integer(minimum=1), "Generations of candidates.", 1),
         Setting(
             "virtual_visits",
             Boolean(),
@@ -139,7 +150,7 @@ class McTuner(CandidateTuner):
         ),
         Setting(
             "summary_spec",
-            ListOf(Integer(minimum=0), minimum=1),
+            ListOf(Integer(minimum=0)),
             "How many candidates to show, those with most games, for each generation.",
             (30,),
             change="report",
@@ -174,7 +185,7 @@ class McTuner(CandidateTuner):
             exploration_coefficient=values["exploration_coefficient"],
             initial_visits=values["initial_visits"],
             initial_wins=values["initial_wins"],
-            max_depth=values["max_depth"],
+            max_depth=min(values["max_depth"], DEEPEST),
             virtual=values["virtual_visits"],
             seed=values["seed"],
         )
@@ -218,13 +229,46 @@ class McTuner(CandidateTuner):
                 )
         return values
 
+    def _probes(self, index: int) -> list[float]:
+        split = self.parameters[index].split
+        depths = min(self.tree.max_depth, PROBES // 2)
+        found: set[float] = set()
+        for depth in range(1, depths + 1):
+            size = split**depth
+            if size > FINEST:
+                break
+            places = spread(size, PROBES // depths)
+            found |= {(2 * place + 1) / (2 * size) for place in places}
+        return sorted(found)
+
+    def _point(self, ticket: Ticket) -> Sequence[float]:
+        return self.tree.centre(tuple(ticket["p"]))
+
+    def _values_played(self, ticket: Ticket, state: Mapping[str, Any]) -> Sequence[Any] | None:
+        played = super()._values_played(ticket, state)
+        if played is not None:
+            return played
+        # a ticket of an earlier version: the state has the first generation's values
+        places = self.tree.coordinates(ticket["p"][0])
+        return [row[place] for row, place in zip(state["samples"], places, strict=True)]
+
+    def contradictions(
+        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
+    ) -> dict[SettingPath, str]:
+        if state["splits"] != self._state.splits:
+            return {}
+        # of later generations earlier versions stored no values, and Gomill compares none
+        known = (ticket for ticket in tickets if "v" in ticket or len(ticket["p"]) == 1)
+        return super().contradictions(state, known)
+
     def _shown_anew(self, path: Path) -> tuple[Values, str]:
-        """Return a node's engine parameters, also as reports show them."""
+        """Return a node's engine parameters, also as reports show them; `Failed` in the
+        place of those whose scales fail."""
         if len(path) == 1:
             places = self.tree.coordinates(path[0])
             values: Values = tuple(row[p] for row, p in zip(self._samples, places, strict=True))
         else:
-            values = self.engine_values(self.tree.centre(path))
+            values = self.values_to_show(self.tree.centre(path))
         return values, self.formatted(values)
 
     def _steps_anew(self, path: Path) -> str:
@@ -233,7 +277,7 @@ class McTuner(CandidateTuner):
         return " ".join(f"({place})" for place in places)
 
     def _player_anew(self, path: Path) -> Player:
-        return self.candidate(self._code(path), self._shown(path)[0])
+        return self.candidate(self._code(path), self.engine_values(self.tree.centre(path)))
 
     def _code(self, path: Path) -> str:
         return "candidate" + self._steps(path).replace(" ", "")
@@ -327,7 +371,7 @@ class McTuner(CandidateTuner):
             sides = ["candidate", self.opponent.code]
             count_void(state.void_kinds, result, [sides[seat], sides[1 - seat]])
             # its number is used up, and another candidate may be chosen (Gomill)
-            halt = void_rule(state.void_in_a_row, first=first, what="the tune")
+            halt = void_rule(state.void_in_a_row, first=first, what="this run")
             return Verdict(line, halt=halt and f"{halt}; {REMEDY}")
         state.void_in_a_row = 0
         # no winner counts as a loss, but a draw, which only some games have, as ½
@@ -371,20 +415,22 @@ class McTuner(CandidateTuner):
                 f"{', '.join(now)} now; put the parameters back, or use reset",
                 ("parameters",),
             )
-        for i, code in enumerate(present.codes):
-            if restored.samples[i] != present.samples[i]:
-                raise StateRefused(
-                    f"the scale of parameter {code!r} gives other values than those that were "
-                    "played; put it back, or use reset",
-                    ("parameters", i, "scale"),
-                )
-        self._state = restored
-        self._flying.clear()
-        self._heard = 0
         try:
             self.tree.restore(restored.tree)
         except (ValueError, KeyError, TypeError) as error:
             raise StoreError(f"the tree in the status file cannot be read: {error}") from error
+        played = (child for child, games in enumerate(self.tree.root.games) if games)
+        for child in played:
+            for i, place in enumerate(self.tree.coordinates(child)):
+                if not same_value(restored.samples[i][place], present.samples[i][place]):
+                    raise StateRefused(
+                        f"the scale of parameter {present.codes[i]!r} gives other values than "
+                        "those that were played; put it back, or use reset",
+                        ("parameters", i, "scale"),
+                    )
+        self._state = msgspec.structs.replace(restored, samples=present.samples)
+        self._flying.clear()
+        self._heard = 0
 
     # reports
 
@@ -410,7 +456,12 @@ class McTuner(CandidateTuner):
         wins, draws, losses, unknown = self._state.results
         limit = self.values["number_of_games"]
         of = "" if limit is None else f"/{limit}"
-        tally = f"{wins} wins, " + (f"{draws} draws, " if draws else "") + f"{losses} losses"
+        said = [
+            counted(wins, "win"),
+            counted(draws, "draw") if draws else "",
+            counted(losses, "loss"),
+        ]
+        tally = ", ".join(filter(None, said))
         if unknown:
             tally += f", {unknown} unknown results (counted as losses)"
         best = self.tree.node(self.tree.best())

@@ -13,6 +13,7 @@ from ringmaster.competitions.delivery import Delivery
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.players import PLAYER, PlayerDefinition
 from ringmaster.competitions.tuned_parameters import Named
+from ringmaster.errors import SettingError
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Task, Ticket
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
@@ -93,9 +94,16 @@ class PlayerTune(Competition):
     def estimated(self) -> Named:
         """Return what the tune has come to, of all parameters, as engines are given it."""
 
+    def function_failures(self) -> list[SettingError]:
+        return self._delivery.failures_between()
+
     def _shown(self, place: int, value: float) -> Any:
-        """Return what an engine is given for a value of the parameter at a place."""
-        return self._delivery.value(place, self.parameters[place].engine_value(value))
+        """Return what an engine is given for a value of the parameter at a place; in the
+        place of one that cannot be made, that it fails."""
+        try:
+            return self._delivery.value(place, self.parameters[place].engine_value(value))
+        except SettingError as error:
+            return f"[{error.path[-1]} fails at {value:g}]"
 
     def _candidate_checks(self, samples: Mapping[str, Named]) -> list[CheckJob]:
         """Return startup checks of the player with values, by what these are called."""
@@ -175,4 +183,5 @@ class PlayerTune(Competition):
             ticket,
             self.closing.opening(ticket),
             (first.values, second.values),
+            round=self.closing.round_of(ticket),
         )

@@ -10,6 +10,7 @@ import msgspec
 from ringmaster.errors import SettingError
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
 from ringmaster.model.settings import (
+    INVALID,
     Boolean,
     CallOf,
     Context,
@@ -25,6 +26,7 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
     Words,
+    listed,
 )
 from ringmaster.model.time_control import LONGEST, TimeControl, number
 from ringmaster.model.wording import nearest, shown
@@ -37,7 +39,10 @@ class GtpCommand(Words):
         return "a GTP command: a string, or a list of strings"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        value = listed(value, path, context, self.describe())
         words = tuple(value.split()) if isinstance(value, str) else value
+        if value is INVALID:
+            return INVALID
         if isinstance(words, list | tuple) and any(
             not isinstance(w, str) or "\n" in w or "\r" in w for w in words
         ):
@@ -247,7 +252,7 @@ PLAYER = CallOf(
             "ready_timeout",
             Maybe(Float(above=0, maximum=LONGEST)),
             "Seconds to start, and to get ready for each game; by default hang_timeout, but "
-            "at least 30 (USI: 120).",
+            "at least 60 (USI: 120).",
             None,
         ),
         Setting(

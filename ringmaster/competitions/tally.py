@@ -72,6 +72,7 @@ class Tally(msgspec.Struct):
             self.void += 1
             count_void(self.void_kinds, result, [self.players[index] for index in seat])
             return
+        ending = result.reason or "other"
         if result.winner is not None:
             column = seat[result.winner]
             if result.forfeit:
@@ -81,10 +82,10 @@ class Tally(msgspec.Struct):
             column = 2
         else:
             column = 3
-            limit = result.reason == "move limit"
-            _count(self.unknown_kinds, "move limit" if limit else "not scored")
+            ending = ending if result.reason == "move limit" else "not scored"
+            _count(self.unknown_kinds, ending)
         self.by_colour[black][column] += 1
-        _count(self.endings, result.reason or "other")
+        _count(self.endings, ending)
         for index, used in enumerate(result.usage):
             if used.cpu_time is not None:
                 self.cpu[seat[index]] += used.cpu_time

@@ -306,6 +306,8 @@ class Tournament(Competition):
             matchup.settings,
             ticket,
             matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
+            round=unit_of(ticket) + 1,
+            event=f"{self.code} ({matchup.given_name})" if matchup.given_name else "",
         )
 
     def _opening_number(self, ticket: Ticket) -> int:

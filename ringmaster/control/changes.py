@@ -26,6 +26,7 @@ from ringmaster.model.settings import (
     SettingType,
     canonical,
 )
+from ringmaster.model.wording import counted
 
 #: What is said of values that are too long to be shown.
 CHANGED = "has been changed"
@@ -40,8 +41,8 @@ class SettingChange(msgspec.Struct, frozen=True):
     where   the path as Python would reach it
     what    what became of it: "0.45 → 0.3", "is new"
     before, now  JSON data, ABSENT for what is not there
-    change  "free", "report" or "refused", as the innermost setting says that
-            it is part of
+    change  "free", "report", "played" or "refused", as the innermost setting says
+            that it is part of; "played" until `judge_by_played`
     reason  why a rule of the competition type refuses it, else ""
     old     what to put back, "" when it is too long to be said
     lines   the lines of a function that differ
@@ -68,9 +69,13 @@ class SettingChange(msgspec.Struct, frozen=True):
         item = f" ({self.code})" if self.code else ""
         return f"{self.where}{item}{'' if self.what.startswith('[') else ' '}{self.what}"
 
-    def applies(self, number: int, unit: str = "game") -> str:
-        """Return from when on it holds, `number` being the next one's: "from game 812"."""
-        return {"free": f"from {unit} {number}", "report": "at once", "refused": ""}[self.change]
+    def applies(self, completed: int, unit: str = "game") -> str:
+        """Return the moment from which it holds: "after 811 games".
+
+        Numbers of games count from 1 and ids from 0, so no game is named.
+        """
+        after = f"after {counted(completed, unit)}" if completed else "at once"
+        return {"free": after, "report": "at once", "refused": ""}[self.change]
 
     def error(self) -> SettingError:
         """Return why it is refused, with what to do."""
@@ -118,7 +123,7 @@ class Comparison(msgspec.Struct, frozen=True):
         them and how many are left.  A text has several lines for a function."""
         found = self.allowed
         for change in found[:most]:
-            first = f"{change}, applies {change.applies(self.completed + 1, self.unit)}"
+            first = f"{change}, applies {change.applies(self.completed, self.unit)}"
             yield "\n".join([first, *(f"    {line}" for line in change.lines)])
         if most is not None and len(found) > most:
             yield f"{len(found) - most} more changes; `diff` lists them all"
@@ -133,7 +138,7 @@ class Comparison(msgspec.Struct, frozen=True):
                 "before": None if change.before is ABSENT else change.before,
                 "now": None if change.now is ABSENT else change.now,
                 "allowed": change.allowed,
-                "applies": change.applies(self.completed + 1, self.unit) or None,
+                "applies": change.applies(self.completed, self.unit) or None,
                 "reason": change.reason or None,
             }
             for change in self.changes
@@ -179,10 +184,32 @@ def find_changes(
     return sorted(found, key=lambda change: change.allowed)
 
 
+def judge_by_played(
+    changes: Sequence[SettingChange], contradictions: Mapping[SettingPath, str]
+) -> list[SettingChange]:
+    """Return changes with each of functions judged by the values that were played;
+    refused changes come first.
+
+    contradictions  why functions do not fit these values, by the settings that they are
+    """
+    judged = []
+    for change in changes:
+        if change.change == "played":
+            reasons = (contradictions.get(change.path[:n]) for n in range(1, len(change.path) + 1))
+            reason = next(filter(None, reasons), "")
+            kind: Change = "refused" if reason else "free"
+            change = msgspec.structs.replace(change, change=kind, reason=reason)
+        judged.append(change)
+    return sorted(judged, key=lambda change: change.allowed)
+
+
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
     """Return changes as they are judged while nothing has been played."""
     return tuple(
-        c if c.allowed else msgspec.structs.replace(c, change="free", reason="") for c in changes
+        msgspec.structs.replace(c, change="free", reason="")
+        if c.change in ("played", "refused")
+        else c
+        for c in changes
     )
 
 

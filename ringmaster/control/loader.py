@@ -8,6 +8,7 @@ something has to be said about one, so that a sound file never waits for lark.
 from __future__ import annotations
 
 import ast
+import linecache
 import os
 import types
 import warnings
@@ -29,6 +30,7 @@ from ringmaster.control.recorder import Recorder
 from ringmaster.control.source import Source, Span, file_error
 from ringmaster.control.tables import calls_in
 from ringmaster.errors import ControlFileError, ParameterFileError, SettingError, UsageError
+from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,
     Context,
@@ -97,8 +99,12 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
 
     def warn(self, path: SettingPath, message: str, expected: str = "") -> None:
         """Add a warning about a setting."""
-        error = SettingError(path, message, expected)
-        self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
+        self.warn_all([SettingError(path, message, expected)])
+
+    def warn_all(self, errors: Iterable[SettingError]) -> None:
+        """Add each of `errors` as a warning."""
+        for error in errors:
+            self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
 
     def look_at(self, path: SettingPath, returned: Any) -> None:
         """Warn of what is suspicious in what a function of the file returned."""
@@ -113,21 +119,21 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
         return ControlFileProblems([*found, *self.warnings])
 
     def _diagnose(self, error: SettingError) -> Diagnostic:
+        setting = self.path_text(error.path)
+        expected, details = error.expected, error.details
         cause = error.__cause__
-        if cause is not None and not error.expected and (remedy := python2.remedy(cause)):
+        span = None
+        if cause is not None:
             # one of the file's functions: what has to be changed is inside it
             span = raised_at(cause, self.origin)
-            if span is not None:
-                setting = self.path_text(error.path)
-                return self.origin.diagnostic(span, error.message, remedy, setting)
-        place = self.positions.find(error.path)
-        span = place.value
-        if place.name is not None and _names_its_key(error):
-            span = place.name
-        setting = self.path_text(error.path)
-        return self.origin.diagnostic(
-            span, error.message, error.expected, setting, details=error.details
-        )
+            expected = expected or python2.remedy(cause)
+            details = (*details, *raised_beside(cause, self.origin))
+        if span is None:
+            place = self.positions.find(error.path)
+            span = place.value
+            if place.name is not None and _names_its_key(error):
+                span = place.name
+        return self.origin.diagnostic(span, error.message, expected, setting, details=details)
 
 
 def _names_its_key(error: SettingError) -> bool:
@@ -362,6 +368,23 @@ def raised_at(error: BaseException, source: Source) -> Span | None:
             span = span or Span(traceback.tb_lineno or 1, 1, traceback.tb_lineno or 1, 1)
         traceback = traceback.tb_next
     return span
+
+
+def raised_beside(error: BaseException, source: Source) -> list[str]:
+    """Return the line of a module beside the control file where `error` was raised, as a
+    list of one; an empty list where it was raised elsewhere."""
+    place = None
+    traceback = error.__traceback__
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not file.startswith("<") and not is_installed(file):
+            place = file, traceback.tb_lineno
+        traceback = traceback.tb_next
+    if place is None or place[0] == source.filename:
+        return []
+    file, line = place
+    text = linecache.getline(file, line).strip()
+    return [f"{os.path.relpath(file, source.file.parent)}:{line}: {text}"]
 
 
 def _meant(error: BaseException, namespace: Mapping[str, Any]) -> str:

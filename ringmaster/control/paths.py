@@ -42,6 +42,9 @@ def part(value: Any, key: str | int, positional: Positional) -> Any:
         return next((item for k, item in value.items() if key_of(k) == key), UNKNOWN)
     if isinstance(value, list | tuple) and isinstance(key, int) and 0 <= key < len(value):
         return value[key]
+    if isinstance(value, list | tuple):  # pairs of keys and values
+        pairs = (pair for pair in value if isinstance(pair, list | tuple) and len(pair) == 2)
+        return next((item for name, item in reversed([*pairs]) if name == key), UNKNOWN)
     return UNKNOWN
 
 
@@ -53,7 +56,8 @@ def path_text(path: SettingPath, namespace: Mapping[str, Any], positional: Posit
     text = str(path[0])
     value = namespace.get(text, UNKNOWN)
     for key in path[1:]:
-        indexed = isinstance(key, int) or isinstance(value, Mapping) or not key.isidentifier()
+        items = isinstance(value, Mapping | list | tuple)
+        indexed = isinstance(key, int) or items or not key.isidentifier()
         text += f"[{key!r}]" if indexed else f".{key}"
         value = part(value, key, positional)
     return text

@@ -149,6 +149,12 @@ class Positions:
             for index, item in enumerate(_items(node)):
                 if index == key:
                     return _Node(item)
+        for pair in reversed([*_items(node)]) if isinstance(key, str) else ():
+            parts = _trees(pair)
+            if pair.data in ("tuple", "list") and len(parts) == 2:
+                name, item = parts
+                if self._literal(name) == key:
+                    return _Node(item, name)
         return None
 
     def _followed(self, node: Tree, value: Any) -> Tree:

@@ -3,11 +3,12 @@ recorder only notes the call and where it stands; `model.settings` interprets it
 
 from __future__ import annotations
 
+import itertools
 import sys
 from typing import Any
 
 from ringmaster.control.source import Source
-from ringmaster.model.settings import Call
+from ringmaster.model.settings import MOST_ITEMS, Call
 
 
 class Recorder:
@@ -25,7 +26,9 @@ class Recorder:
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
         position = calling_position(self._source, 2)
-        return Call(self._kind, args, kwargs, position, self._positional)
+        items = tuple(map(_kept, args))
+        named = {name: _kept(value) for name, value in kwargs.items()}
+        return Call(self._kind, items, named, position, self._positional)
 
     def __repr__(self) -> str:
         return self._kind
@@ -33,6 +36,15 @@ class Recorder:
     def canonical(self) -> dict[str, str]:
         """Return the name that it is known by, for the comparison of two runs."""
         return {"$": "name", "text": self._kind}
+
+
+def _kept(argument: Any) -> Any:
+    """Return what Python 2 gave as a list as one, so that a call can be interpreted for
+    several players; an endless iterator is left as it is."""
+    if not isinstance(argument, map | filter | zip):
+        return argument
+    items = list(itertools.islice(argument, MOST_ITEMS + 1))
+    return items if len(items) <= MOST_ITEMS else argument
 
 
 def calling_position(source: Source, depth: int) -> tuple[int, int] | None:

@@ -66,6 +66,8 @@ def _changing(setting: Setting) -> str:
             return "Cannot be changed between runs: the results so far would lose their meaning."
         case "report":
             text = "May be changed between runs; only reports are affected."
+        case "played":
+            text = "May be changed between runs while it gives the values that were played."
         case _:
             text = "May be changed between runs."
     return f"{text} {setting.limits}".rstrip()
@@ -98,6 +100,8 @@ def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
 _MEANING: dict[str, str] = {
     "free": "Applies from the next game on.",
     "report": "Applies at once, to what is reported.",
+    "played": "Applies from the next game on, if it gives the values that were played; "
+    "refused otherwise.",
     "refused": "Refused: the results so far would lose their meaning.",
 }
 

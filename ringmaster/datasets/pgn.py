@@ -139,7 +139,7 @@ class _Reader:
         found = RecordedGame(
             self._number,
             self._text.line if self.at == 0 else self._line(self.at),
-            one_line(tags.get("Round", "")).strip("?-"),
+            one_line(tags.get("GameId") or tags.get("Round", "")).strip("?-"),
             # as the rules write it
             position.position() if "FEN" in tags else None,
             is_forfeit=tags.get("Termination", "").casefold() in _FORFEITS,

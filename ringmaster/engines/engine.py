@@ -21,7 +21,7 @@ from ringmaster.model.players import Player
 
 #: Seconds an engine may take to shake hands, and to get ready for a game: it
 #: may have to load networks, or to clear a large hash table.
-START_TIMEOUT = 30.0
+START_TIMEOUT = 60.0
 #: The same over USI, where evaluation files of gigabytes are loaded at isready.
 USI_START_TIMEOUT: Final = 120.0
 #: Seconds an engine may take to quit before it is killed.

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ringmaster import waiting
-from ringmaster.engines import precedence, usage, watcher
+from ringmaster.engines import usage, watcher
 from ringmaster.errors import EngineNotStarted
 
 #: Seconds that the kernel as a rule needs at most to end a process that it kills.
@@ -65,8 +65,6 @@ class EngineProcess:
         """Start the process.  Raises EngineNotStarted, saying why."""
         surroundings = surroundings or Surroundings({})
         variables = {**os.environ, **surroundings.environ, **(environ or {})}
-        # is inherited
-        own = precedence.leave()
         try:
             self._popen = subprocess.Popen(
                 list(command),
@@ -76,13 +74,12 @@ class EngineProcess:
                 bufsize=0,
                 cwd=cwd,
                 env=variables,
-                # never preexec_fn: it makes every start a slow fork of the worker
-                start_new_session=True,
+                # never preexec_fn: it makes every start a slow fork of the worker; a group
+                # to be killed by, in the worker's session (`nursery` says why)
+                process_group=0,
             )
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error
-        finally:
-            precedence.resume(own)
         self.pid = self._popen.pid
         self._slot = surroundings.slot
         self._watcher_fd = surroundings.watcher_fd

@@ -100,9 +100,10 @@ class _Server:
         """Become a worker in the new process; does not return."""
         code = 1
         try:
-            # Linux shares CPU time among sessions first: in one of them, all workers
-            # together would get as much as a single engine.
-            os.setsid()
+            # Linux shares CPU time among sessions first (autogroups).  All workers and
+            # engines are in one session, the server's: a worker and its engines take turns,
+            # and between two sessions each turn waits for other busy processes.
+            os.setpgid(0, 0)
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
             self.control.close()

@@ -13,9 +13,11 @@ from ringmaster.errors import StoreError
 
 #: By the suffix of the file: how the first line of a record begins, and the line
 #: that has the game's id.  No engine text begins a line so, as records are written.
+#: Earlier PGN records have the id in `Round`; in later ones `GameId` comes after it.
 _FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
-    "pgn": (b"[Event ", re.compile(rb'\[Round "(.*)"\]')),
-    "sgf": (b"(;FF[4]", re.compile(rb"GN\[([^\]]*)\]")),
+    "pgn": (b"[Event ", re.compile(rb'\[(?:GameId|Round) "(.*)"\]')),
+    # the competition's code stands before the id
+    "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
     # its records are told apart by what stands between them
     "csa": (b"/", re.compile(rb"'game (\S+)")),
     "kif": (b"#KIF ", re.compile(rb"\*game (\S+)")),
@@ -79,7 +81,7 @@ def _found(file: BinaryIO, suffix: str) -> Iterator[tuple[bytes, int, int]]:
             if id is not None:
                 yield id, start, at
             id, start = None, after if separated else at
-        elif id is None and (match := names.match(line)) is not None:
+        elif (id is None or line.startswith(b"[GameId ")) and (match := names.match(line)):
             id = match[1]
         at = after
     if id is not None:

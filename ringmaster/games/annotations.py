@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from ringmaster.games.text import lines, one_line
@@ -21,10 +21,8 @@ RECORD_INFO: Final = {
 }
 #: Moves of a line that are kept; engines print them without end.
 _LONGEST_PV: Final = 100
-#: Two digits, and times of less than a tenth of a second, in ms, and than ten, in cs.
-_DIGITS: Final = [f"{number:02d}" for number in range(100)]
-_MILLISECONDS: Final = [f"0.{number:03d}s" for number in range(101)]
-_CENTISECONDS: Final = [f"{number // 100}.{number % 100:02d}s" for number in range(1001)]
+_TWO_DIGITS: Final = [f"{number:02d}" for number in range(100)]
+_THREE_DIGITS: Final = [f"{number:03d}" for number in range(1000)]
 
 
 def wanted_details(info: Collection[str]) -> list[tuple[str, str]]:
@@ -50,11 +48,11 @@ def search_details(move: MoveRecord, wanted: Iterable[tuple[str, str]]) -> list[
     return found
 
 
-def search_summary(move: MoveRecord) -> str:
-    """Return score, depth and time as the field writes them: "+0.31/12 0.52s",
-    "-M5/20 1.2s", or what of it is known.  Scores are from the mover's side."""
+def search_summary(move: MoveRecord, with_time: bool = True) -> str:
+    """Return score, depth and time as the field writes them: "+0.31/12 0.520s",
+    "-M5/20 1.200s", or the known parts of it.  Scores are from the mover's side."""
     score, mate, seconds = move.score, move.mate, move.seconds
-    time = "" if seconds is None else _seconds(seconds)
+    time = "" if seconds is None or not with_time else _seconds(seconds)
     if mate is not None:
         text = f"{'-' if mate <= 0 else '+'}M{abs(mate)}"
     elif score is not None:
@@ -68,26 +66,19 @@ def search_summary(move: MoveRecord) -> str:
 
 
 def _seconds(seconds: float) -> str:
-    """Return the time with three decimals below 0.1 s, two below 10 s, else one."""
-    if seconds < 0.0995:
-        return _looked_up(seconds, 1000, _MILLISECONDS) or f"{seconds:.3f}s"
-    if seconds < 9.995:
-        return _looked_up(seconds, 100, _CENTISECONDS) or f"{seconds:.2f}s"
-    return f"{seconds:.1f}s"
-
-
-def _looked_up(seconds: float, scale: int, table: Sequence[str]) -> str:
-    """Return the time, rounded to a `scale`th of a second, from a table, in a tenth of what
-    formatting takes; "" where it is so close to the middle of two that rounding is not sure."""
-    number = seconds * scale + 0.5
+    """Return the time with three decimals, as `"%.3f"` rounds it."""
+    number = seconds * 1000 + 0.5
     whole = int(number)
-    return table[whole] if seconds >= 0 and 1e-6 < number - whole < 1 - 1e-6 else ""
+    if seconds >= 0 and 1e-6 < number - whole < 1 - 1e-6:
+        # a tenth of the time that formatting takes
+        return f"{whole // 1000}.{_THREE_DIGITS[whole % 1000]}s"
+    return f"{seconds:.3f}s"
 
 
 def _pawns(score: int) -> str:
     """Return centipawns as "+0.31", as "%+.2f" has them."""
     size = abs(score)
-    return f"{'-' if score < 0 else '+'}{size // 100}.{_DIGITS[size % 100]}"
+    return f"{'-' if score < 0 else '+'}{size // 100}.{_TWO_DIGITS[size % 100]}"
 
 
 def player_name(record: GameRecord, index: int) -> str:
@@ -112,8 +103,11 @@ def player_lines(record: GameRecord, sides: tuple[str, str]) -> list[str]:
     for i, side in enumerate(sides):
         about = ": ".join(filter(None, (one_line(record.codes[i]), lines(record.descriptions[i]))))
         found.append(f"{side} {about}")
-        if record.parameters[i]:
-            found.append(f"{side} parameters: {assignments(record.parameters[i])}")
+        parameters = one_line(record.shown_parameters[i], 10_000) or assignments(
+            record.parameters[i]
+        )
+        if parameters:
+            found.append(f"{side} parameters: {parameters}")
         if record.time_controls[i]:
             found.append(f"{side} time control: {one_line(record.time_controls[i])}")
         cpu_time = record.cpu_times[i]

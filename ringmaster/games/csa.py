@@ -185,7 +185,7 @@ def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord
         if "pv" in wanted:
             words += map(_csa_move, line_of(board, expected_line(move)))
         yield " ".join(words)
-    summary = search_summary(move)
+    summary = search_summary(move, record.settings.record_times)
     more = details(move, wanted)
     if more:
         summary = f"{summary}, {more}" if summary else more

@@ -225,7 +225,7 @@ def _ending(record: GameRecord, to_move: int, sides: tuple[str, str]) -> tuple[s
 def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord) -> Iterator[str]:
     wanted = record.settings.record_info
     words = []
-    if move.seconds is not None:
+    if move.seconds is not None and record.settings.record_times:
         minutes, seconds = divmod(move.seconds, 60)
         words.append(f"時間 {int(minutes):02}:{seconds:06.3f}")
     if move.depth is not None:

@@ -82,7 +82,7 @@ def write_pgn(record: GameRecord) -> str:
     """Return `record` as one PGN game, ending in an empty line.
 
     Player 0 is White.  Moves are commented in the field's style,
-    {+0.31/12 0.52s, sd=20, n=1234, [%clk 0:00:09.5]}, scores from the mover's side,
+    {+0.31/12 0.520s, sd=20, n=1234, [%clk 0:00:09.500]}, scores from the mover's side,
     those of the opening {book}; the last comment gives the reason of the result.
     A move that is not legal ends the record with a comment that shows it.
 
@@ -103,7 +103,7 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     yield "Site", "?"
     known = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date)
     yield "Date", record.date.replace("-", ".") if known else "????.??.??"
-    yield "Round", one_line(record.game_id) or "?"
+    yield "Round", str(record.round or "?")
     for i, side in enumerate(_SIDES):
         yield side, player_name(record, i)
     yield "Result", result
@@ -117,6 +117,7 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
     yield from _time_tags(record)
     yield "Termination", _TERMINATION.get(record.reason, "normal")
     yield "PlyCount", str(plies)
+    yield "GameId", one_line(record.game_id) or "?"
     for i, side in enumerate(_SIDES):
         if record.parameters[i]:
             yield f"{side}Parameters", assignments(record.parameters[i])
@@ -190,6 +191,7 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
     booked = len(book)
     info = record.settings.record_info
     details = wanted_details(info)
+    with_time = record.settings.record_times
     after_comment = True
     number, black = divmod(_plies_before(fen) + 2, 2)
     for ply, (move, san) in enumerate(zip(record.moves, sans, strict=False)):
@@ -202,9 +204,10 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
         if ply < booked and move.move == book[ply]:
             comment = "{book}"
         elif info or move.comment:
-            comment = _comment(", ".join(filter(None, _said(move, details, "left" in info))))
+            said = _said(move, details, with_time, "left" in info)
+            comment = _comment(", ".join(filter(None, said)))
         else:
-            summary = search_summary(move)
+            summary = search_summary(move, with_time)
             comment = f"{{{summary}}}" if summary else ""
         if comment:
             pieces.append(comment)
@@ -225,9 +228,11 @@ def _plies_before(fen: str | None) -> int:
     return 2 * max(number - 1, 0) + (fields[1] == "b")
 
 
-def _said(move: MoveRecord, details: list[tuple[str, str]], with_clock: bool) -> Iterator[str]:
+def _said(
+    move: MoveRecord, details: list[tuple[str, str]], with_time: bool, with_clock: bool
+) -> Iterator[str]:
     """Yield the parts of a move's comment."""
-    yield search_summary(move)
+    yield search_summary(move, with_time)
     yield from search_details(move, details)
     if with_clock and move.left is not None:
         # the one way to tell of a clock that viewers of PGN understand
@@ -270,8 +275,9 @@ _BRACES: Final = str.maketrans("{}", "()")
 def _wrapped(text: str) -> str:
     """Return words with single spaces between them on lines of at most 79 characters.
 
-    In the first column % would hide a line and [ look like a tag, so a space
-    goes before them; ; likewise.
+    A comment is never broken, since many programs read PGN line by line: a longer one has
+    a line of its own.  In the first column % would hide a line and [ look like a tag, so a
+    space goes before them; ; likewise.
     """
     finished: list[str] = []
     start = 0
@@ -281,14 +287,18 @@ def _wrapped(text: str) -> str:
         if len(text) - start <= room:
             return "\n".join([*finished, indent + text[start:]])
         end = text.rfind(" ", start, start + room + 1)
-        if end < 0:
-            # a word that is longer than a line
-            end = start + room
-            finished.append(indent + text[start:end])
-            start = end
-        else:
-            finished.append(indent + text[start:end])
-            start = end + 1
+        if end >= 0:
+            opened = text.rfind("{", start, end)
+            if opened >= 0 and text.find("}", opened, end) < 0:
+                # the space before the comment; none where the comment begins the line
+                end = opened - 1
+        if end < start:
+            closed = text.find("}", start) if text[start] == "{" else start
+            end = text.find(" ", closed)
+            if end < 0:
+                return "\n".join([*finished, indent + text[start:]])
+        finished.append(indent + text[start:end])
+        start = end + 1
 
 
 def _quoted(value: str) -> str:

@@ -60,7 +60,7 @@ def _root(record: GameRecord) -> str:
         ("PB", player_name(record, 0)),
         ("PW", player_name(record, 1)),
         ("EV", one_line(record.event)),
-        ("GN", one_line(record.game_id)),
+        ("GN", one_line(f"{record.competition} {record.game_id}".strip())),
         ("DT", one_line(record.date)),
         ("RE", one_line(record.score) or "?"),
     )
@@ -97,7 +97,7 @@ def _moves(record: GameRecord) -> str:
     for count, move in enumerate(record.moves, 1):
         try:
             node = f";{_COLOURS[move.player]}[{_point(move.move, size)}]{_time_left(move)}"
-            comment = _move_comment(move)
+            comment = _move_comment(move, record.settings.record_times)
         except ValueError as error:
             comment = f"Move {count} cannot be shown: {error}"
             text.append(f"\n;C[{_quoted(comment)}]")
@@ -121,8 +121,8 @@ def _time_left(move: MoveRecord) -> str:
     return f"{side}L[{move.left:.3f}]{overtime}"
 
 
-def _move_comment(move: MoveRecord) -> str:
-    return "\n".join(filter(None, (lines(move.comment), search_summary(move))))
+def _move_comment(move: MoveRecord, with_time: bool) -> str:
+    return "\n".join(filter(None, (lines(move.comment), search_summary(move, with_time))))
 
 
 def _point(vertex: str, size: int) -> str:

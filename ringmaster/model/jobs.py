@@ -59,6 +59,7 @@ class GameSettings(msgspec.Struct, frozen=True):
                   void, to be played again, or loses it
     record_format  "pgn", "sgf", "csa" or "kif"; None: the game's usual one
     record_info   what a record says of each move beside score, depth and time
+    record_times  whether a record's comments give the time of each move
     """
 
     game: GameName
@@ -84,6 +85,7 @@ class GameSettings(msgspec.Struct, frozen=True):
     failures: Failures = "void"
     record_format: str | None = None
     record_info: tuple[str, ...] = ()
+    record_times: bool = True
 
 
 class GameJob(msgspec.Struct, frozen=True, tag="game"):
@@ -94,12 +96,16 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     players  the player to move first comes first (Black in Go and shogi,
              White in chess)
     ticket   what the competition wants back with the result
-    event    competition code, for the record
+    event    name of the event, for the record: the competition's code, and the matchup's
+             name where it has one
+    competition  the competition's code, for the record
+    round    number of the pair of games with one opening, from 1; for the record
     record   whether to make a game record
     transcript  path of the protocol transcript to write, or None
     transcript_of_faults  whether it is written only when the game was void or a forfeit
     keep_stderr whether the engines' standard error comes back with the result
     parameters  per player, the parameter values it plays with, for the record
+    shown_parameters  the same as text, through the formats of the control file
     """
 
     id: str
@@ -109,11 +115,14 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     attempt: int = 0
     opening: Opening = Opening()
     event: str = ""
+    competition: str = ""
+    round: int = 0
     record: bool = True
     transcript: str | None = None
     transcript_of_faults: bool = False
     keep_stderr: bool = True
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    shown_parameters: tuple[str, str] = ("", "")
 
     @property
     def who(self) -> tuple[str, ...]:

@@ -54,6 +54,9 @@ class GameRecord:
     descriptions  per player, what the engine says of its configuration
     notes     further lines (final_score answers, void reasons)
     parameters    per player, the values it was given by a tuner
+    shown_parameters  the same as text, through the formats of the control file
+    competition   code of the competition
+    round         number of the pair of games with one opening, from 1; 0 if unknown
     time_controls per player, all its limits in words; clocks the clock among them
     started   seconds since the epoch, None if unknown; seconds the game took
     """
@@ -73,6 +76,9 @@ class GameRecord:
     descriptions: tuple[str, str] = ("", "")
     notes: tuple[str, ...] = ()
     parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    shown_parameters: tuple[str, str] = ("", "")
+    competition: str = ""
+    round: int = 0
     time_controls: tuple[str, str] = ("", "")
     clocks: tuple[TimeControl | None, TimeControl | None] = (None, None)
     started: float | None = None

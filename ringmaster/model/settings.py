@@ -90,7 +90,7 @@ class SettingType(ABC):
         return data
 
 
-Change = Literal["free", "report", "refused"]
+Change = Literal["free", "report", "played", "refused"]
 
 
 class Setting(msgspec.Struct, frozen=True):
@@ -98,8 +98,10 @@ class Setting(msgspec.Struct, frozen=True):
 
     help    one sentence for the reference documentation
     change  what a change between runs means: "free": it applies from the next
-            game on; "report": only reports are affected; "refused": the results
-            so far would lose their meaning.  None: as what it is an argument of
+            game on; "report": only reports are affected; "played": it applies if it
+            gives the values that were played (`Competition.contradictions`), and is
+            refused otherwise; "refused": the results so far would lose their
+            meaning.  None: as what it is an argument of
             (at the top level: "free")
     rule    a finer judgement of a change that `change` allows: given the value
             before and now (as `canonical` makes them, None for what was not given),
@@ -266,6 +268,22 @@ MOST_ITEMS = 1_000_000
 _NOW_ITERATORS = (KeysView, ValuesView, ItemsView, map, filter, zip, range, GeneratorType)
 
 
+def listed(value: Any, path: SettingPath, context: Context, expected: str) -> Any:
+    """Return the items of `map(…)`, `d.items()` and the like as a list, other values as they
+    are; INVALID after noting a problem."""
+    if not isinstance(value, _NOW_ITERATORS):
+        return value
+    try:
+        items = list(itertools.islice(value, MOST_ITEMS + 1))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit too: the file has no say in that
+        return context.refuse(path, f"going through it raised {type(error).__name__}: {error}")
+    if len(items) > MOST_ITEMS:
+        return context.refuse(path, "it gives items without end", expected)
+    return items
+
+
 @dataclass(frozen=True)
 class ListOf(SettingType):
     """A list or tuple of `inner`; becomes a tuple.  Anything else that is gone
@@ -279,17 +297,9 @@ class ListOf(SettingType):
         return f"a list{some}, each item {self.inner.describe()}"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, _NOW_ITERATORS):
-            try:
-                value = list(itertools.islice(value, MOST_ITEMS + 1))
-            except KeyboardInterrupt:
-                raise
-            except BaseException as error:  # SystemExit too: the file has no say in that
-                return context.refuse(
-                    path, f"going through it raised {type(error).__name__}: {error}"
-                )
-            if len(value) > MOST_ITEMS:
-                return context.refuse(path, "it gives items without end", self.describe())
+        value = listed(value, path, context, self.describe())
+        if value is INVALID:
+            return INVALID
         if not isinstance(value, list | tuple):
             return context.refuse(path, f"{shown(value)} is not a list", self.describe())
         if len(value) < self.minimum:
@@ -306,7 +316,8 @@ class ListOf(SettingType):
 
 @dataclass(frozen=True)
 class DictOf(SettingType):
-    """A dictionary from `key` to `inner`, in the order written."""
+    """A dictionary from `key` to `inner`, in the order written; also a list of pairs, as
+    `dict` takes it."""
 
     key: SettingType
     inner: SettingType
@@ -315,11 +326,19 @@ class DictOf(SettingType):
         return f"a dictionary of {self.key.describe()} to {self.inner.describe()}"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if not isinstance(value, Mapping):
+        value = listed(value, path, context, self.describe())
+        if value is INVALID:
+            return INVALID
+        if not isinstance(value, Mapping | list | tuple):
             return context.refuse(path, f"{shown(value)} is not a dictionary", self.describe())
+        pairs = list(value.items()) if isinstance(value, Mapping) else value
+        for i, pair in enumerate(pairs):
+            if not isinstance(pair, list | tuple) or len(pair) != 2:
+                message = f"{shown(pair)} is not a pair of a key and a value"
+                return context.refuse((*path, i), message, self.describe())
         result: dict[Any, Any] = {}
         wrong = False
-        for raw_key, raw_item in value.items():
+        for raw_key, raw_item in pairs:
             place = raw_key if isinstance(raw_key, str | int) else shown(raw_key)
             key = self.key.interpret(raw_key, (*path, place), context)
             item = self.inner.interpret(raw_item, (*path, place), context)
@@ -364,6 +383,9 @@ class Words(SettingType):
         return "a command line: a string, or a list of strings"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        value = listed(value, path, context, self.describe())
+        if value is INVALID:
+            return INVALID
         if isinstance(value, str):
             try:
                 words = tuple(shlex.split(value))

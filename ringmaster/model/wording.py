@@ -17,6 +17,13 @@ def shown(value: Any, limit: int = 60) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
+def counted(number: int, thing: str) -> str:
+    """Return "1 win", "2 wins", "0 losses"."""
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number} {thing}{'es' if thing.endswith('s') else 's'}"
+
+
 def is_text(value: str) -> bool:
     """Whether a string can be written anywhere: no NUL, no lone surrogates."""
     try:

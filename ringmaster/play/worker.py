@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from ringmaster.engines import precedence, tick
+from ringmaster.engines import tick
 from ringmaster.engines.engine import Engine, start_timeout
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
@@ -68,8 +68,6 @@ class Worker:
         self._surroundings = Surroundings(variables, context.slot, context.watcher_fd)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
-        self._alone = context.alone
-        self._cpu = precedence.cpu_of(context.slot, workers)
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
         return make_engine(player, surroundings, interrupt_fd=self._control_fd)
@@ -88,9 +86,6 @@ class Worker:
 
     def run(self, job: Job) -> JobResult:
         """Carry out a job."""
-        if self._alone:
-            gives_way = isinstance(job, GameJob) and not _is_timed(job)
-            precedence.give_way(gives_way, self._cpu)
         if isinstance(job, CheckJob):
             return self._check(job)
         if isinstance(job, EvaluationJob):
@@ -181,13 +176,6 @@ class Worker:
     def close(self) -> None:
         """End all engines."""
         self._pool.close()
-
-
-def _is_timed(job: GameJob) -> bool:
-    """Whether there is a clock in a game."""
-    return any(
-        player.time_control is not None or player.move_time is not None for player in job.players
-    )
 
 
 def make_worker(context: Context) -> Worker:

@@ -217,7 +217,7 @@ def test_state_of_other_settings_is_refused(changed: dict[str, Any], message: st
         ),
         (
             {"parameters": [parameter(transform=lambda f: 1 / (f - 1))]},
-            "parameters.0.transform: called with (1.0), it raised ZeroDivisionError",
+            "parameters.0.transform: parameter 'x': called with (1.0), it raised ZeroDivisionError",
         ),
         ({"parameters": [parameter(transform=3)]}, "parameters.0.transform: 3 is not a function"),
         ({"parameters": [parameter(), parameter()]}, "parameters.1.code: parameter 'x'"),

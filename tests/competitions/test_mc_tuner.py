@@ -76,6 +76,13 @@ def test_candidate_is_made_from_the_engine_parameters_in_order() -> None:
     assert job.parameters[0] == {}
 
 
+def test_records_show_parameters_through_their_formats() -> None:
+    job = tuner(parameters=[parameter("x", format="X %.2f"), parameter("y")]).next_job()
+    x, y = job.parameters[1]["x"], job.parameters[1]["y"]
+    assert job.shown_parameters == ("", f"X {x:.2f}; y: {y}")
+    assert job.round == 1
+
+
 def test_documented_samples_of_a_linear_scale() -> None:
     tune = tuner(parameters=[parameter(split=3)])
     values = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
@@ -134,7 +141,7 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
     assert (only["games"], only["points"]) == (4, 1.5)
     assert only["value"] == (5 + 1.5) / 14
     assert only["win_rate"] == 1.5 / 4
-    assert "1 wins, 1 draws, 1 losses, 1 unknown results (counted as losses)" in text(tune)
+    assert "1 win, 1 draw, 1 loss, 1 unknown results (counted as losses)" in text(tune)
 
 
 def test_line_tells_the_game_and_the_best_candidate() -> None:
@@ -293,7 +300,7 @@ def test_report_names_the_opponent_as_it_names_itself() -> None:
         ),
         (
             {"parameters": [parameter(scale=lambda f: 1 / 0)]},
-            "parameters.0.scale: called with (0.25), it raised ZeroDivisionError",
+            "parameters.0.scale: parameter 'x': called with (0.25), it raised ZeroDivisionError",
         ),
         (
             {"parameters": [parameter(split=1000), parameter("y", split=1000)]},
@@ -318,7 +325,9 @@ def test_scale_that_fails_in_the_middle_of_its_range_is_found_before_the_first_g
             raise ValueError("too much")
         return f
 
-    with pytest.raises(Refused, match=r"scale: called with .* it raised ValueError: too much"):
+    with pytest.raises(
+        Refused, match=r"parameter 'x': called with .* it raised ValueError: too much"
+    ):
         tuner(parameters=[parameter(scale=scale, split=8)])
 
 
@@ -403,7 +412,15 @@ def test_any_python_value_can_be_an_engine_parameter() -> None:
 )
 def test_state_of_other_parameters_is_refused(changed: dict[str, Any], message: str) -> None:
     with pytest.raises(StoreError, match=message):
-        again(tuner(), tuner(**changed))
+        again(after_every_candidate(tuner()), tuner(**changed))
+
+
+def after_every_candidate(tune: Any) -> Any:
+    """Return a tune after a game of each candidate."""
+    for _ in range(tune.tree.size):
+        job = tune.next_job()
+        tune.take(job.ticket, result(job, False))
+    return tune
 
 
 def test_other_explicit_entry_of_the_same_length_is_refused() -> None:
@@ -412,7 +429,8 @@ def test_other_explicit_entry_of_the_same_length_is_refused() -> None:
         return tuner(parameters=[parameter(scale=scale, split=3)])
 
     with pytest.raises(StoreError, match="gives other values"):
-        again(tune("high"), tune("higher"))
+        again(after_every_candidate(tune("high")), tune("higher"))
+    assert again(tune("high"), tune("higher")).next_job(), "no game was played with it"
 
 
 def test_tune_goes_on_after_number_of_games_was_raised() -> None:

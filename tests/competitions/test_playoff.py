@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import hypothesis
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -80,6 +81,57 @@ def test_matchup_settings_override_the_top_level() -> None:
     first, second = jobs_of(playoff)
     assert (first.settings.board_size, first.settings.komi, first.settings.handicap) == (13, 0, 2)
     assert (second.settings.board_size, second.settings.komi) == (9, 6.5)
+
+
+def test_records_name_the_pair_as_round_and_the_matchup_in_the_event() -> None:
+    jobs = jobs_of(
+        chess(
+            call("Matchup", "a", "b", number_of_games=3, name="the final"),
+            call("Matchup", "a", "c", number_of_games=2, alternating=False, id="ac"),
+        )
+    )
+    assert [(j.id, j.round, j.event, j.competition) for j in sorted(jobs, key=lambda j: j.id)] == [
+        ("0_0", 1, "event (the final)", "event"),
+        ("0_1", 1, "event (the final)", "event"),
+        ("0_2", 2, "event (the final)", "event"),
+        ("ac_0", 1, "event", "event"),
+        ("ac_1", 2, "event", "event"),
+    ]
+
+
+def test_games_that_were_not_scored_do_not_count_as_ended_by_score() -> None:
+    playoff = go(call("Matchup", "a", "b", number_of_games=3))
+    scored, not_scored, long = jobs_of(playoff)
+    results = [
+        GameResult(scored.id, 0, "win", winner=0, reason="score", score="B+3.5"),
+        GameResult(not_scored.id, 0, "unknown", reason="score", detail="no score reported"),
+        GameResult(long.id, 0, "unknown", reason="move limit"),
+    ]
+    for job, result in zip((scored, not_scored, long), results, strict=True):
+        playoff.take(job.ticket, result)
+    assert playoff.summary()["matchups"][0]["endings"] == {
+        "score": 1,
+        "not scored": 1,
+        "move limit": 1,
+    }
+
+
+def test_one_game_is_one_win_one_draw_or_one_loss() -> None:
+    playoff = chess(call("Matchup", "a", "b", number_of_games=4))
+    jobs = jobs_of(playoff)
+    results = [won(jobs[0], "a"), drawn(jobs[1]), won(jobs[2], "b"), won(jobs[3], "b")]
+    for job, result in zip(jobs, results, strict=True):
+        playoff.take(job.ticket, result)
+    assert "a: 1 win, 1 draw (25.0%), 2 losses" in render_report(playoff.report())
+
+
+def test_a_stall_is_reported_with_its_detail_as_a_crash_is() -> None:
+    playoff = chess(call("Matchup", "a", "b", number_of_games=2))
+    job = playoff.next_job()
+    detail = "b: no answer in 1.05 s, and none when told to stop in 5 s more\nthe last it said: x"
+    stall = msgspec.structs.replace(won(job, "a"), reason="stall", forfeit=True, detail=detail)
+    line = playoff.take(job.ticket, stall).line
+    assert line == f"game 0_0: a beat b 1-0 ({detail.splitlines()[0]})"
 
 
 def test_pair_shares_its_opening_with_colours_swapped(tmp_path: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from ringmaster.errors import SettingError
 from ringmaster.model.players import Player
 from ringmaster.play.engine_pool import launch_key
+from ringmaster.reporting.tables import render_report
 from tests.competitions.settings_of import Refused, call, uci
 from tests.competitions.test_spsa import parameter, spsa
 
@@ -139,15 +141,17 @@ def test_make_candidate_gets_what_transforms_make() -> None:
         ),
         (
             [parameter("a", transform=lambda v: 1 / v)],
-            "parameters.0.transform: called with (0), it raised ZeroDivisionError",
+            "parameters.0.transform: parameter 'a': called with (0), it raised ZeroDivisionError",
         ),
         (
             [parameter("a", transform=lambda v: [v])],
-            "parameters.0.transform: called with (50), it returned a wrong value: [50] cannot",
+            "parameters.0.transform: parameter 'a': called with (50), it returned a wrong value: "
+            "[50] cannot",
         ),
         (
             [parameter("a", transform=lambda v: float("nan"))],
-            "parameters.0.transform: called with (50), it returned a wrong value: nan is not",
+            "parameters.0.transform: parameter 'a': called with (50), it returned a wrong value: "
+            "nan is not",
         ),
         ([parameter("a", transform=3)], "parameters.0.transform: 3 is not a function"),
         ([parameter("")], "parameters.0.code: a parameter must have a name"),
@@ -184,6 +188,41 @@ def test_transform_that_fails_in_mid_tune_gives_nothing_out() -> None:
         tune.next_job()
     assert raised.value.path == ("parameters", 0, "transform")
     assert tune.state() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "settings", "message"),
+    [
+        (parameter("a", transform=lambda v: 1 / (v - 30)), {}, r"'a': called with \(30\)"),
+        (parameter("a", transform=lambda v: "-" if v == 30 else v, format="%d"), {}, "'%d' cannot"),
+        (parameter("a"), {"make_candidate": lambda a: uci() if a > 3 else 1 / 0}, "make_candidate"),
+        (
+            parameter("a", integer=False, transform=lambda v: v if v < 70 or v > 72 else 1 / 0),
+            {},
+            r"'a': called with \(7[01]\.",
+        ),
+    ],
+)
+def test_functions_that_fail_between_start_and_bounds_are_found_before_the_first_game(
+    given: Any, settings: dict[str, Any], message: str
+) -> None:
+    (failure,) = tuned(given, **settings).function_failures()
+    assert re.search(message, ".".join(map(str, failure.path)) + f": {failure}")
+
+
+def test_functions_that_fail_nowhere_within_the_bounds_are_passed() -> None:
+    frozen = parameter("b", frozen=True, transform=lambda v: 1 / (v - 30))
+    given = parameter("a", min=-5, transform=lambda v: 1 / (v + 6)), frozen
+    assert tuned(*given).function_failures() == []
+    assert tuned(parameter("a"), make_candidate=lambda a: uci()).function_failures() == []
+
+
+def test_report_goes_on_beside_a_transform_that_fails() -> None:
+    late: list[bool] = []
+    tune = tuned(parameter("a", transform=lambda v: 1 / 0 if late else v, format="%d cp"))
+    assert "50 cp" in render_report(tune.report(), heading="", description="")
+    late.append(True)
+    assert "[transform fails at 50]" in render_report(tune.report(), heading="", description="")
 
 
 def test_other_options_are_served_by_the_same_process_and_other_words_are_not() -> None:

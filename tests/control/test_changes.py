@@ -307,12 +307,12 @@ def test_comparison_says_from_when_changes_apply() -> None:
     found = changes(TABLE, SAME, {**SAME, "coefficient": 0.3, "note": "x", "seed": 5})
     comparison = Comparison(1, 0.0, 811, True, tuple(found), ("a note",))
     assert list(comparison.texts()) == [
-        "coefficient 0.45 → 0.3, applies from game 812",
+        "coefficient 0.45 → 0.3, applies after 811 games",
         "note None → 'x', applies at once",
         "a note",
     ]
     jobs = msgspec.structs.replace(comparison, unit="job")
-    assert next(jobs.texts()) == "coefficient 0.45 → 0.3, applies from job 812"
+    assert next(jobs.texts()) == "coefficient 0.45 → 0.3, applies after 811 jobs"
     assert list(comparison.texts(1))[1] == "1 more changes; `diff` lists them all"
     assert comparison.as_data()[0] == {
         "setting": "seed",

@@ -484,8 +484,8 @@ def test_time_spent_on_stopping_is_taken_off_the_clock_that_is_told() -> None:
     ("protocol", "settings", "seconds"),
     [
         ("usi", {}, 120.0),
-        ("uci", {}, 30.0),
-        ("gtp", {}, 30.0),
+        ("uci", {}, 60.0),
+        ("gtp", {}, 60.0),
         ("usi", {"ready_timeout": 2.5}, 2.5),
         ("uci", {"ready_timeout": 900.0}, 900.0),
     ],

@@ -21,6 +21,8 @@ from ringmaster.execution import local
 from ringmaster.execution.executor import Done, Event, Lost
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.processes import WorkerProcess
+from ringmaster.model.jobs import CheckJob, GameSettings
+from ringmaster.model.players import Player
 from tests.contracts.executor_contract import LONG, ExecutorContract, run_all
 from tests.execution.scripted_work import expected, game
 from tests.execution.watched import Watched
@@ -64,6 +66,32 @@ class TestLocalExecutorThatGivesAhead(ExecutorContract):
     def ahead(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(local, "AHEAD", 1e9)
         monkeypatch.setattr(local, "LATE", 0.0)
+
+
+#: An engine that writes down its session, group and worker, and ends.
+REPORTER = """
+import os, sys
+with open(sys.argv[1], "a") as file:
+    print(os.getpid(), os.getpgid(0), os.getsid(0), os.getppid(), os.getpgid(os.getppid()),
+          os.getsid(os.getppid()), file=file)
+"""
+
+
+def test_workers_and_engines_share_a_session_and_lead_groups_of_their_own(
+    make: Maker, tmp_path: Path
+) -> None:
+    written = tmp_path / "written"
+    engine = Player("a", (sys.executable, "-S", "-c", REPORTER, str(written)), protocol="uci")
+    executor = make(2, "ringmaster.play.worker:make_worker")
+    run_all(executor, [CheckJob(f"check_{n}", engine, GameSettings("chess")) for n in range(4)])
+    lines = [[int(word) for word in line.split()] for line in written.read_text().splitlines()]
+    assert len(lines) == 4
+    assert all(
+        pid == group and worker == its_group for pid, group, _, worker, its_group, _ in lines
+    )
+    sessions = {session for line in lines for session in (line[2], line[5])}
+    assert len(sessions) == 1
+    assert sessions != {os.getsid(0)}
 
 
 class Fifo:
@@ -186,13 +214,6 @@ def test_workers_are_not_in_the_terminals_group_nor_session(make: Maker) -> None
     pid = int(detail(make(1), do="pid"))
     assert os.getpgid(pid) != os.getpgid(0)
     assert os.getsid(pid) != os.getsid(0)
-
-
-def test_every_worker_leads_a_session_of_its_own(make: Maker) -> None:
-    # what Linux gives to a session is not divided among all the games
-    executor = make(1)
-    pid = int(detail(executor, do="pid"))
-    assert os.getsid(pid) == pid
 
 
 def test_the_main_script_is_not_run_again_and_the_current_folder_shadows_nothing(

@@ -11,8 +11,7 @@ from ringmaster.model.record import MoveRecord
 
 
 def check_time(seconds: float) -> None:
-    decimals = 3 if seconds < 0.0995 else 2 if seconds < 9.995 else 1
-    assert search_summary(MoveRecord("e2e4", 0, seconds)) == f"{seconds:.{decimals}f}s"
+    assert search_summary(MoveRecord("e2e4", 0, seconds)) == f"{seconds:.3f}s"
 
 
 @given(st.integers(0, 20_000_000_000))

@@ -92,10 +92,10 @@ def test_the_text_is_that_of_the_standard() -> None:
         "'White b\n'White time control: 600+10byo\n"
     )
     assert write_csa(record).split("\n+\n", 1)[1] == (
-        "+7776FU\nT1\n'** 30 -3334FU +2726FU\n'*+0.30/12 1.51s\n"
-        "-3334FU\nT0\n'** -45 +8822UM\n'*+0.45 0.25s\n"
-        "+8822UM\nT12\n'** 31997\n'*+M3/7 12.0s, nodes 1234\n"
-        "-3122GI\nT3\n'*3.00s\n'*so\n'*be it\n"
+        "+7776FU\nT1\n'** 30 -3334FU +2726FU\n'*+0.30/12 1.512s\n"
+        "-3334FU\nT0\n'** -45 +8822UM\n'*+0.45 0.250s\n"
+        "+8822UM\nT12\n'** 31997\n'*+M3/7 12.000s, nodes 1234\n"
+        "-3122GI\nT3\n'*3.000s\n'*so\n'*be it\n"
         "+0045KA\nT0\n"
         "%TORYO\n'result 1-0, resignation\n'a note\n"
     )

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import random
+import re
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +39,8 @@ RECORD = GameRecord(
     moves=uci("f2f3 e7e5 g2g4 d8h4"),
     score="0-1",
     reason="mate",
+    competition="tune",
+    round=7,
 )
 
 
@@ -70,10 +73,11 @@ def test_a_record_reads_back() -> None:
         ("Event", "tune"),
         ("Site", "?"),
         ("Date", "2024.03.09"),
-        ("Round", "0_012"),
+        ("Round", "7"),
         ("White", "Glaurung 2.2"),
         ("Black", "beta"),
         ("Result", "0-1"),
+        ("GameId", "0_012"),
         ("PlyCount", "4"),
         ("Termination", "normal"),
         ("TimeControl", "-"),
@@ -94,8 +98,8 @@ def test_the_text_is_as_the_field_writes_it() -> None:
     head, movetext = write_pgn(full).split("\n\n", 1)
     assert head.startswith('[Event "tune"]\n[Site "?"]\n[Date "2024.03.09"]\n')
     assert movetext == (
-        "1. f3 {book} 1... e5 {+0.31/12 0.52s} 2. g4 {-M1/3 1.25s} 2... Qh4# {+M1\n"
-        "0.004s} {Black mates} 0-1\n\n"
+        "1. f3 {book} 1... e5 {+0.31/12 0.520s} 2. g4 {-M1/3 1.250s} 2... Qh4#\n"
+        "{+M1 0.004s} {Black mates} 0-1\n\n"
     )
 
 
@@ -104,13 +108,13 @@ def test_the_text_is_as_the_field_writes_it() -> None:
     [
         ({}, ""),
         ({"score": 0, "depth": 1}, "0.00/1"),
-        ({"score": -250, "seconds": 12.345}, "-2.50 12.3s"),
+        ({"score": -250, "seconds": 12.345}, "-2.50 12.345s"),
         ({"score": 7}, "+0.07"),
         ({"mate": 5, "score": 9999, "depth": 20, "seconds": 0.0}, "+M5/20 0.000s"),
         ({"mate": 0}, "-M0"),
-        ({"depth": 5, "seconds": 9.999}, "10.0s"),
-        ({"seconds": 0.0996}, "0.10s"),
-        ({"seconds": 2.0, "comment": "I like {this}\nmove"}, "2.00s, I like (this) move"),
+        ({"depth": 5, "seconds": 9.999}, "9.999s"),
+        ({"seconds": 0.0996}, "0.100s"),
+        ({"seconds": 2.0, "comment": "I like {this}\nmove"}, "2.000s, I like (this) move"),
         ({"comment": "why not"}, "why not"),
     ],
 )
@@ -274,13 +278,13 @@ FULL = MoveRecord(
 @pytest.mark.parametrize(
     ("info", "expected"),
     [
-        ((), "+0.31/12 0.52s, well"),
-        (("nodes",), "+0.31/12 0.52s, n=1234, well"),
-        (("tbhits", "seldepth"), "+0.31/12 0.52s, sd=20, tbhits=0, well"),
-        (("left",), "+0.31/12 0.52s, [%clk 1:01:01.250], well"),
+        ((), "+0.31/12 0.520s, well"),
+        (("nodes",), "+0.31/12 0.520s, n=1234, well"),
+        (("tbhits", "seldepth"), "+0.31/12 0.520s, sd=20, tbhits=0, well"),
+        (("left",), "+0.31/12 0.520s, [%clk 1:01:01.250], well"),
         (
             ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "left"),
-            "+0.31/12 0.52s, sd=20, n=1234, nps=2373, hashfull=5, tbhits=0, "
+            "+0.31/12 0.520s, sd=20, n=1234, nps=2373, hashfull=5, tbhits=0, "
             'pv="e7e5 g1f3 b8c6", [%clk 1:01:01.250], well',
         ),
     ],
@@ -293,7 +297,9 @@ def test_a_record_says_of_moves_what_is_asked_for(info: tuple[str, ...], expecte
     )
     text = write_pgn(full)
     assert comments(text)[1] == expected
-    assert all(len(line) <= 79 for line in text.splitlines())
+    comment = next(line for line in text.splitlines() if "well}" in line)
+    assert f"{{{expected}}}" in comment
+    assert all(len(line) <= 79 for line in text.splitlines() if line != comment)
     # what a viewer makes of it
     last = list(parse(text).mainline())[1]
     assert last.clock() == (3661.25 if "left" in info else None)
@@ -363,11 +369,11 @@ def test_other_variants_are_written_by_pyffish() -> None:
 
 
 def test_missing_texts_become_question_marks_or_codes() -> None:
-    bare = record(event="", date="yesterday", game_id=" ", names=("\n", ""))
+    bare = record(event="", date="yesterday", game_id=" ", round=0, names=("\n", ""))
     headers = parse(write_pgn(bare)).headers
     assert headers["Event"] == "?"
     assert headers["Date"] == "????.??.??"
-    assert headers["Round"] == "?"
+    assert headers["Round"] == headers["GameId"] == "?"
     assert headers["White"] == "alpha"
 
 
@@ -399,7 +405,7 @@ def test_castling_promotion_and_en_passant_have_their_san() -> None:
     assert moves(parse(text)) == [move.move for move in played]
 
 
-def test_lines_have_at_most_79_characters_and_hide_nothing() -> None:
+def test_lines_without_a_longer_comment_have_at_most_79_characters_and_hide_nothing() -> None:
     rng = random.Random(1)
     nasty = ("%", "%hidden", "[Event", '"x"]', ";rest", "x" * 200, "{", "}", "ordinary", "1-0")
     board, played = chess.Board(), []
@@ -410,10 +416,39 @@ def test_lines_have_at_most_79_characters_and_hide_nothing() -> None:
         played.append(MoveRecord(move.uci(), i % 2, seconds=i / 7, comment=comment))
     text = write_pgn(record(moves=tuple(played), score="*"))
     movetext = text.split("\n\n")[1].split("\n")
-    assert all(0 < len(line) <= 79 for line in movetext)
+    assert all(0 < len(line) <= 79 or re.fullmatch(r" ?\{[^{}]*\}", line) for line in movetext)
     assert not any(line[0] in "%[;" for line in movetext)
     assert moves(parse(text)) == [move.move for move in played]
     assert "%hidden" in text
+
+
+@given(st.lists(st.text(alphabet="ab {}[%;\n", max_size=120), min_size=1, max_size=20))
+def test_no_comment_is_broken_over_two_lines(words: list[str]) -> None:
+    played = ("e2e4", "e7e5", "g1f3", "b8c6", "f3g1", "c6b8") * 4
+    moves = tuple(
+        MoveRecord(move, i % 2, seconds=i / 7, comment=comment)
+        for i, (move, comment) in enumerate(zip(played[2:], words, strict=False), 2)
+    )
+    opening = tuple(MoveRecord(move, i) for i, move in enumerate(played[:2]))
+    text = write_pgn(record(moves=opening + moves, score="*"))
+    for line in text.splitlines()[text.splitlines().index("") :]:
+        assert line.count("{") == line.count("}")
+        assert not re.search(r"\{[^}]*\{", line)
+
+
+def test_round_is_the_number_of_the_pair_and_unknown_without_one() -> None:
+    assert parse(write_pgn(record(round=12))).headers["Round"] == "12"
+    assert parse(write_pgn(record(round=0))).headers["Round"] == "?"
+
+
+def test_comments_leave_out_times_where_they_are_not_wanted() -> None:
+    settings = GameSettings("chess", record_times=False)
+    moves = (
+        MoveRecord("e2e4", 0, seconds=1.5, score=31, depth=12),
+        MoveRecord("e7e5", 1, seconds=1.5),
+    )
+    text = write_pgn(record(settings=settings, moves=moves))
+    assert comments(text) == ["+0.31/12", "Black mates"]
 
 
 def test_a_record_of_another_game_is_refused() -> None:

@@ -37,6 +37,7 @@ RECORD = GameRecord(
     score="B+3.5",
     reason="score",
     descriptions=("GNU Go 3.8\nlevel 10", ""),
+    competition="tune",
 )
 
 
@@ -67,7 +68,7 @@ def test_a_record_reads_back() -> None:
     assert root.get("GM") == 1
     assert root.get("FF") == 4
     assert root.get("DT") == "2024-03-09"
-    assert root.get("GN") == "0_012"
+    assert root.get("GN") == "tune 0_012"
     assert root.get("EV") == "tune"
     assert root.get("AP")[0] == "ringmaster"
     assert not root.has_property("RU")
@@ -77,7 +78,7 @@ def test_a_record_reads_back() -> None:
 
 def test_move_comments_hold_the_engines_words_and_the_time() -> None:
     nodes = parse(write_sgf(RECORD)).get_main_sequence()
-    assert nodes[1].get("C") == "tengen\n0.52s"
+    assert nodes[1].get("C") == "tengen\n0.520s"
     assert nodes[2].get("C") == "0.004s"
     assert not nodes[3].has_property("C")
 
@@ -104,6 +105,20 @@ def test_the_root_comment_tells_of_players_and_result() -> None:
         "second",
         "note",
     ]
+
+
+def test_parameters_are_shown_through_the_formats_of_the_control_file() -> None:
+    full = record(parameters=({"weight": 0.25}, {}), shown_parameters=("I: 0.250; n 3", ""))
+    comment = parse(write_sgf(full)).get_root().get("C")
+    assert "Black parameters: I: 0.250; n 3" in comment.split("\n")
+    assert "White parameters" not in comment
+
+
+def test_comments_leave_out_times_where_they_are_not_wanted() -> None:
+    settings = GameSettings("go", board_size=9, komi=7.5, record_times=False)
+    nodes = parse(write_sgf(record(settings=settings))).get_main_sequence()
+    assert nodes[1].get("C") == "tengen"
+    assert not nodes[2].has_property("C")
 
 
 def test_handicap_stones_are_set_up_and_white_moves_first() -> None:
@@ -186,7 +201,7 @@ def test_time_left_is_told_with_each_move() -> None:
     assert (nodes[1].get("WL"), nodes[1].get("OW")) == (30, 5)
     assert not nodes[0].has_property("OB")
     assert not nodes[3].has_property("WL")
-    assert nodes[0].get("C") == "hm\n0.50s"
+    assert nodes[0].get("C") == "hm\n0.500s"
 
 
 def test_a_game_without_moves_is_a_record_too() -> None:
@@ -195,7 +210,9 @@ def test_a_game_without_moves_is_a_record_too() -> None:
 
 
 def test_missing_names_are_replaced_by_codes_and_missing_texts_left_out() -> None:
-    game = parse(write_sgf(record(names=("\n", ""), event=" ", date="", game_id="")))
+    game = parse(
+        write_sgf(record(names=("\n", ""), event=" ", date="", competition="", game_id=""))
+    )
     assert game.get_player_name("b") == "alpha"
     assert game.get_player_name("w") == "beta"
     for name in ("EV", "DT", "GN"):

@@ -97,7 +97,7 @@ def test_records_of_real_games_hold_what_they_should_once_and_in_order(tmp_path:
     assert collected.read_text() == "".join(path.read_text() for path in singles)
     assert all(len(line) < 80 for line in collected.read_text().splitlines() if line[:1] != "[")
     games = read(collected)
-    assert [game.headers["Round"] for game in games] == [path.stem for path in singles]
+    assert [game.headers["GameId"] for game in games] == [path.stem for path in singles]
     assert len(games) == GAMES
     assert shown(control)["games"]["void"] == 0
     for game in games:

@@ -158,6 +158,10 @@ class ClosingMatches:
         book = self._book or self._tunes_book
         return book.pick(self._match(ticket).first + ticket["g"] // 2)
 
+    def round_of(self, ticket: Ticket) -> int:
+        """Return the number of a game's pair in its match, from 1."""
+        return int(ticket["g"]) // 2 + 1
+
     def describe(self, ticket: Ticket) -> Played:
         """See `Competition.describe`."""
         match, swapped = self._match(ticket), ticket["g"] % 2

@@ -224,14 +224,16 @@ class SpsaCompetition(PlayerTune):
             return self._match_job(game_id, attempt, ticket)
         sides = self._tickets.sides(ticket)
         named = self._named(ticket, sides[0]), self._named(ticket, sides[1])
+        opening = self._opening(ticket)
         return self._game_job(
             game_id,
             attempt,
             (self._player(sides[0], named[0]), self._player(sides[1], named[1])),
             self.settings,
             ticket,
-            self.book.pick(self._opening(ticket)),
+            self.book.pick(opening),
             named,
+            round=opening + 1,
         )
 
     def _opening(self, ticket: Ticket) -> int:
@@ -297,7 +299,7 @@ class SpsaCompetition(PlayerTune):
         if void:
             state.void += 1
             count_void(state.void_kinds, result, self._engine_codes(sides))
-            halt = void_rule(state.void_in_a_row, first=first, what="the tune")
+            halt = void_rule(state.void_in_a_row, first=first, what="this run")
             return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus

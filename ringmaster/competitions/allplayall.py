@@ -14,14 +14,14 @@ from ringmaster.competitions.competitors import (
     WITHDRAWN_SETTING,
     roster,
 )
+from ringmaster.competitions.roster_tournament import RosterTournament
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters
-from ringmaster.competitions.tournament import Tournament
 from ringmaster.model.report import Report
 from ringmaster.model.settings import Setting
 
 
-class AllPlayAll(Tournament):
+class AllPlayAll(RosterTournament):
     """A matchup for every two competitors, the first of them to move first in
     even rounds.  Its id has their letters: AvB, AvC, BvC."""
 

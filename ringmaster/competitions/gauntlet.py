@@ -15,10 +15,10 @@ from ringmaster.competitions.competitors import (
     roster,
 )
 from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.roster_tournament import RosterTournament
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings, letters, ranked
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournament import Tournament
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
 from ringmaster.model.settings import Setting
 
@@ -46,7 +46,7 @@ def added_up(code: str, tallies: Sequence[Tally]) -> Tally:
     return whole
 
 
-class Gauntlet(Tournament):
+class Gauntlet(RosterTournament):
     """A matchup for every challenger and every opponent, the challenger to move
     first in games with even numbers.  Its id has the challenger's letters and the
     opponent's number: Av1, Av2, Bv1."""

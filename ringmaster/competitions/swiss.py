@@ -13,11 +13,11 @@ from ringmaster.competitions.competition import Verdict
 from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, WITHDRAWN_SETTING, roster
 from ringmaster.competitions.matchup import Matchup
 from ringmaster.competitions.opening_settings import SAME_GAMES
+from ringmaster.competitions.roster_tournament import RosterTournament
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.swiss_pairing import Entrant, pair_round
 from ringmaster.competitions.swiss_table import Outcome, Score, ranking
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournament import Tournament
 from ringmaster.competitions.voids import by_player
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -50,7 +50,7 @@ class Round(msgspec.Struct):
     settled: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Swiss(Tournament):
+class Swiss(RosterTournament):
     """Rounds of matchups that are made as the tournament goes.  The id of one
     has the round and the letters of the competitors: 2AvC."""
 

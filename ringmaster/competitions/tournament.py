@@ -6,16 +6,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.anchor import check_anchor
-from ringmaster.competitions.common import noting, result_line
+from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.competitors import Field, check_withdrawn
-from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.competitors import Field
 from ringmaster.competitions.holds import Holds, remedy
 from ringmaster.competitions.matchup import SECOND_SELF, Matchup, base_code
 from ringmaster.competitions.matchup_charts import MatchupCourses, rating_charts
@@ -29,7 +26,7 @@ from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.turns import Turns
 from ringmaster.competitions.voids import VoidKinds, added, void_line
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
@@ -81,28 +78,6 @@ class Tournament(Competition):
         player = self._players[code]
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
 
-    def _check_players(self, **lists: Sequence[str]) -> None:
-        """Look at the players of the settings that list competitors, by the names of these
-        settings; nobody may be listed twice.  Raises SettingErrors."""
-        errors: list[SettingError] = []
-        seen: list[str] = []
-        for name, codes in lists.items():
-            for i, code in enumerate(codes):
-                with noting(errors):
-                    if code in seen:
-                        raise SettingError(
-                            (name, i),
-                            f"competitor {code!r} is listed twice",
-                            "each player once",
-                        )
-                    seen.append(code)
-                    self._player(code, (name, i))
-        with noting(errors):
-            check_anchor(self.values["anchor"], seen)
-        errors += check_withdrawn(self.values["withdrawn"], seen)
-        if errors:
-            raise SettingErrors(errors)
-
     def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
         """Return the book of some openings; the same ones share a book."""
         book = OpeningBook(openings, self._game, self.values["seed"], variant)
@@ -135,26 +110,6 @@ class Tournament(Competition):
         self.matchups[id] = matchup
         self.tallies[id] = Tally(matchup.codes)
         self.tallies[id].trial = self._series(matchup).fresh_trial()
-
-    @cached_property
-    def _even_settings(self) -> GameSettings:
-        """Settings of the games of a tournament that are all on the same terms."""
-        return make_game_settings(self._game, self.values)
-
-    def _add_even(self, id: str, first: str, second: str) -> None:
-        """Add a matchup of two competitors on the terms of all, unless the control file
-        lacks one of them: then its results are all that is left."""
-        if first != second and {first, second} <= self.values["players"].keys():
-            self._add(
-                id,
-                None,
-                (self._player(first, self.rosters), self._player(second, self.rosters)),
-                self._even_settings,
-                self.values["openings"],
-                alternating=True,
-                number_of_games=self.values["rounds"],
-                sprt=self.values["sprt"],
-            )
 
     # the contract of a competition
 

@@ -55,6 +55,8 @@ class Chronicle:
                 self._display.results(shown)
                 shown.clear()
                 self.warn("\n".join([verdict.line, *result.detail.splitlines()[1:]]))
+                if verdict.warning:
+                    self.warn(verdict.warning)
                 if halted:
                     self._display.message(f"waiting for {self._unit} in progress")
             else:

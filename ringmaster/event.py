@@ -328,6 +328,7 @@ class Event:
                 "in_progress": in_progress,
                 "total": self.competition.progress().total,
             },
+            "void_by_kind": self.competition.void_kinds(),
             **self.competition.summary(),
             "conditions": self.conditions.summary(),
             "runs": 0 if store is None else store.runs(),

@@ -178,6 +178,9 @@ class Ringmaster:
         if self._signals.came is not None:
             return 3
         if not self._stopping and not self._competition.finished():
+            blocked = self._competition.blocked()
+            if blocked:
+                raise CompetitionHalted("\n".join(["the run is not complete:", *blocked]))
             raise CompetitionHalted(
                 f"the competition is not complete, and has no more {self._competition.unit} to "
                 "give out; please report this, with the control file and the status file"
@@ -319,7 +322,10 @@ class Ringmaster:
             return f"halted: {self._halt}"
         if self._competition.finished():
             return self._competition.ending
-        return self._stopping or "nothing left to issue"
+        if self._stopping:
+            return self._stopping
+        blocked = self._competition.blocked()
+        return f"halted: {blocked[0]}" if blocked else "nothing left to issue"
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None
@@ -386,7 +392,7 @@ class Ringmaster:
             self._stopping = f"the {limit} {self._competition.unit} of this run have been started"
             return None
         try:
-            job = self._replays.pop(0) if self._replays else self._make_next(transaction)
+            job = self._next_replay() or self._make_next(transaction)
         except SettingError as error:
             # what has come back counts, and so do the games in progress
             self._failure = error
@@ -397,10 +403,20 @@ class Ringmaster:
                 self._records_of_run.place(transaction, job.id)
         return job
 
+    def _next_replay(self) -> Task | None:
+        """Return the next void job to repeat.  A job that the competition holds back stays
+        issued in the store, for a later run."""
+        while self._replays:
+            job = self._replays.pop(0)
+            if self._competition.wants(job.ticket):
+                return job
+        return None
+
     def _make_next(self, transaction: Transaction) -> Task | None:
-        if self._backlog:
+        while self._backlog:
             issue = self._backlog.pop(0)
-            return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
+            if self._competition.wants(issue.ticket):
+                return self._competition.make_job(issue.game_id, issue.attempt, issue.ticket)
         job = self._competition.next_job()
         if job is not None:
             transaction.issue(Issue(job.id, job.attempt, job.ticket))

@@ -166,6 +166,9 @@ def test_show_json_has_the_keys_of_its_type(
         "competition": "event",
         "competition_type": "playoff",
         "games": {"completed": 0, "void": 0, "in_progress": 0, "total": 4},
+        "void_by_kind": {},
+        "withdrawn": [],
+        "stopped": [],
         "matchups": [
             {
                 "id": "0",
@@ -180,6 +183,7 @@ def test_show_json_has_the_keys_of_its_type(
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
                 "repeats": 0,
+                "void_by_kind": {},
                 "endings": {},
                 **dict.fromkeys(("elo", "elo_low", "elo_high", "los", "nelo", "nelo_error")),
                 **dict.fromkeys(("draw_ratio", "pentanomial", "pairs_ratio", "sprt")),

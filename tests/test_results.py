@@ -57,6 +57,9 @@ def results_of(draw: st.DrawFn, game_id: str) -> GameResult:
     outcome = draw(st.sampled_from(["win", "draw", "unknown", "void"]))
     winner = draw(st.sampled_from([0, 1])) if outcome == "win" else None
     forfeit = winner is not None and draw(st.booleans())
+    faulty = 1 - winner if winner is not None and forfeit else None
+    if outcome == "void":
+        faulty = draw(st.sampled_from([0, 1, None]))
     return GameResult(
         game_id,
         attempt=0,
@@ -66,7 +69,7 @@ def results_of(draw: st.DrawFn, game_id: str) -> GameResult:
         detail=draw(TEXT),
         forfeit=forfeit,
         score=draw(st.sampled_from(["1-0", "0-1", "*"])),
-        faulty=1 - winner if winner is not None and forfeit else None,
+        faulty=faulty,
         plies=draw(st.integers(0, 1000)),
         seconds=draw(SECONDS),
         usage=(draw(USED), draw(USED)),
@@ -187,6 +190,8 @@ def check_matchups(results: Results) -> None:
             forfeits = [g.reason for g in games if g.is_forfeit and g.loser == code]
             assert player.forfeits == Counter(forfeits)
             assert matchup.forfeits[code] == len(forfeits)
+            void = [g.reason for g in results.void_games if (g.matchup, g.faulty) == (id, code)]
+            assert player.void == Counter(void)
             cpu = [t for g in games if (t := g.cpu_times[code]) is not None]
             if cpu:
                 assert player.average_cpu_time == pytest.approx(sum(cpu) / len(cpu))

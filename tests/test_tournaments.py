@@ -8,6 +8,8 @@ import sys
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
 from tests.events import ENGINE, book, ringmaster, shown
 
 HEAD = f"""
@@ -48,17 +50,98 @@ def test_competitor_is_added_to_a_tournament_that_was_played(tmp_path: Path) -> 
         assert line in control.with_suffix(".report").read_text()
 
 
-def test_competitor_that_played_cannot_be_removed(tmp_path: Path) -> None:
+def test_competitor_that_played_can_be_removed_and_come_back(tmp_path: Path) -> None:
     control = write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 2')
     assert ringmaster(control, "-g", "3").returncode == 0
     write(tmp_path, "allplayall", 'competitors = ["a", "c"]\nrounds = 2')
-    for action in ("run", "show"):
-        done = ringmaster(control, action)
-        assert done.returncode == 1
-        assert "b took part before and must stay in the list" in done.stderr
-    write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 2')
+    done = ringmaster(control)
+    assert (done.returncode, done.stderr) == (0, "")
+    after = shown(control)
+    assert after["withdrawn"] == ["b"]
+    assert after["games"]["completed"] == after["games"]["total"] == 4
+    assert "a v b (1/2 games)" in control.with_suffix(".report").read_text()
+    write(tmp_path, "allplayall", 'competitors = ["a", "c", "b"]\nrounds = 2')
     assert ringmaster(control).returncode == 0
     assert shown(control)["games"]["completed"] == 6
+
+
+CRASHING = """
+players["x"] = Player([sys.executable, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                       "--crash-on", "go"], options={{"Strength": 500}}, nodes=1)
+"""
+
+
+def with_crashing(folder: Path, type_name: str, tail: str) -> Path:
+    head = "import sys\n" + CRASHING.format(engine=str(ENGINE))
+    return write(folder, type_name, head + tail)
+
+
+@pytest.mark.parametrize("workers", ["1", "4"])
+@pytest.mark.parametrize(
+    ("type_name", "tail", "games"),
+    [
+        ("gauntlet", 'challengers = ["a"]\nopponents = ["x", "b", "c"]\nrounds = 4', 8),
+        ("allplayall", 'competitors = ["a", "x", "b"]\nrounds = 4', 4),
+        (
+            "playoff",
+            'number_of_games = 4\nmatchups = [Matchup("x", "a"), Matchup("a", "b")]',
+            4,
+        ),
+    ],
+)
+def test_rest_is_played_where_one_engine_crashes_and_a_repaired_one_plays_on(
+    tmp_path: Path, type_name: str, tail: str, games: int, workers: str
+) -> None:
+    control = with_crashing(tmp_path, type_name, tail)
+    done = ringmaster(control, "-j", workers)
+    assert done.returncode == 1
+    assert "player x" in done.stderr
+    assert 'withdrawn = ["x"]' in done.stderr
+    assert 'failures = "loss"' in done.stderr
+    after = shown(control)
+    assert after["games"]["completed"] == games
+    assert after["stopped"] == ["x"]
+    assert after["void_by_kind"] == {"x": {"crash": after["games"]["void"]}}
+    assert "(x: " in control.with_suffix(".report").read_text()
+    # every run tries again
+    assert ringmaster(control, "-j", "1").returncode == 1
+    assert shown(control)["games"]["void"] == after["games"]["void"] + 1
+    control.write_text(control.read_text().replace('"--crash-on", "go"', ""))
+    done = ringmaster(control, "-j", workers)
+    assert (done.returncode, done.stderr) == (0, "")
+    final = shown(control)
+    assert final["games"]["completed"] == final["games"]["total"]
+    assert final["games"]["in_progress"] == 0
+    assert final["stopped"] == []
+
+
+def test_tournament_is_complete_when_the_crashing_opponent_is_removed(tmp_path: Path) -> None:
+    tail = 'challengers = ["a"]\nopponents = ["x", "b"]\nrounds = 2'
+    control = with_crashing(tmp_path, "gauntlet", tail)
+    assert ringmaster(control).returncode == 1
+    text = control.read_text()
+    control.write_text(text.replace('opponents = ["x", "b"]', 'opponents = ["b"]'))
+    done = ringmaster(control)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert shown(control)["games"]["total"] == 2
+    control.write_text(text + '\nwithdrawn = ["x"]\n')
+    assert ringmaster(control).returncode == 0
+    assert "withdrawn: x" in control.with_suffix(".report").read_text()
+
+
+def test_swiss_plays_its_round_and_goes_on_when_the_crashing_player_is_withdrawn(
+    tmp_path: Path,
+) -> None:
+    tail = 'competitors = ["a", "b", "x", "c"]\nrounds = 2'
+    control = with_crashing(tmp_path, "swiss", tail)
+    done = ringmaster(control, "-j", "2")
+    assert done.returncode == 1
+    assert 'withdrawn = ["x"]' in done.stderr
+    assert shown(control)["games"]["completed"] == 2
+    control.write_text(control.read_text() + '\nwithdrawn = ["x"]\n')
+    assert ringmaster(control, "-j", "2").returncode == 0
+    after = shown(control)
+    assert after["games"]["completed"] == after["games"]["total"] == 4
 
 
 def test_players_of_a_matchup_cannot_be_changed(tmp_path: Path) -> None:
@@ -119,9 +202,8 @@ def test_gauntlet_is_gone_on_with_when_both_lists_have_grown(tmp_path: Path) -> 
     assert "A a" in report
     assert "c over the field: " in report
     write(tmp_path, "gauntlet", 'challengers = ["c"]\nopponents = ["b", "d"]\nrounds = 2')
-    done = ringmaster(control)
-    assert done.returncode == 1
-    assert "a took part before and must stay in the list" in done.stderr
+    assert ringmaster(control).returncode == 0
+    assert shown(control)["withdrawn"] == ["a"]
 
 
 def test_swiss_is_stopped_edited_and_gone_on_with(tmp_path: Path) -> None:

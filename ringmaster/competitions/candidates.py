@@ -20,6 +20,7 @@ from ringmaster.competitions.parameter_functions import call, combinations, cont
 from ringmaster.competitions.players import PLAYER, PlayerDefinition, find_player
 from ringmaster.competitions.repeats import expected_repeats, repeats_line
 from ringmaster.competitions.tuned_options import TunedOptions, tuned_options
+from ringmaster.competitions.voids import VoidKinds, void_line
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
@@ -483,7 +484,9 @@ class CandidateTuner(Competition):
         reason = result_reason(result)
         return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
 
-    def conditions(self, opponent_name: str, void: int, games: int, repeats: int) -> Text:
+    def conditions(
+        self, opponent_name: str, void: int, void_kinds: VoidKinds, games: int, repeats: int
+    ) -> Text:
         """Return the report's lines on how games are played.
 
         games    that count
@@ -499,7 +502,7 @@ class CandidateTuner(Competition):
         name = f" ({opponent_name})" if opponent_name else ""
         lines.append(f"opponent: {self.opponent.code}{name}")
         if void:
-            lines.append(f"void games (not counted): {void}")
+            lines.append(void_line(void_kinds, void))
         if repeats:
             lines.append(repeats_line(repeats, games))
         return Text(tuple(lines))

@@ -17,6 +17,7 @@ from ringmaster.competitions.candidates import (
 from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.tuned_options import TunedOptions
+from ringmaster.competitions.voids import REMEDY, VoidKinds, count_void
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
@@ -118,6 +119,7 @@ class State(msgspec.Struct):
     void: int = 0
     opponent: str = ""
     repeats: int = 0
+    void_kinds: VoidKinds = {}
 
 
 class CeTuner(CandidateTuner):
@@ -306,11 +308,14 @@ class CeTuner(CandidateTuner):
             state.void += 1
             codes = [self._code(ticket["g"], candidate), self.opponent.code]
             line = result_line(result, (codes[seat], codes[1 - seat]))
+            # candidates are many, and one engine
+            sides = ["candidate", self.opponent.code]
+            count_void(state.void_kinds, result, [sides[seat], sides[1 - seat]])
             # replayed once, then the run ends (Gomill)
             halt = "the first game of this run was void" if first else ""
             if result.attempt:
                 halt = halt or f"game {result.game_id} was void again"
-            return Verdict(line, replay=True, halt=halt)
+            return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         self._heard += 1
         state.completed += 1
         state.repeats += result.repeats
@@ -390,8 +395,13 @@ class CeTuner(CandidateTuner):
 
     def report(self) -> Report:
         state = self._state
-        conditions = self.conditions(state.opponent, state.void, state.completed, state.repeats)
+        conditions = self.conditions(
+            state.opponent, state.void, state.void_kinds, state.completed, state.repeats
+        )
         return Report((*self._blocks(None), conditions))
+
+    def void_kinds(self) -> VoidKinds:
+        return self._state.void_kinds
 
     def live_report(self) -> Report:
         return Report(tuple(self._blocks(SHOWN_LIVE)))

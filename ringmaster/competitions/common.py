@@ -1,5 +1,4 @@
-"""What all competition types share: the common settings, the rule for void games,
-result lines."""
+"""What all competition types share: the common settings, result lines."""
 
 from __future__ import annotations
 
@@ -80,21 +79,6 @@ def noting(errors: list[SettingError]) -> Iterator[None]:
         yield
     except SettingError as error:
         errors.append(error)
-
-
-def void_rule(in_a_row: int, *, first: bool, what: str) -> str:
-    """Return why void games end a run early, "" if they do not: when the first
-    result of all is void, and when two results in a row are.
-
-    in_a_row  void results up to now, 0 when the latest one is not void
-    first     whether no result that counts has come before
-    what      whose results are counted, for the message
-    """
-    if in_a_row and first:
-        return f"the first game of {what} was void"
-    if in_a_row >= 2:
-        return f"two games in a row of {what} were void"
-    return ""
 
 
 def result_reason(result: GameResult) -> str:

@@ -16,6 +16,7 @@ import msgspec
 
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.competitions.tuned_options import TunedOptions
+from ringmaster.competitions.voids import VoidKinds
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Task, Ticket
@@ -38,6 +39,7 @@ class Verdict(msgspec.Struct, frozen=True):
             settled must not be computed again under other settings
     forget  numbers of the passes whose scores are not needed any more
     log     a line for the log alone
+    warning  a line that warns the user, "" for none
     """
 
     line: str
@@ -48,6 +50,7 @@ class Verdict(msgspec.Struct, frozen=True):
     save: bool = False
     forget: tuple[int, ...] = ()
     log: str = ""
+    warning: str = ""
 
 
 class Played(msgspec.Struct, frozen=True):
@@ -359,6 +362,20 @@ class Competition(ABC):
         """Return how many of the results that there are (those that count, and those that
         do not) are of games."""
         return completed, void
+
+    @abstractmethod
+    def void_kinds(self) -> VoidKinds:
+        """Return the void results by the code of the player at fault ("" for nobody) and
+        by reason."""
+
+    def wants(self, ticket: Ticket) -> bool:
+        """Whether a job that was given out before is to be given out again in this run."""
+        return True
+
+    def blocked(self) -> list[str]:
+        """Return why jobs that the settings want are held back in this run, a line for
+        each reason, and the remedies in the last line; [] when none are."""
+        return []
 
     @abstractmethod
     def report(self) -> Report:

@@ -6,15 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
+from ringmaster.competitions.anchor import ANCHOR_SETTING
 from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, ROUNDS_SETTING, roster
-from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.competitors import (
+    EVEN_GAME_SETTINGS,
+    ROUNDS_SETTING,
+    WITHDRAWN_SETTING,
+    roster,
+)
 from ringmaster.competitions.pairs import Pairs
+from ringmaster.competitions.roster_tournament import RosterTournament
 from ringmaster.competitions.sequential import SPRT_SETTING
-from ringmaster.competitions.standings import Standings, letters
+from ringmaster.competitions.standings import Standings, letters, ranked
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournament import Tournament
 from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
 from ringmaster.model.settings import Setting
 
@@ -42,7 +46,7 @@ def added_up(code: str, tallies: Sequence[Tally]) -> Tally:
     return whole
 
 
-class Gauntlet(Tournament):
+class Gauntlet(RosterTournament):
     """A matchup for every challenger and every opponent, the challenger to move
     first in games with even numbers.  Its id has the challenger's letters and the
     opponent's number: Av1, Av2, Bv1."""
@@ -56,38 +60,47 @@ class Gauntlet(Tournament):
         roster("opponents", "Codes of the players that each of them meets"),
         ROUNDS_SETTING,
         SPRT_SETTING,
+        WITHDRAWN_SETTING,
         ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self.challengers: tuple[str, ...] = values["challengers"]
-        self.opponents: tuple[str, ...] = values["opponents"]
-        settings = make_game_settings(self._game, values)
-        players = self._different_players(challengers=self.challengers, opponents=self.opponents)
-        check_anchor(values["anchor"], (*self.challengers, *self.opponents))
-        count = len(self.challengers)
-        for i, challenger in enumerate(players[:count]):
-            for j, opponent in enumerate(players[count:], 1):
-                self._add(
-                    f"{letters(i)}v{j}",
-                    None,
-                    (challenger, opponent),
-                    settings,
-                    values["openings"],
-                    alternating=True,
-                    number_of_games=values["rounds"],
-                    sprt=values["sprt"],
-                )
+        self._check_players(challengers=values["challengers"], opponents=values["opponents"])
+        self._pair_all()
+
+    @property
+    def challengers(self) -> tuple[str, ...]:
+        """All challengers that have ever taken part."""
+        return self._field.entered["challengers"]
+
+    @property
+    def opponents(self) -> tuple[str, ...]:
+        """All opponents that have ever taken part."""
+        return self._field.entered["opponents"]
+
+    def _pair_all(self) -> None:
+        for i, challenger in enumerate(self.challengers):
+            for j, opponent in enumerate(self.opponents, 1):
+                id = f"{letters(i)}v{j}"
+                self._add_even(id, challenger, opponent)
+                if id in self.matchups and (
+                    challenger not in self.values["challengers"]
+                    or opponent not in self.values["opponents"]
+                ):
+                    self.matchups[id].closed = True
 
     def _standings(self) -> Standings:
-        codes = (*self.challengers, *self.opponents)
+        # a player may have been in both lists, in different runs
+        codes = tuple(dict.fromkeys((*self.challengers, *self.opponents)))
         return Standings(codes, self.tallies.values(), self.values["anchor"])
 
     def _against(self, i: int, j: int) -> Tally:
         """Return the results of challenger i against opponent j, as it sees them."""
-        tally = self.tallies[f"{letters(i)}v{j + 1}"]
-        return tally if tally.players[0] == self.challengers[i] else tally.turned()
+        codes = self.challengers[i], self.opponents[j]
+        # those that took part in different runs have not met
+        tally = self.tallies.get(f"{letters(i)}v{j + 1}", Tally(codes))
+        return tally if tally.players[0] == codes[0] else tally.turned()
 
     def _whole(self, i: int) -> Tally:
         """Return the results of challenger i against the field."""
@@ -96,32 +109,47 @@ class Gauntlet(Tournament):
 
     def _grid(self) -> Table:
         """Return a row for each opponent, with each challenger's points against
-        it, as "points-points lost", and a row of all."""
-        challengers = range(len(self.challengers))
-        wholes = [self._whole(i) for i in challengers]
+        it, as "points-points lost", and a row of all; the best of both come first."""
+        wholes = [self._whole(i) for i in range(len(self.challengers))]
+        columns = [i for _, i in ranked([(whole.points(0), whole.known) for whole in wholes])]
         wide = len(str(len(self.opponents)))
         rows: list[tuple[Cell, ...]] = []
-        for j, code in enumerate(self.opponents):
-            cells = [_score(self._against(i, j)) for i in challengers]
-            rows.append((f"{j + 1:<{wide}} {code}", *cells))
-        rows.append((FIELD, *map(_score, wholes)))
+        for rank, j in self._ranked_opponents():
+            cells = [_score(self._against(i, j)) for i in columns]
+            rows.append((rank, f"{j + 1:<{wide}} {self.opponents[j]}", *cells))
+        wholes = [wholes[i] for i in columns]
+        rows.append(("", FIELD, *map(_score, wholes)))
         if any(whole.known for whole in wholes):
             shares = [f"{w.points(0) / w.known:.1%}" if w.known else "" for w in wholes]
-            rows.append(("", *shares))
+            rows.append(("", "", *shares))
+        estimates = [f"{w.players[0]} over {FIELD}: {w.estimate()}" for w in wholes if w.known]
         return Table(
-            headers=("", *(f"{letters(i)} {self.challengers[i]}" for i in challengers)),
+            headers=("rank", "", *(f"{letters(i)} {self.challengers[i]}" for i in columns)),
             rows=tuple(rows),
-            align=(LEFT, *[RIGHT] * len(self.challengers)),
-            notes=tuple(f"{w.players[0]} over {FIELD}: {w.estimate()}" for w in wholes if w.known),
+            align=(RIGHT, LEFT, *[RIGHT] * len(columns)),
+            notes=(*estimates, *self._notes()),
         )
+
+    def _ranked_opponents(self) -> list[tuple[int, int]]:
+        """Return each opponent's rank and number, by its score against the challengers."""
+        scores = []
+        for j in range(len(self.opponents)):
+            tallies = [self._against(i, j) for i in range(len(self.challengers))]
+            scores.append((sum(t.points(1) for t in tallies), sum(t.known for t in tallies)))
+        return ranked(scores)
 
     def live_report(self) -> Report:
         return Report((self._grid(), *self._test_tables()))
 
     def report(self) -> Report:
-        # its own grid in the place of everybody against everybody
-        _, *ratings = self._standings().tables()
-        return Report((self._grid(), *ratings, *self._tables(unplayed=False)))
+        return Report(
+            (
+                self._grid(),
+                *self._standings().rating_tables(),
+                *self._tables(unplayed=False),
+                *self._deleted_tables(),
+            )
+        )
 
     def summary(self) -> dict[str, Any]:
         challengers = []
@@ -142,6 +170,7 @@ class Gauntlet(Tournament):
         return {
             **super().summary(),
             **self._standings().summary(),
+            "ranking": self._standings().ranking_data(),
             "challengers": challengers,
             "opponents": list(self.opponents),
         }

@@ -131,18 +131,19 @@ def _compared(name: str, estimate: EloEstimate) -> Compared:
 
 def rating_charts(standings: Standings | None) -> list[ChartGroup]:
     """Return the players' ratings, the highest first; nothing while there are none."""
-    ratings = None if standings is None else standings.ratings()
-    if standings is None or ratings is None:
+    if standings is None or not standings.ratings():
         return []
     rows = []
-    for i in sorted(range(len(ratings)), key=lambda i: -ratings[i].elo):
-        elo, error = ratings[i].elo, ratings[i].error
+    for code, rating in standings.ratings().items():
+        elo, error = rating.elo, rating.error
         sign = "+" if standings.anchor is None else ""
         known = f" ± {error:.1f}" if math.isfinite(error) else ""
         text = f"{elo:{sign}.1f}{known}"
-        rows.append(Compared(standings.codes[i], elo, elo - error, elo + error, text))
+        rows.append(Compared(code, elo, elo - error, elo + error, text))
     anchor = standings.anchor
     mark = 0.0 if anchor is None else anchor.elo
     above = "above the average" if anchor is None else f"where {anchor.code} has {anchor.elo:g}"
     compared = Comparison("", tuple(rows), f"Elo {above}", mark=mark)
-    return [ChartGroup("Ratings", (compared,), "Error bars, and ±, are 95 % intervals.")]
+    prior = standings.prior_note()
+    text = "Error bars, and ±, are 95 % intervals." + (f"  Elo {prior}." if prior else "")
+    return [ChartGroup("Ratings", (compared,), text)]

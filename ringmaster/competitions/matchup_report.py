@@ -10,6 +10,7 @@ from typing import Any
 from ringmaster.competitions.repeats import repeats_line
 from ringmaster.competitions.sequential import SprtReport
 from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.voids import void_line
 from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import GameName
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
@@ -104,7 +105,7 @@ def _notes(tally: Tally, game: GameName, even: bool) -> Iterator[str]:
             kinds = _kinds(tally.forfeit_kinds[player])
             yield f"{tally.players[player]} forfeited: {tally.forfeits[player]}{kinds}"
     if tally.void:
-        yield f"void games (not counted): {tally.void}"
+        yield void_line(tally.void_kinds, tally.void)
     if tally.repeats:
         yield repeats_line(tally.repeats, completed)
     if tally.endings:
@@ -148,6 +149,7 @@ def matchup_data(
         "forfeits_by_kind": [dict(kinds) for kinds in tally.forfeit_kinds],
         "void": tally.void,
         "repeats": tally.repeats,
+        "void_by_kind": tally.void_kinds,
         "endings": dict(tally.endings),
         **statistics(tally, even=even),
         "sprt": None if sprt is None else sprt.summary(),

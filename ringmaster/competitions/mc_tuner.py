@@ -16,11 +16,12 @@ from ringmaster.competitions.candidates import (
     CandidateTuner,
     Values,
 )
-from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Played, Verdict
 from ringmaster.competitions.parameter_functions import same_value, spread
 from ringmaster.competitions.scales import SCALE
 from ringmaster.competitions.tuned_options import TunedOptions
+from ringmaster.competitions.voids import REMEDY, VoidKinds, count_void, void_rule
 from ringmaster.errors import SettingError, StateRefused, StoreError
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.players import Player
@@ -113,6 +114,7 @@ class State(msgspec.Struct):
     void_in_a_row: int = 0
     opponent: str = ""
     repeats: int = 0
+    void_kinds: VoidKinds = {}
 
 
 class McTuner(CandidateTuner):
@@ -380,8 +382,12 @@ class McTuner(CandidateTuner):
             state.void_in_a_row += 1
             codes = [self._code(path), self.opponent.code]
             line = result_line(result, (codes[seat], codes[1 - seat]))
+            # candidates are many, and one engine
+            sides = ["candidate", self.opponent.code]
+            count_void(state.void_kinds, result, [sides[seat], sides[1 - seat]])
             # its number is used up, and another candidate may be chosen (Gomill)
-            return Verdict(line, halt=void_rule(state.void_in_a_row, first=first, what="this run"))
+            halt = void_rule(state.void_in_a_row, first=first, what="this run")
+            return Verdict(line, halt=halt and f"{halt}; {REMEDY}")
         state.void_in_a_row = 0
         # no winner counts as a loss, but a draw, which only some games have, as ½
         points = result.points(seat) if result.outcome != "unknown" else 0.0
@@ -449,8 +455,13 @@ class McTuner(CandidateTuner):
 
     def report(self) -> Report:
         state = self._state
-        conditions = self.conditions(state.opponent, state.void, self.tree.games, state.repeats)
+        conditions = self.conditions(
+            state.opponent, state.void, state.void_kinds, self.tree.games, state.repeats
+        )
         return Report((*self._main_blocks(), conditions))
+
+    def void_kinds(self) -> VoidKinds:
+        return self._state.void_kinds
 
     def live_report(self) -> Report:
         blocks = self._main_blocks()

@@ -9,10 +9,12 @@ import msgspec
 
 from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
+from ringmaster.competitions.competitors import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.matchup import SECOND_SELF, Matchup
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings
-from ringmaster.competitions.tournament import SECOND_SELF, Matchup, Tournament
+from ringmaster.competitions.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.report import Report
 from ringmaster.model.settings import (
@@ -115,6 +117,7 @@ class Playoff(Tournament):
             rule=same_players,
             limits="Matchups may be added, changed and removed, but have no other players.",
         ),
+        WITHDRAWN_SETTING,
         ANCHOR_SETTING,
     )
 
@@ -126,6 +129,8 @@ class Playoff(Tournament):
                 self._add_matchup(i, definition)
         with noting(errors):
             check_anchor(values["anchor"], values["players"])
+        codes = [code for d in values["matchups"] for code in (d.first, d.second)]
+        errors += check_withdrawn(values["withdrawn"], dict.fromkeys(codes))
         if errors:
             raise SettingErrors(errors)
 
@@ -174,6 +179,12 @@ class Playoff(Tournament):
         if standings is None:
             return whole
         return Report((*whole.blocks, *standings.tables()))
+
+    def summary(self) -> dict[str, Any]:
+        standings = self._standings()
+        if standings is None:
+            return super().summary()
+        return {**super().summary(), **standings.summary(), "ranking": standings.ranking_data()}
 
     def _standings(self) -> Standings | None:
         """Return a cross table where one says something: for three players or

@@ -67,7 +67,10 @@ class Series(msgspec.Struct, frozen=True):
 
     def total(self) -> int | None:
         """Return how many games it comes to, as far as is known now; None for no
-        limit.  Games above a limit that has been lowered count."""
+        limit.  Games above a limit that has been lowered count, and of a closed series
+        those that have been played."""
+        if self.closed:
+            return self.tally.completed
         limit = self.limit
         count = self.tally.completed + sum(map(self.wants, self.open))
         if limit is None or limit > count:

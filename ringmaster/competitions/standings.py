@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -13,7 +13,7 @@ import msgspec
 from ringmaster.competitions.anchor import Anchor
 from ringmaster.competitions.tally import Tally
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
-from ringmaster.stats.ratings import Ratings, bradley_terry
+from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
 
 def letters(index: int) -> str:
@@ -74,59 +74,94 @@ class Standings:
         pairs = [self.against(i, j) for j in range(len(self.codes)) if j != i]
         return sum(won for won, _ in pairs), round(sum(won + lost for won, lost in pairs))
 
-    def grid(self) -> Table:
-        """Return a row for each player: points against each of the others, as
-        "wins-losses", a draw being half of each."""
+    def ranking(self) -> list[tuple[int, int]]:
+        """Return each player with its rank, the best first: see `ranked`."""
+        return ranked([self.total(i) for i in range(len(self.codes))])
+
+    def grid(self, notes: Sequence[str] = ()) -> Table:
+        """Return a row for each player, the best first: points against each of the
+        others, as "wins-losses", a draw being half of each."""
         count = len(self.codes)
         wide = len(letters(count - 1))
         rows: list[tuple[Cell, ...]] = []
-        for i, code in enumerate(self.codes):
+        order = [i for _, i in self.ranking()]
+        for rank, i in self.ranking():
             points, games = self.total(i)
-            cells = [
-                "" if i == j else "{:g}-{:g}".format(*self.against(i, j)) for j in range(count)
-            ]
-            rows.append((f"{letters(i):{wide}} {code}", f"{points:g}", games, *cells))
+            cells = ["" if i == j else "{:g}-{:g}".format(*self.against(i, j)) for j in order]
+            score = f"{points / games:.1%}" if games else ""
+            name = f"{letters(i):{wide}} {self.codes[i]}"
+            rows.append((rank, name, f"{points:g}", games, score, *cells))
         return Table(
-            headers=("", "points", "games", *map(letters, range(count))),
+            headers=("rank", "", "points", "games", "score", *map(letters, order)),
             rows=tuple(rows),
-            align=(LEFT, *[RIGHT] * (count + 2)),
+            align=(RIGHT, LEFT, *[RIGHT] * (count + 3)),
+            notes=tuple(notes),
         )
 
-    def tables(self) -> list[Table]:
-        """Return the grid, and what there is of ratings."""
-        return [t for t in (self.grid(), self.rating_table(), self.los_table()) if t is not None]
+    def tables(self, notes: Sequence[str] = ()) -> list[Table]:
+        """Return the grid, with notes on it, and what there is of ratings."""
+        return [self.grid(notes), *self.rating_tables()]
+
+    def rating_tables(self) -> list[Table]:
+        """Return what there is of ratings."""
+        return [t for t in (self.rating_table(), self.los_table()) if t is not None]
+
+    @functools.cached_property
+    def _rated(self) -> list[int]:
+        """The players with a result, in the order of `ratings`."""
+        return [i for i in range(len(self.codes)) if self.total(i)[1]]
 
     @functools.cached_property
     def _ratings(self) -> Ratings | None:
-        anchor = self.anchor
-        return bradley_terry(
-            len(self.codes),
-            self._scores,
-            self._pairs,
-            anchor=None if anchor is None else (self.codes.index(anchor.code), anchor.elo),
-        )
+        place = {i: rating for rating, i in enumerate(self._rated)}
+        results = {(place[i], place[j]): s for (i, j), s in self._scores.items() if any(s)}
+        pairs = {(place[i], place[j]): p for (i, j), p in self._pairs.items() if any(p)}
+        anchor = None
+        if self.anchor is not None:
+            anchored = self.codes.index(self.anchor.code)
+            if anchored not in place:
+                return None
+            anchor = place[anchored], self.anchor.elo
+        return bradley_terry(len(self._rated), results, pairs, anchor=anchor)
 
-    def ratings(self) -> Ratings | None:
-        """Return the players' ratings, None when there are no finite ones."""
-        return self._ratings
+    def ratings(self) -> dict[str, Rating]:
+        """Return the ratings by player code, the highest first; {} when there are none.
+        Players without a result have none."""
+        if self._ratings is None:
+            return {}
+        found = {self.codes[i]: r for i, r in zip(self._rated, self._ratings, strict=True)}
+        return dict(sorted(found.items(), key=lambda item: -item[1].elo))
+
+    def prior_note(self) -> str:
+        """Return why the ratings have a prior, and which; "" without one."""
+        if self._ratings is None or not self._ratings.prior:
+            return ""
+        totals = {self.codes[i]: self.total(i) for i in self._rated}
+        extreme = [code for code, (points, games) in totals.items() if points in (0, games)]
+        who = ", ".join(extreme) or "some players"
+        return (
+            f"with a weak prior, one drawn game of each player against an average one: {who} won "
+            "or lost all points, which no finite rating fits"
+        )
 
     def los_table(self) -> Table | None:
         """Return how likely each player is stronger than each other, from the
         highest rating down; None for two players, and while errors are unknown."""
-        ratings = self.ratings()
-        if ratings is None or ratings.covariance is None or len(self.codes) < 3:
+        ratings = self._ratings
+        if ratings is None or ratings.covariance is None or len(ratings) < 3:
             return None
         order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
-        wide = len(letters(len(order) - 1))
+        names = [letters(i) for i in self._rated]
+        wide = max(map(len, names))
         rows: list[tuple[Cell, ...]] = [
             (
-                f"{letters(i):{wide}} {self.codes[i]}",
+                f"{names[i]:{wide}} {self.codes[self._rated[i]]}",
                 *("" if i == j else f"{ratings.los(i, j):.0%}" for j in order),
             )
             for i in order
         ]
         return Table(
-            headers=("LOS", *map(letters, order)),
+            headers=("LOS", *(names[i] for i in order)),
             rows=tuple(rows),
             align=(LEFT, *[RIGHT] * len(order)),
         )
@@ -134,45 +169,72 @@ class Standings:
     def rating_table(self) -> Table | None:
         """Return the ratings from the highest down; a table of notes alone while
         there are none; None before the first result."""
-        if not any(map(sum, self._scores.values())):
+        if not self._rated:
             return None
         ratings = self.ratings()
-        if ratings is None:
-            return Table(
-                (),
-                (),
-                notes=(
-                    "no ratings yet: some have not met the others, even through third "
-                    "players, or have won or lost all points against them",
-                ),
-            )
-        order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
         anchor = self.anchor
+        if not ratings:
+            why = "some have not met the others, even through third players"
+            if anchor is not None and not self.total(self.codes.index(anchor.code))[1]:
+                why = f"{anchor.code}, the anchor, has no result"
+            return Table((), (), notes=(f"no ratings yet: {why}",))
         elo = "{:+.1f}" if anchor is None else "{:.1f}"
         above = "above the average of all" if anchor is None else f"where {anchor.code} has"
         above += "" if anchor is None else f" {anchor.elo:g}"
         rows: list[tuple[Cell, ...]] = [
             (
-                self.codes[i],
-                elo.format(ratings[i].elo),
-                f"{ratings[i].error:.1f}" if math.isfinite(ratings[i].error) else "",
-                "{:g}/{}".format(*self.total(i)),
+                code,
+                elo.format(rating.elo),
+                f"{rating.error:.1f}" if math.isfinite(rating.error) else "",
+                "{:g}/{}".format(*self.total(self.codes.index(code))),
             )
-            for i in order
+            for code, rating in ratings.items()
         ]
+        prior = self.prior_note()
         return Table(
             headers=("player", "Elo", "± 95%", "points"),
             rows=tuple(rows),
             align=(LEFT, RIGHT, RIGHT, RIGHT),
-            notes=(f"Elo {above}, by maximum likelihood (Bradley-Terry)",),
+            notes=(
+                f"Elo {above}, by maximum likelihood (Bradley-Terry)",
+                *([prior] if prior else []),
+            ),
         )
+
+    def ranking_data(self) -> list[dict[str, Any]]:
+        """Return the rows of the grid as `show --json` has them, the best first."""
+        rows = []
+        for rank, i in self.ranking():
+            points, games = self.total(i)
+            score = points / games if games else None
+            rows.append(
+                {"rank": rank, "code": self.codes[i], "points": points, "games": games}
+                | {"score": score}
+            )
+        return rows
 
     def summary(self) -> dict[str, Any]:
         """Return the keys of `show --json`: "grid" has points[i][j], what player i
         took from player j (None on the diagonal); "ratings" may be None, "covariance"
-        (of ratings above the average, Elo²) and "los" (that i is stronger than j) too."""
+        (of ratings above the average, Elo²) and "los" (that i is stronger than j) too.
+        Players without a result have null there.  "ratings_prior" is None where the
+        results alone have a best fit."""
         count = range(len(self.codes))
-        ratings = self.ratings()
+        found = self._ratings
+        place = {i: rating for rating, i in enumerate(self._rated)}
+
+        def spread(value: Callable[[Ratings, int, int], float | None]) -> Any:
+            if found is None or found.covariance is None:
+                return None
+            return [
+                [
+                    value(found, place[i], place[j]) if {i, j} <= place.keys() else None
+                    for j in count
+                ]
+                for i in count
+            ]
+
+        rated = self.ratings()
         return {
             "grid": {
                 "competitors": list(self.codes),
@@ -181,21 +243,33 @@ class Standings:
                     [None if i == j else self.against(i, j)[0] for j in count] for i in count
                 ],
             },
-            "ratings": None
-            if ratings is None
-            else [
-                {
-                    "code": code,
-                    "elo": rating.elo,
-                    "error": rating.error if math.isfinite(rating.error) else None,
-                }
-                for code, rating in zip(self.codes, ratings, strict=True)
-            ],
-            "covariance": None
-            if ratings is None or ratings.covariance is None
-            else [list(row) for row in ratings.covariance],
-            "los": None
-            if ratings is None or ratings.covariance is None
-            else [[None if i == j else ratings.los(i, j) for j in count] for i in count],
+            "ratings": [_rating_data(code, rated.get(code)) for code in self.codes]
+            if rated
+            else None,
+            "ratings_prior": {"drawn_games": found.prior, "note": self.prior_note()}
+            if found is not None and found.prior
+            else None,
+            "covariance": spread(lambda r, i, j: r.covariance[i][j] if r.covariance else None),
+            "los": spread(lambda r, i, j: None if i == j else r.los(i, j)),
             "anchor": None if self.anchor is None else msgspec.structs.asdict(self.anchor),
         }
+
+
+def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
+    """Return (rank, number) of each player, the best first: by the share of the points
+    that it took, players without a game last.  Equal shares have one rank.
+
+    scores  points and games of each player
+    """
+    shares = [points / games if games else -1.0 for points, games in scores]
+    order = sorted(range(len(scores)), key=lambda i: -shares[i])
+    return [(1 + sum(share > shares[i] for share in shares), i) for i in order]
+
+
+def _rating_data(code: str, rating: Rating | None) -> dict[str, Any]:
+    known = rating is not None and math.isfinite(rating.error)
+    return {
+        "code": code,
+        "elo": None if rating is None else rating.elo,
+        "error": rating.error if rating is not None and known else None,
+    }

@@ -7,18 +7,19 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
+from ringmaster.competitions.anchor import ANCHOR_SETTING
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.competition import Verdict
-from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, roster
-from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.competitors import EVEN_GAME_SETTINGS, WITHDRAWN_SETTING, roster
+from ringmaster.competitions.matchup import Matchup
 from ringmaster.competitions.opening_settings import SAME_GAMES
 from ringmaster.competitions.repeats import expected_repeats, is_repeatable, repeats_line
+from ringmaster.competitions.roster_tournament import RosterTournament
 from ringmaster.competitions.standings import Standings, letters
 from ringmaster.competitions.swiss_pairing import Entrant, pair_round
 from ringmaster.competitions.swiss_table import Outcome, Score, ranking
 from ringmaster.competitions.tally import Tally
-from ringmaster.competitions.tournament import Matchup, Tournament
+from ringmaster.competitions.voids import by_player
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Ticket
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
@@ -28,10 +29,8 @@ from ringmaster.model.settings import (
     Float,
     Identifier,
     Integer,
-    ListOf,
     Maybe,
     Setting,
-    SettingPath,
 )
 
 
@@ -52,7 +51,7 @@ class Round(msgspec.Struct):
     settled: dict[str, str] = msgspec.field(default_factory=dict)
 
 
-class Swiss(Tournament):
+class Swiss(RosterTournament):
     """Rounds of matchups that are made as the tournament goes.  The id of one
     has the round and the letters of the competitors: 2AvC."""
 
@@ -82,52 +81,48 @@ class Swiss(Tournament):
             "those without after those with.  Others hold from the next round on.",
             None,
         ),
-        Setting(
-            "withdrawn",
-            ListOf(Identifier()),
-            "Codes of competitors that play no more.  Games of theirs that have not been "
-            "played of the round in progress give their points to the opponent.",
-            (),
-        ),
+        WITHDRAWN_SETTING,
         ANCHOR_SETTING,
     )
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
         super().__init__(code, values)
-        self.competitors: tuple[str, ...] = values["competitors"]
-        self._settings = make_game_settings(self._game, values)
-        self._different_players(competitors=self.competitors)
-        check_anchor(values["anchor"], self.competitors)
-        self._check_codes()
+        self._check_players(competitors=values["competitors"])
+        self._check_ratings()
         self._openings = self._book(values["openings"], values["variant"])
         self._rounds: list[Round] = []
-        self._seeds = self._seeded()
+        self._settings = self._even_settings
 
-    def _check_codes(self) -> None:
-        """Raise SettingErrors for settings about players that do not take part."""
+    @property
+    def competitors(self) -> tuple[str, ...]:
+        """All that have ever taken part."""
+        return self._field.entered["competitors"]
+
+    def _check_ratings(self) -> None:
+        """Raise SettingErrors for ratings of players that do not take part."""
         errors: list[SettingError] = []
-        places: list[tuple[SettingPath, str]] = [
-            *((("ratings", code), code) for code in self.values["ratings"] or ()),
-            *((("withdrawn", i), code) for i, code in enumerate(self.values["withdrawn"])),
-        ]
-        for path, code in places:
+        for code in self.values["ratings"] or ():
             with noting(errors):
                 if code not in self.competitors:
                     raise SettingError(
-                        path, f"{code!r} is not among the competitors", ", ".join(self.competitors)
+                        ("ratings", code),
+                        f"{code!r} is not among the competitors",
+                        ", ".join(self.competitors),
                     )
         if errors:
             raise SettingErrors(errors)
 
-    def _seeded(self) -> list[str]:
-        """Return all competitors in the order of their seeds."""
+    @property
+    def _seeds(self) -> list[str]:
+        """All competitors in the order of their seeds; those that were removed come last."""
         ratings: Mapping[str, float] = self.values["ratings"] or {}
         unrated = min(ratings.values(), default=0.0) - 1
-        return sorted(self.competitors, key=lambda code: -ratings.get(code, unrated))
+        codes = dict.fromkeys((*self.values["competitors"], *self.competitors))
+        return sorted(codes, key=lambda code: -ratings.get(code, unrated))
 
     def _active(self) -> list[str]:
         """Return those that the next round will be paired of."""
-        return [code for code in self._seeds if code not in self.values["withdrawn"]]
+        return [code for code in self._seeds if code not in self._field.withdrawn]
 
     # rounds
 
@@ -155,6 +150,9 @@ class Swiss(Tournament):
         round = self._rounds[number - 1]
         over = number < len(self._rounds) or number > self.values["rounds"]
         for id, codes in round.pairs.items():
+            self.tallies[id] = Tally(codes)
+            if not set(codes) <= self.values["players"].keys():
+                continue  # results are all that is left of it
             first, second = (self._player(code, ("competitors",)) for code in codes)
             pairing = Matchup(
                 id,
@@ -165,9 +163,8 @@ class Swiss(Tournament):
                 alternating=True,
                 number_of_games=round.games,
             )
-            pairing.closed = over or any(code in self.values["withdrawn"] for code in codes)
+            pairing.closed = over or self._gone(pairing)
             self.matchups[id] = pairing
-            self.tallies[id] = Tally(codes)
 
     def _unplayed(self, round: Round) -> dict[str, str]:
         """Return who gets the points of games that are not played, by matchup."""
@@ -175,7 +172,7 @@ class Swiss(Tournament):
             return round.settled
         found = dict(round.settled)
         for id, codes in round.pairs.items():
-            there = [code for code in codes if code not in self.values["withdrawn"]]
+            there = [code for code in codes if code not in self._field.withdrawn]
             if len(there) < 2 and self.tallies[id].completed < round.games:
                 found.setdefault(id, there[0] if there else "")
         return found
@@ -289,10 +286,6 @@ class Swiss(Tournament):
             return msgspec.structs.replace(verdict, save=True)
         return verdict
 
-    def _proven(self, id: str) -> bool:
-        played = [t.players for t in self.tallies.values() if t.completed]
-        return all(any(code in codes for codes in played) for code in self.tallies[id].players)
-
     def finished(self) -> bool:
         return super().finished() and not self._next_round_due()
 
@@ -303,7 +296,7 @@ class Swiss(Tournament):
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._check_rosters(state)
+        self._field.resume(state)
         self._rounds = msgspec.convert(state["rounds"], list[Round])
         for number in range(1, len(self._rounds) + 1):
             self._add_round(number)
@@ -317,7 +310,7 @@ class Swiss(Tournament):
             round.games - self.tallies[id].completed
             for round in self._rounds
             for id in round.pairs
-            if self._series(self.matchups[id]).wants(0)
+            if id in self.matchups and self._series(self.matchups[id]).wants(0)
         )
         wanted: int = self.values["rounds"]
         if len(self._active()) >= 2:
@@ -361,12 +354,8 @@ class Swiss(Tournament):
             headers=tuple(headers),
             rows=tuple(rows),
             align=(RIGHT, LEFT, *[RIGHT] * (len(headers) - 2)),
-            notes=tuple(self._withdrawals()),
+            notes=self._notes(),
         )
-
-    def _withdrawals(self) -> Iterator[str]:
-        if self.values["withdrawn"]:
-            yield f"withdrawn: {', '.join(self.values['withdrawn'])}"
 
     def _round_table(self, number: int) -> Table:
         """Return the results of a round, counted from 1, from the top board down."""
@@ -375,7 +364,7 @@ class Swiss(Tournament):
         rows: list[tuple[Cell, ...]] = []
         for id, (first, second) in round.pairs.items():
             score = f"{outcomes[first].points:g}-{outcomes[first].lost:g}"
-            notes = list(_notes(self.tallies[id]))
+            notes = list(_remarks(self.tallies[id]))
             if id in unplayed:
                 missing = round.games - self.tallies[id].completed
                 notes.append(f"{missing} not played, for {unplayed[id] or 'nobody'}")
@@ -397,8 +386,7 @@ class Swiss(Tournament):
         return Report((self._table(),))
 
     def report(self) -> Report:
-        _, *ratings = self._standings().tables()
-        blocks = [self._table(), *ratings]
+        blocks = [self._table(), *self._standings().rating_tables()]
         blocks += [self._round_table(number) for number in range(1, len(self._rounds) + 1)]
         return Report(tuple(blocks))
 
@@ -436,13 +424,13 @@ class Swiss(Tournament):
         }
 
 
-def _notes(tally: Tally) -> Iterator[str]:
+def _remarks(tally: Tally) -> Iterator[str]:
     for player, code in enumerate(tally.players):
         for kind, count in tally.forfeit_kinds[player].items():
             yield f"{code} forfeited {count} ({kind})"
     if tally.total(3):
         yield f"unknown results: {tally.total(3)}"
     if tally.void:
-        yield f"void: {tally.void}"
+        yield f"void: {tally.void} ({by_player(tally.void_kinds, tally.void)})"
     if tally.repeats:
         yield repeats_line(tally.repeats, tally.completed)

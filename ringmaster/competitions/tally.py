@@ -7,6 +7,7 @@ import msgspec
 
 from ringmaster.competitions.pairs import Pairs
 from ringmaster.competitions.sequential import Trial
+from ringmaster.competitions.voids import VoidKinds, count_void
 from ringmaster.model.results import GameResult
 from ringmaster.stats import elo
 
@@ -23,6 +24,7 @@ class Tally(msgspec.Struct):
     unknown_kinds  games without a result by what kept them from having one
     cpu, timed  seconds of CPU by player, and in how many games it was known
     pairs      the first player's results by pairs, where colours alternate
+    void_kinds  void games by the player at fault and by reason
     endings    games by how they ended: {"mate": 12, "time": 1}
     trial      the sequential test of the matchup, if it has one
     repeats    games that repeat an earlier one of the matchup, move for move and with the
@@ -43,6 +45,7 @@ class Tally(msgspec.Struct):
     endings: dict[str, int] = msgspec.field(default_factory=dict)
     trial: Trial | None = None
     repeats: int = 0
+    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
 
     def total(self, column: int) -> int:
         """Return a column of `by_colour`, both colourings together."""
@@ -67,10 +70,11 @@ class Tally(msgspec.Struct):
         """Count a result; `black` is the player (0, 1) who moved first."""
         void = result.outcome == "void"
         self.void_in_a_row = self.void_in_a_row + 1 if void else 0
+        seat = (0, 1) if black == 0 else (1, 0)
         if void:
             self.void += 1
+            count_void(self.void_kinds, result, [self.players[index] for index in seat])
             return
-        seat = (0, 1) if black == 0 else (1, 0)
         ending = result.reason or "other"
         if result.winner is not None:
             column = seat[result.winner]
@@ -142,6 +146,7 @@ class Tally(msgspec.Struct):
             endings=self.endings,
             trial=self.trial,
             repeats=self.repeats,
+            void_kinds=self.void_kinds,
         )
 
 

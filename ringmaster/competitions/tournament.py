@@ -10,97 +10,30 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.common import noting, result_line, void_rule
+from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
-from ringmaster.competitions.competitors import only_appended
+from ringmaster.competitions.competitors import Field
+from ringmaster.competitions.holds import Holds, remedy
+from ringmaster.competitions.matchup import SECOND_SELF, Matchup, base_code
 from ringmaster.competitions.matchup_charts import MatchupCourses, rating_charts
 from ringmaster.competitions.matchup_report import describe_settings, matchup_data, matchup_table
 from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
 from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
 from ringmaster.competitions.players import find_player
-from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.competitions.sequential import SprtReport, sequential_warnings
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.turns import Turns
-from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.competitions.voids import VoidKinds, added, void_line
+from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
 from ringmaster.model.players import GameName, Player
-from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table
+from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
 from ringmaster.stats.sprt import Sprt
-
-#: Added to a player's code for the second side of a matchup with itself (Gomill);
-#: "#" cannot occur in a code of the control file.
-SECOND_SELF = "#2"
-
-
-class Matchup:
-    """One pairing with its settings.
-
-    players          the first takes the first move in the games with even numbers
-    alternating      whether it takes it in those only
-    number_of_games  None for no limit
-    sprt             a test that ends it, whether the first player is the stronger
-    closed           whether no more games of it are wanted, whatever its number: the
-                     round is over, or one of the two has withdrawn
-    """
-
-    closed = False
-
-    def __init__(
-        self,
-        id: str,
-        name: str | None,
-        players: tuple[Player, Player],
-        settings: GameSettings,
-        book: OpeningBook,
-        *,
-        alternating: bool,
-        number_of_games: int | None,
-        sprt: Sprt | None = None,
-    ) -> None:
-        self.id = id
-        self.players = players
-        #: None where the control file gives it no name.
-        self.given_name = name
-        self.name = name or " v ".join(self.codes)
-        self.settings = settings
-        self.book = book
-        self.alternating = alternating
-        self.number_of_games = number_of_games
-        self.sprt = sprt
-
-    @property
-    def codes(self) -> tuple[str, str]:
-        """Codes of the first and the second player."""
-        return self.players[0].code, self.players[1].code
-
-    def game_id(self, number: int) -> str:
-        """Return the id of a new game, as wide as the largest number of the
-        matchup.  A game keeps the id it was given out with; after a change of
-        `number_of_games` the ids of other games are wider or narrower, never
-        the same, since they have other numbers."""
-        digits = len(str(self.number_of_games - 1)) if self.number_of_games else 1
-        return f"{self.id}_{number:0{digits}d}"
-
-    def pair(self, number: int) -> int | None:
-        """Return the pair that a game belongs to, None when colours are fixed."""
-        return number // 2 if self.alternating else None
-
-    @property
-    def even(self) -> bool:
-        """Whether the score says how strong the players are: with a handicap,
-        or Black always for one side, it does not."""
-        return self.alternating and self.settings.handicap is None
-
-    def expected_repeats(self) -> str:
-        """Return the warning that its games will repeat, "" when they need not."""
-        colours = 2 if self.alternating else 1
-        return expected_repeats(self.players, self.book.size, self.number_of_games, colours)
 
 
 class Tournament(Competition):
@@ -110,8 +43,7 @@ class Tournament(Competition):
     of them, and one for each that was there in an earlier run.
     """
 
-    #: The settings that list competitors, where a type makes its own matchups: none
-    #: may be removed or change places in them.
+    #: The settings that list competitors, where a type makes its own matchups.
     rosters: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -124,6 +56,8 @@ class Tournament(Competition):
         self._players: dict[str, Player] = {}
         self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
         self._numbers = OpeningNumbers()
+        self._holds = Holds()
+        self._field = Field({name: values[name] for name in self.rosters}, values["withdrawn"])
         #: Whose turn it is; None until a game is given out, and when there are new
         #: matchups or another state.
         self._turns: Turns[Matchup] | None = None
@@ -141,27 +75,6 @@ class Tournament(Competition):
                 raise error.under("players", code) from None
         player = self._players[code]
         return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
-
-    def _different_players(self, **lists: Sequence[str]) -> list[Player]:
-        """Return the players of the settings that list competitors, by the names
-        of these settings; nobody may be listed twice.  Raises SettingErrors."""
-        players: list[Player] = []
-        errors: list[SettingError] = []
-        seen: set[str] = set()
-        for name, codes in lists.items():
-            for i, code in enumerate(codes):
-                with noting(errors):
-                    if code in seen:
-                        raise SettingError(
-                            (name, i),
-                            f"competitor {code!r} is listed twice",
-                            "each player once",
-                        )
-                    seen.add(code)
-                    players.append(self._player(code, (name, i)))
-        if errors:
-            raise SettingErrors(errors)
-        return players
 
     def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
         """Return the book of some openings; the same ones share a book."""
@@ -191,6 +104,7 @@ class Tournament(Competition):
             number_of_games=number_of_games,
             sprt=sprt,
         )
+        matchup.closed = self._gone(matchup)
         self.matchups[id] = matchup
         self.tallies[id] = Tally(matchup.codes)
         self.tallies[id].trial = self._series(matchup).fresh_trial()
@@ -245,7 +159,7 @@ class Tournament(Competition):
     def check_jobs(self) -> list[CheckJob]:
         jobs: dict[str, CheckJob] = {}
         for matchup in self.matchups.values():
-            if matchup.number_of_games == 0:
+            if matchup.number_of_games == 0 or matchup.closed:
                 continue
             for player in matchup.players:
                 if player.code.endswith(SECOND_SELF):
@@ -343,7 +257,18 @@ class Tournament(Competition):
 
     def _wants_more(self, matchup: Matchup) -> bool:
         """Whether a new game of a matchup is to be given out."""
-        return self._series(matchup).wants_more()
+        return matchup.id not in self._holds and self._series(matchup).wants_more()
+
+    def wants(self, ticket: Ticket) -> bool:
+        return ticket["m"] not in self._holds
+
+    def blocked(self) -> list[str]:
+        waiting = {
+            id: (self.tallies[id].completed, self._series(matchup).total())
+            for id, matchup in self.matchups.items()
+            if id in self._holds and not self._complete(matchup)
+        }
+        return self._holds.lines(waiting, self._field.withdrawn, may_lose=self._may_lose)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -412,19 +337,24 @@ class Tournament(Competition):
         self._open[matchup.id].add(ticket["i"])
         return self._series(matchup).wants(ticket["i"])
 
+    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+        # engines may have been repaired since the last run
+        self._holds.release()
+        self._turns = None
+        return []
+
     def take(self, ticket: Ticket, result: GameResult) -> Verdict:
         id = ticket["m"]
         tally = self.tallies[id]
         tally.next = max(tally.next, ticket["i"] + 1)
         self._numbers.know(ticket)
         void = result.outcome == "void"
-        # a void game proves nothing, and takes nothing back
-        first = void and not self._proven(id)
         tally.take(result, ticket["b"], ticket.get("p"))
         codes = self._codes(ticket)
+        opponents = {id: m.codes for id, m in self.matchups.items()} if void else {}
+        warning = self._holds.take(id, codes, result, tally, opponents)
         if not void:
             self._close(id, ticket["i"])
-        halt = void_rule(tally.void_in_a_row, first=first, what=f"matchup {id}")
         matchup = self.matchups.get(id)
         notes: tuple[str, ...] = ()
         if matchup is not None and self._series(matchup).trial() is tally.trial and tally.judge():
@@ -434,7 +364,11 @@ class Tournament(Competition):
         # a decision is kept: later settings must not make it anew on the way to
         # the results that followed it
         return Verdict(
-            result_line(result, codes), replay=void, halt=halt, notes=notes, save=bool(notes)
+            result_line(result, codes),
+            replay=void,
+            notes=notes,
+            save=bool(notes),
+            warning=warning,
         )
 
     def _close(self, id: str, number: int) -> None:
@@ -445,13 +379,8 @@ class Tournament(Competition):
             if not numbers:
                 del self._open[id]
 
-    def _proven(self, id: str) -> bool:
-        """Whether a matchup's setup is known to work: it has had a result, in any
-        run."""
-        return self.tallies[id].completed > 0
-
     def finished(self) -> bool:
-        if self._turns is None:
+        if self._turns is None or self._holds:
             return all(map(self._complete, self.matchups.values()))
         return self._turns.first() is None and all(
             self._complete(self.matchups[id]) for id in self._open
@@ -460,21 +389,27 @@ class Tournament(Competition):
     def state(self) -> dict[str, Any]:
         state = {
             "matchups": msgspec.to_builtins(self.tallies),
-            **{name: list(self.values[name]) for name in self.rosters},
+            **{name: list(codes) for name, codes in self._field.entered.items()},
         }
+        if self._holds.in_a_row:
+            state["void_in_a_row"] = dict(self._holds.in_a_row)
         numbers = self._numbers.state()
         return {**state, "openings": numbers} if numbers else state
 
-    def _check_rosters(self, state: Mapping[str, Any]) -> None:
-        """Raise StateRefused unless all that took part before are where they were."""
-        for name in self.rosters:
-            refused = only_appended(state[name], list(self.values[name]))
-            if refused:
-                raise StateRefused(f"{refused}; put them back, or use reset", (name,))
+    def _gone(self, matchup: Matchup) -> bool:
+        """Whether one of a matchup's players is withdrawn."""
+        return any(base_code(code) in self._field.withdrawn for code in matchup.codes)
+
+    def _pair_all(self) -> None:
+        """Add the matchups of all that take part, where a type makes them at once."""
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._check_rosters(state)
+        if self._field.resume(state):
+            self.matchups.clear()
+            self.tallies.clear()
+            self._pair_all()
         self._numbers = OpeningNumbers(state.get("openings"))
+        self._holds = Holds(state.get("void_in_a_row"))
         self._open.clear()
         self._turns = None
         for id, raw in state["matchups"].items():
@@ -556,7 +491,40 @@ class Tournament(Competition):
         return Report(tuple(self._tables()))
 
     def report(self) -> Report:
-        return Report((*self._tables(), *self._deleted_tables()))
+        notes = self._notes()
+        return Report(
+            (
+                *self._tables(),
+                *self._deleted_tables(),
+                *([Text(notes)] if notes else []),
+            )
+        )
+
+    def void_kinds(self) -> VoidKinds:
+        return added([tally.void_kinds for tally in self.tallies.values()])
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return what qualifies the standings: withdrawals, void games, games that wait."""
+        lines = []
+        if self._field.withdrawn:
+            lines.append(f"withdrawn: {', '.join(self._field.withdrawn)}")
+        void = sum(tally.void for tally in self.tallies.values())
+        if void:
+            lines.append(void_line(self.void_kinds(), void))
+        for code, count in self._stopped().items():
+            choices = remedy([code], self._field.withdrawn, may_lose=self._may_lose)
+            lines.append(f"player {code}: {count} void games in a row; {choices}")
+        return tuple(lines)
+
+    @property
+    def _may_lose(self) -> bool:
+        """Whether failures could lose games which are void now."""
+        return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
+
+    def _stopped(self) -> dict[str, int]:
+        """Return the players whose games wait, with their void games in a row."""
+        found = self._holds.stopped()
+        return {code: n for code, n in found.items() if code not in self._field.withdrawn}
 
     def _standings(self) -> Standings | None:
         """Return how all players stand against each other, where that says something."""
@@ -572,6 +540,8 @@ class Tournament(Competition):
 
     def summary(self) -> dict[str, Any]:
         return {
+            "withdrawn": self._field.withdrawn,
+            "stopped": list(self._stopped()),
             "matchups": [
                 matchup_data(
                     tally,
@@ -582,7 +552,7 @@ class Tournament(Competition):
                 )
                 for id, tally in self.tallies.items()
                 for matchup in (self.matchups.get(id),)
-            ]
+            ],
         }
 
     def _name(self, id: str) -> str:

@@ -44,6 +44,7 @@ class PlayerResults:
 
     by_colour  "black" and "white" → results
     forfeits   games lost by a fault, by its kind: {"time": 2, "illegal move": 1}
+    void       void games by this player's fault, by its kind: {"crash": 3}
     engine     what it calls itself, "" if unknown
     average_cpu_time  seconds a game, over the games in which it is known; None
                when it is in none
@@ -53,6 +54,7 @@ class PlayerResults:
     code: str
     by_colour: dict[str, ColourResults]
     forfeits: dict[str, int] = field(default_factory=dict)
+    void: dict[str, int] = field(default_factory=dict)
     engine: str = ""
     description: str = ""
     _cpu: float = field(default=0.0, repr=False)
@@ -262,6 +264,9 @@ class MatchupResults:
         second = self.sides[0 if swapped else 1]
         if game.is_void:
             self.void += 1
+            for results, side in ((first, game.sides[0]), (second, game.sides[1])):
+                if side.code == game.faulty:
+                    results.void[game.reason] = results.void.get(game.reason, 0) + 1
             return
         reason = game.reason or "other"
         self.endings[reason] = self.endings.get(reason, 0) + 1

@@ -376,7 +376,7 @@ class _Reader:
         else:
             self.match.different.append(
                 f"{self.program} ends the match when an engine crashes; here the game is void and "
-                'played again, and two of them in a row end the run (failures = "loss": it loses)'
+                'played again, at most twice in a row (failures = "loss": it loses)'
             )
 
     def _own_books(self) -> None:

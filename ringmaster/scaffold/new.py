@@ -142,9 +142,15 @@ def new_control_file(
         skeleton.comments["parameters"] = about
     if chosen == "go":
         skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
-    elif openings is not None:
-        book = Call("Openings", (openings,), {"order": "random"})
-        skeleton.settings = {"openings": book, **skeleton.settings}
+    else:
+        if openings is not None:
+            book = Call("Openings", (openings,), {"order": "random"})
+            skeleton.settings = {"openings": book, **skeleton.settings}
+        skeleton.settings["failures"] = "loss"
+        skeleton.comments["failures"] = (
+            "An engine that crashes, hangs or breaks the protocol during play loses the game.  "
+            'With "void" the game is played again, which flatters such an engine.'
+        )
     parts = [
         _heading(purpose, type_name, name),
         assignment("competition_type", type_name),

@@ -43,10 +43,13 @@ class Ratings(Sequence[Rating]):
 
     covariance  of the ratings above the average, Elo²; None when the results say
                 nothing of their spread
+    prior       drawn games of each player against an imaginary one that were added to
+                the results; 0 where the results alone have a best fit
     """
 
     ratings: tuple[Rating, ...]
     covariance: tuple[tuple[float, ...], ...] | None
+    prior: int = 0
 
     @overload
     def __getitem__(self, index: int) -> Rating: ...
@@ -101,16 +104,58 @@ def bradley_terry(
     pairs   those who played all their games in pairs; a half pair may be missing
     anchor  a player and its Elo; without one the ratings' average is 0
 
-    None when no finite ratings fit best: some of the players have not met the
-    others, or have won, or lost, every point against them.
+    None when some of the players have not met the others, even through third ones.
+
+    Some players may have won, or lost, all points against the others: then no finite
+    ratings fit best.  In that case each player gets one drawn game more, against an
+    imaginary player of average strength.  That is a generalised logistic prior with
+    η = ½ (Whelan, "Prior distributions for the Bradley-Terry model of paired
+    comparisons", 2017).
 
     The covariance is the "sandwich" A⁻BA⁻ (White, "Maximum likelihood estimation of
     misspecified models", 1982): A is the model's information, B how far
     results are really spread.  Draws, and pairs whose games balance an opening, make
-    the errors smaller, as they should.
+    the errors smaller, as they should.  With a prior, one-sided results and the prior
+    itself have the model's own spread.
     """
-    if players < 2 or not _comparable(players, scores):
+    if players < 2 or not _all_met(players, scores):
         return None
+    prior = 0 if _comparable(players, scores) else 1
+    played = dict(scores)
+    if prior:
+        played |= {(i, players): (0, prior, 0) for i in range(players)}
+    theta, weight, inverse = _fit(players + prior, played)
+    theta = _centred(theta, players)
+    elo = [t * _UNIT for t in theta[:players]]
+    spread = _dispersions(players, scores, pairs or {}, theta)
+    covariance = None
+    if spread is not None:
+        seen = _zeros(players + prior)
+        for i, j in played:
+            share = 1.0 if prior and _one_sided(played[i, j]) else spread.get((i, j), 1.0)
+            seen[i][j] = seen[j][i] = share * weight[i][j]
+        matrix = _product(_product(inverse, _laplacian(seen)), inverse)
+        if prior:
+            rows = [_centred(row, players)[:players] for row in matrix[:players]]
+            matrix = [list(row) for row in zip(*rows, strict=True)]
+            matrix = [_centred(row, players) for row in matrix]
+        covariance = tuple(tuple(x * _UNIT**2 for x in row) for row in matrix)
+    origin, level = (None, 0.0) if anchor is None else anchor
+    errors = [_error(covariance, i, origin) for i in range(players)]
+    shift = level - (0.0 if origin is None else elo[origin])
+    ratings = [Rating(x + shift, error) for x, error in zip(elo, errors, strict=True)]
+    return Ratings(tuple(ratings), covariance, prior)
+
+
+def _one_sided(results: tuple[int, int, int]) -> bool:
+    """Whether one of two players has all points."""
+    wins, draws, losses = results
+    return not draws and not (wins and losses)
+
+
+def _fit(players: int, scores: Scores) -> tuple[list[float], Matrix, Matrix]:
+    """Return the best fit in natural units, the information of each two players'
+    games there, and the inverse of the whole information."""
     games, points = _zeros(players), [0.0] * players
     for (i, j), (wins, draws, losses) in scores.items():
         games[i][j] += wins + draws + losses
@@ -134,22 +179,13 @@ def bradley_terry(
         theta = [t + s * shorter for t, s in zip(theta, step, strict=True)]
         if longest < _CLOSE:
             break
-    centre = math.fsum(theta) / players
-    theta = [t - centre for t in theta]
-    elo = [t * _UNIT for t in theta]
-    spread = _dispersions(players, scores, pairs or {}, theta)
-    covariance = None
-    if spread is not None:
-        seen = _zeros(players)
-        for (i, j), share in spread.items():
-            seen[i][j] = seen[j][i] = share * weight[i][j]
-        matrix = _product(_product(inverse, _laplacian(seen)), inverse)
-        covariance = tuple(tuple(x * _UNIT**2 for x in row) for row in matrix)
-    origin, level = (None, 0.0) if anchor is None else anchor
-    errors = [_error(covariance, i, origin) for i in range(players)]
-    shift = level - (0.0 if origin is None else elo[origin])
-    ratings = [Rating(x + shift, error) for x, error in zip(elo, errors, strict=True)]
-    return Ratings(tuple(ratings), covariance)
+    return theta, weight, inverse
+
+
+def _centred(values: Sequence[float], players: int) -> list[float]:
+    """Return values less the average of those of the first so many players."""
+    centre = math.fsum(values[:players]) / players
+    return [value - centre for value in values]
 
 
 def _expected(ahead: float) -> tuple[float, float]:
@@ -224,6 +260,16 @@ def _error(
     if origin is not None:
         return Z95 * _deviation(covariance, player, origin)
     return math.inf if covariance is None else Z95 * math.sqrt(max(0.0, covariance[player][player]))
+
+
+def _all_met(players: int, scores: Scores) -> bool:
+    """Whether all players have met each other, directly or through third ones."""
+    met: list[set[int]] = [set() for _ in range(players)]
+    for (i, j), counts in scores.items():
+        if any(counts):
+            met[i].add(j)
+            met[j].add(i)
+    return len(_reached(met)) == players
 
 
 def _comparable(players: int, scores: Scores) -> bool:

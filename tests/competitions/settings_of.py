@@ -80,8 +80,13 @@ def drawn(job: GameJob) -> GameResult:
     return GameResult(job.id, job.attempt, "draw", reason="stalemate", score="1/2-1/2")
 
 
-def void(job: GameJob) -> GameResult:
-    return GameResult(job.id, job.attempt, "void", reason="crash", detail="it exited")
+def void(job: GameJob, code: str | None = None) -> GameResult:
+    """A void game, by the fault of the player with this code or of nobody."""
+    codes = [player.code for player in job.players]
+    faulty = None if code is None else codes.index(code)
+    return GameResult(
+        job.id, job.attempt, "void", reason="crash", detail="it exited", faulty=faulty
+    )
 
 
 def again(competition: Competition, fresh: Competition) -> Competition:

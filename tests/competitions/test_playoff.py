@@ -159,6 +159,8 @@ def test_results_are_counted_by_player_and_colour() -> None:
         playoff.take(job.ticket, result)
     assert playoff.finished()
     assert playoff.summary() == {
+        "withdrawn": [],
+        "stopped": [],
         "matchups": [
             {
                 "id": "0",
@@ -173,6 +175,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "forfeits_by_kind": [{}, {}],
                 "void": 0,
                 "repeats": 0,
+                "void_by_kind": {},
                 "endings": {"mate": 3, "stalemate": 1},
                 "elo": pytest.approx(88.74, abs=0.01),
                 # two pairs say nothing of the spread
@@ -186,7 +189,7 @@ def test_results_are_counted_by_player_and_colour() -> None:
                 "pairs_ratio": 1.0,
                 "sprt": None,
             }
-        ]
+        ],
     }
     text = render_report(playoff.report())
     lines = [line.split() for line in text.splitlines()]
@@ -210,16 +213,23 @@ def test_players_that_did_not_alternate_show_their_colour() -> None:
 def test_void_game_is_played_again_and_the_second_in_a_row_ends_the_run() -> None:
     playoff = chess(call("Matchup", "a", "b"))
     one, two = playoff.next_job(), playoff.next_job()
-    assert playoff.take(one.ticket, won(one, "a")).halt == ""
+    assert playoff.take(one.ticket, won(one, "a")).warning == ""
     verdict = playoff.take(two.ticket, void(two))
-    assert (verdict.replay, verdict.halt) == (True, "")
-    assert "two games in a row" in playoff.take(two.ticket, void(two)).halt
+    assert (verdict.replay, verdict.warning) == (True, "")
+    assert "matchup 0: 2 void games in a row" in playoff.take(two.ticket, void(two)).warning
+    assert playoff.next_job() is None
+    assert not playoff.finished()
 
 
-def test_run_ends_when_the_first_game_of_a_matchup_is_void() -> None:
+def test_nothing_is_left_to_play_when_one_of_two_players_is_void_twice() -> None:
     playoff = chess(call("Matchup", "a", "b"))
     job = playoff.next_job()
-    assert "first game of matchup 0" in playoff.take(job.ticket, void(job)).halt
+    assert playoff.take(job.ticket, void(job, "b")).warning == ""
+    warning = playoff.take(job.ticket, void(job, "b")).warning
+    assert warning.startswith("player b: 2 void games in a row (crash)")
+    assert playoff.next_job() is None
+    assert not playoff.wants(job.ticket)
+    assert 'withdrawn = ["b"]' in playoff.blocked()[-1]
 
 
 def test_state_goes_on_where_it_was() -> None:
@@ -574,31 +584,32 @@ def test_switched_off_matchup_still_shows_its_results() -> None:
     assert titles == ["a v b (1/0 games, switched off)", "b v c (0 games)"]
 
 
-def test_void_game_after_a_restart_ends_the_run_only_where_nothing_ever_worked() -> None:
+def test_void_games_before_a_restart_count_until_the_player_has_a_result() -> None:
     def matchups() -> Any:
         return chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
 
     playoff = matchups()
     one, two = playoff.next_job(), playoff.next_job()
     playoff.take(one.ticket, won(one, "a"))
-    assert playoff.take(two.ticket, void(two)).halt
+    assert playoff.take(two.ticket, void(two, "c")).warning == ""
     later = again(playoff, matchups())
     three = later.next_job()
     assert three.ticket["m"] == "0"
-    assert later.take(three.ticket, void(three)).halt == ""
-    assert "first game of matchup 1" in later.take(two.ticket, void(two)).halt
+    assert later.take(three.ticket, void(three, "b")).warning == ""
+    assert "player c: 2 void games" in later.take(two.ticket, void(two, "c")).warning
+    assert later.next_job().ticket["m"] == "0"
 
 
-def test_voids_of_different_matchups_do_not_add_up() -> None:
+def test_voids_of_different_matchups_that_are_nobodys_fault_do_not_add_up() -> None:
     playoff = chess(call("Matchup", "a", "b"), call("Matchup", "b", "c"))
     for _ in range(2):
         job = playoff.next_job()
         playoff.take(job.ticket, won(job, "b"))
     one, two = playoff.next_job(), playoff.next_job()
-    assert playoff.take(one.ticket, void(one)).halt == ""
-    assert playoff.take(two.ticket, void(two)).halt == ""
-    assert playoff.take(one.ticket, won(one, "a")).halt == ""
-    assert playoff.take(one.ticket, void(one)).halt == ""
+    assert playoff.take(one.ticket, void(one)).warning == ""
+    assert playoff.take(two.ticket, void(two)).warning == ""
+    assert playoff.take(one.ticket, won(one, "a")).warning == ""
+    assert playoff.take(one.ticket, void(one)).warning == ""
     assert "void games (not counted): 2" in render_report(playoff.report())
 
 
@@ -726,8 +737,8 @@ def test_players_on_the_same_terms_get_a_cross_table() -> None:
         return render_report(playoff.report())
 
     lines = [line.split() for line in report().splitlines()]
-    assert ["A", "a", "3", "4", "1.5-0.5", "1.5-0.5"] in lines
-    assert ["C", "c", "1", "4", "0.5-1.5", "0.5-1.5"] in lines
+    assert ["1", "A", "a", "3", "4", "75.0%", "1.5-0.5", "1.5-0.5"] in lines
+    assert ["3", "C", "c", "1", "4", "25.0%", "0.5-1.5", "0.5-1.5"] in lines
     assert "± 95%" in report()
     for other in ({"move_limit": 70}, {"alternating": False}):
         assert "± 95%" not in report(**other)
@@ -756,21 +767,22 @@ def test_interrupted_playoff_is_as_one_that_never_was(
     plays = Play(fresh), Play(fresh)
     for step, (which, outcome) in enumerate(steps):
         for play in plays:
-            while len(play.issued) < 4:
-                play.issue()
-            job = list(play.issued.values())[which % 4]
+            while len(play.issued) < 4 and play.issue() is not None:
+                pass
+            job = list(play.issued.values())[which % len(play.issued)]
             play.finish(
                 job.id,
                 {
                     "first": won(job, codes(job)[0]),
                     "second": won(job, codes(job)[1]),
                     "draw": drawn(job),
-                    "void": void(job),
+                    "void": void(job, codes(job)[0]),
                 }[outcome],
             )
         if step in saves:
             plays[1].save()
         if step in stops:
+            plays[0].competition.adopt([])
             plays[1].interrupt()
     assert plays[1].competition.state() == plays[0].competition.state()
     assert plays[1].competition.next_job() == plays[0].competition.next_job()

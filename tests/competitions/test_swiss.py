@@ -12,9 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.competitors import only_appended
-from ringmaster.competitions.swiss import Swiss
-from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
@@ -195,14 +192,24 @@ def test_void_game_is_played_again_and_does_not_end_the_round() -> None:
     verdict = tournament.take(job.ticket, void(job))
     assert verdict.replay
     # both players have had a result in the first round: their engines work
-    assert not verdict.halt
-    assert tournament.take(job.ticket, void(job)).halt
+    assert not verdict.warning
+    assert tournament.take(job.ticket, void(job)).warning
 
 
-def test_first_void_game_of_a_player_ends_the_run() -> None:
+def test_round_is_played_without_the_player_whose_games_are_void_and_waits_for_it() -> None:
     tournament = chess()
     job = tournament.next_job()
-    assert tournament.take(job.ticket, void(job)).halt
+    assert tournament.take(job.ticket, void(job, "c")).warning == ""
+    assert tournament.take(job.ticket, void(job, "c")).warning
+    assert play(tournament) == ["1BvD_0", "1BvD_1"]
+    assert not tournament.finished()
+    assert 'withdrawn = ["c"]' in tournament.blocked()[-1]
+    # withdrawn, it leaves its points to the opponent, and the next round can be paired
+    later = again(tournament, chess(withdrawn=["c"]))
+    assert play(later)[0].startswith("2")
+    assert points(later)["a"] >= 2
+    # repaired, it plays on
+    assert play(again(tournament, chess()))[0] == "1AvC_1"
 
 
 def test_unknown_result_gives_nothing_to_either() -> None:
@@ -322,18 +329,18 @@ def test_played_rounds_stay_whatever_is_edited() -> None:
     assert paired(edited) == paired(tournament)
 
 
-@pytest.mark.parametrize(
-    ("now", "message"),
-    [
-        (["a", "c", "d"], "b took part before and must stay in the list"),
-        (["b", "a", "c", "d"], "the earlier competitors must keep their places"),
-    ],
-)
-def test_competitors_may_not_be_removed_or_moved(now: list[str], message: str) -> None:
-    with pytest.raises(StoreError, match=message):
-        again(chess(), chess(now))
-    (setting,) = (s for s in Swiss.table if s.name == "competitors")
-    assert setting.rule is only_appended
+def test_removed_competitor_is_as_if_withdrawn_also_without_its_player() -> None:
+    tournament = chess()
+    play(tournament, 5)
+    players = {code: uci() for code in "abc"}
+    later = again(tournament, chess(["c", "b", "a"], players=players))
+    play(later)
+    assert later.finished()
+    assert paired(later)[0] == paired(tournament)[0]
+    assert all("d" not in "".join(pairs) for pairs in paired(later)[2:])
+    assert later.summary()["withdrawn"] == ["d"]
+    assert "withdrawn: d" in render_report(later.report())
+    assert later.progress().total == later.progress().completed
 
 
 @pytest.mark.parametrize(
@@ -347,7 +354,7 @@ def test_competitors_may_not_be_removed_or_moved(now: list[str], message: str) -
         ({"games_per_pairing": 0}, "games_per_pairing: 0 is out of range"),
         ({"ratings": {"e": 2000}}, "ratings.e: 'e' is not among the competitors"),
         ({"ratings": {"a": "high"}}, "ratings.a: 'high' is not a number"),
-        ({"withdrawn": ["a", "e"]}, "withdrawn.1: 'e' is not among the competitors"),
+        ({"withdrawn": ["a", "e"]}, "withdrawn.1: 'e' does not take part"),
     ],
 )
 def test_wrong_setting_is_refused_where_it_stands(settings: dict[str, Any], message: str) -> None:
@@ -440,6 +447,7 @@ def test_interrupted_tournament_is_as_one_that_never_was(
         step = rng.random()
         if step < 0.1:
             interrupted.interrupt()
+            straight.competition.adopt([])
         elif step < 0.2:
             interrupted.save()
         elif step < 0.6 and len(interrupted.issued) < parallel:

@@ -120,6 +120,12 @@ def test_engine_beside_the_path_is_called_by_its_full_name(
     assert engines.which("gnugo") == "gnugo"
 
 
+@pytest.mark.parametrize(("game", "type_name"), EVERY)
+def test_engine_that_crashes_loses_in_chess_and_shogi(game: str, type_name: str) -> None:
+    text = new_control_file(game, type_name, find=FINDS["none"])
+    assert ('\nfailures = "loss"\n' in text) == (game != "go")
+
+
 def test_opening_file_beside_it_is_used(tmp_path: Path) -> None:
     assert opening_file("chess", tmp_path) is None
     for name in ("b.epd", "a.epd", "a.txt", "c.sfen"):

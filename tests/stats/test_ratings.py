@@ -51,14 +51,58 @@ def test_third_player_links_two_that_never_met() -> None:
     [
         {},
         {(0, 1): (3, 0, 3)},
-        {(0, 1): (3, 0, 3), (1, 2): (4, 0, 0)},
-        {(0, 1): (5, 0, 0), (1, 2): (5, 0, 0), (0, 2): (5, 0, 0)},
+        {(0, 1): (3, 0, 3), (0, 2): (0, 0, 0)},
     ],
 )
-def test_no_ratings_where_none_would_be_finite(
+def test_no_ratings_where_some_have_not_met(
     scores: dict[tuple[int, int], tuple[int, int, int]],
 ) -> None:
     assert bradley_terry(3, scores) is None
+
+
+@pytest.mark.parametrize(
+    "scores",
+    [
+        {(0, 1): (3, 0, 3), (1, 2): (4, 0, 0)},
+        {(0, 1): (5, 0, 0), (1, 2): (5, 0, 0), (0, 2): (5, 0, 0)},
+        # nobody lost all, and two have all points of the third and the fourth
+        {(0, 1): (3, 0, 3), (2, 3): (1, 1, 1), (0, 2): (4, 0, 0), (1, 3): (4, 0, 0)},
+    ],
+)
+def test_prior_makes_ratings_finite_where_some_won_all_points(
+    scores: dict[tuple[int, int], tuple[int, int, int]],
+) -> None:
+    players = 1 + max(j for _, j in scores)
+    found = ratings(players, scores)
+    assert found.prior == 1
+    assert math.fsum(r.elo for r in found) == pytest.approx(0, abs=1e-6)
+    assert all(abs(r.elo) < 600 and 0 < r.error < 800 for r in found)
+    assert found.covariance is not None
+    for row in found.covariance:
+        assert math.fsum(row) == pytest.approx(0, abs=1e-6)
+
+
+def test_prior_is_a_drawn_game_against_an_average_player() -> None:
+    """Four players and an imaginary fifth, fitted as any five, have the same distances."""
+    scores = {(0, 1): (3, 1, 2), (0, 2): (2, 0, 4), (1, 2): (1, 2, 3)}
+    scores |= {(i, 3): (6, 0, 0) for i in range(3)}
+    with_prior = ratings(4, scores)
+    fifth = ratings(5, scores | {(i, 4): (0, 1, 0) for i in range(4)})
+    for i in range(4):
+        distance = with_prior[i].elo - with_prior[0].elo
+        assert distance == pytest.approx(fifth[i].elo - fifth[0].elo)
+
+
+def test_prior_leaves_what_many_games_say_nearly_as_it_is() -> None:
+    without = ratings(2, {(0, 1): (480, 320, 200)})
+    scores = {(0, 1): (480, 320, 200), (0, 2): (500, 0, 0), (1, 2): (500, 0, 0)}
+    with_prior = ratings(3, scores)
+    assert (without.prior, with_prior.prior) == (0, 1)
+    expected = without[0].elo - without[1].elo
+    assert with_prior[0].elo - with_prior[1].elo == pytest.approx(expected, abs=2)
+    # the third is far behind, by an amount that is hardly known
+    assert with_prior[1].elo - with_prior[2].elo > 800
+    assert with_prior.difference(1, 2).error > 200
 
 
 def test_circle_of_wins_rates_all_alike() -> None:

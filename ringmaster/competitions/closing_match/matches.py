@@ -24,13 +24,14 @@ from ringmaster.competitions.closing_match.report import (
 )
 from ringmaster.competitions.closing_match.settings import DEFAULT, START, VerifySettings
 from ringmaster.competitions.closing_match.sides import Side, Sides
-from ringmaster.competitions.common import result_line, void_rule
+from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import MatchupInfo, Played, Verdict
 from ringmaster.competitions.opening_settings import OpeningBook, check_openings
 from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.competitions.series import Series
 from ringmaster.competitions.tally import Tally
 from ringmaster.competitions.tuned_parameters import Named
+from ringmaster.competitions.voids import REMEDY, VoidKinds, added, void_rule
 from ringmaster.errors import SettingError, UsageError
 from ringmaster.model.jobs import CheckJob, Opening, Ticket
 from ringmaster.model.parameters import TunedParameter
@@ -194,6 +195,10 @@ class ClosingMatches:
         found: Match = self.matches[ticket["v"] - 1]
         return found
 
+    def void_kinds(self) -> VoidKinds:
+        """Return the void games of all matches, by player and reason."""
+        return added([match.tally.void_kinds for match in self.matches])
+
     def nothing(self, standing: Standing) -> bool:
         """Whether there is nothing to show: the tuned values are the start values."""
         settings = self.settings
@@ -296,7 +301,7 @@ class ClosingMatches:
         line = result_line(result, (codes[0], codes[1]))
         if result.outcome == "void":
             halt = void_rule(tally.void_in_a_row, first=first, what="the closing match")
-            return Verdict(line, replay=True, halt=halt)
+            return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         self._open[ticket["v"]].discard(ticket["g"])
         series = self._series_now(match, standing)
         notes: list[str] = []

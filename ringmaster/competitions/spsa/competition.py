@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from ringmaster.competitions.closing_match import Standing
-from ringmaster.competitions.common import noting, result_line, void_rule
+from ringmaster.competitions.common import noting, result_line
 from ringmaster.competitions.competition import Played, Trajectory, Verdict
 from ringmaster.competitions.game_settings import make_game_settings
 from ringmaster.competitions.matchup_charts import MatchupCourses
@@ -40,6 +40,7 @@ from ringmaster.competitions.spsa.terms import Terms
 from ringmaster.competitions.spsa.tickets import Tickets
 from ringmaster.competitions.tuned_options import TunedOptions, tuned_options
 from ringmaster.competitions.tuned_parameters import Named, check_codes
+from ringmaster.competitions.voids import REMEDY, VoidKinds, added, count_void, void_line, void_rule
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket
@@ -294,6 +295,11 @@ class SpsaCompetition(PlayerTune):
         )
         return first, second
 
+    def _engine_codes(self, ticket: Ticket) -> list[str]:
+        """Return the codes of a game's players; both sides of a tune are one player."""
+        sides = self._tickets.sides(ticket)
+        return [self._opponent(ticket) if side == "=" else self.values["player"] for side in sides]
+
     def describe(self, ticket: Ticket) -> Played:
         if "v" in ticket:
             return self.closing.describe(ticket)
@@ -335,8 +341,9 @@ class SpsaCompetition(PlayerTune):
         state.void_in_a_row = state.void_in_a_row + 1 if void else 0
         if void:
             state.void += 1
+            count_void(state.void_kinds, result, self._engine_codes(ticket))
             halt = void_rule(state.void_in_a_row, first=first, what="this run")
-            return Verdict(line, replay=True, halt=halt)
+            return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
         column = _COLUMN[result.points(sides.index(own))]
@@ -438,10 +445,13 @@ class SpsaCompetition(PlayerTune):
             blocks.append(Text((f"removed parameters, as they were left: {values}",)))
         blocks += self.closing.blocks(self._standing())
         if self._state.void:
-            blocks.append(Text((f"void games (not counted): {self._state.void}",)))
+            blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
         if self._state.repeats:
             blocks.append(Text((repeats_line(self._state.repeats, self._state.completed),)))
         return Report(tuple(blocks))
+
+    def void_kinds(self) -> VoidKinds:
+        return added([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))

@@ -10,6 +10,7 @@ import msgspec
 from ringmaster.competitions.spsa.edits import Past, begin
 from ringmaster.competitions.spsa.played import Layout
 from ringmaster.competitions.spsa.terms import Terms
+from ringmaster.competitions.voids import VoidKinds
 from ringmaster.errors import StateRefused
 
 
@@ -82,6 +83,8 @@ class State(msgspec.Struct):
             before = self.edits.pop().terms
         if before != after:
             self.edits.append(Edit(self.told, begun, before))
+
+    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
 
     @property
     def codes(self) -> list[str]:

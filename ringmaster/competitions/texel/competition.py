@@ -63,6 +63,7 @@ from ringmaster.competitions.texel.verdicts import (
     take_void,
 )
 from ringmaster.competitions.tuned_parameters import Named, check_codes
+from ringmaster.competitions.voids import VoidKinds, added, void_line
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.charts import ChartGroup
@@ -385,7 +386,7 @@ class TexelCompetition(PlayerTune):
         if self.tuning.optimiser is not None:
             self._count(ticket)
         if result.outcome == "void":
-            return take_void(self._state, ticket, result)
+            return take_void(self._state, ticket, result, self.values["player"])
         state = self._state
         state.void_in_a_row = 0
         if "n" in ticket:
@@ -526,8 +527,12 @@ class TexelCompetition(PlayerTune):
     def report(self) -> Report:
         blocks = self._report().blocks(self.closing.blocks(self._standing()))
         if self._state.void:
-            blocks.append(Text((f"void evaluations (not counted): {self._state.void}",)))
+            void = void_line(self._state.void_kinds, self._state.void, unit="evaluations")
+            blocks.append(Text((void,)))
         return Report(tuple(blocks))
+
+    def void_kinds(self) -> VoidKinds:
+        return added([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))

@@ -8,6 +8,7 @@ import msgspec
 
 from ringmaster.competitions.texel.terms import Terms
 from ringmaster.competitions.tuned_parameters import Named
+from ringmaster.competitions.voids import VoidKinds
 
 #: The passes of a beginning have their scores under numbers of their own.
 STRIDE = 1_000_000
@@ -176,6 +177,7 @@ class State(msgspec.Struct):
     void: int = 0
     void_in_a_row: int = 0
     matches: list[dict[str, Any]] = []
+    void_kinds: VoidKinds = {}
 
     @property
     def passes(self) -> int:

@@ -7,6 +7,7 @@ import msgspec
 from ringmaster.competitions.competition import Verdict
 from ringmaster.competitions.texel.probing import found_lines, problem_of
 from ringmaster.competitions.texel.state import State
+from ringmaster.competitions.voids import count_void
 from ringmaster.model.jobs import ScoreKind, Ticket
 from ringmaster.model.results import EvaluationResult
 
@@ -27,12 +28,16 @@ def shard_line(ticket: Ticket, result: EvaluationResult) -> str:
     )
 
 
-def take_void(state: State, ticket: Ticket, result: EvaluationResult) -> Verdict:
+def take_void(state: State, ticket: Ticket, result: EvaluationResult, code: str) -> Verdict:
     """Return the verdict on a result that does not count: it is tried again, and the run ends
-    when the first one of all, or one for the second time, is void."""
+    when the first one of all, or one for the second time, is void.
+
+    code  of the player that evaluates
+    """
     first = not state.shards
     state.void += 1
     state.void_in_a_row += 1
+    count_void(state.void_kinds, result, [code])
     what = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
     attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
     detail = result.detail.splitlines()[0] if result.detail else ""

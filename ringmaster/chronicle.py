@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ringmaster.competitions.competition import Verdict
+from ringmaster.event import Event
+from ringmaster.model.jobs import CheckJob, Job
 from ringmaster.model.results import EvaluationResult, Result
-from ringmaster.reporting.live import Display
+from ringmaster.reporting.live import Display, RunningGame, View
 from ringmaster.storage.journal import Journal
 
 #: Results, and warnings, kept for the display.
@@ -16,16 +18,16 @@ RECENT, WARNINGS = 50, 5
 class Chronicle:
     """The words of one run.  They come after the commit of what they tell of.
 
-    unit       what the run gives out ("games")
     completed  how many results have been told that count
     recent     the last results, a line each
     warnings   the last warnings
     """
 
-    def __init__(self, journal: Journal, display: Display, unit: str) -> None:
+    def __init__(self, journal: Journal, display: Display, event: Event) -> None:
         self._journal = journal
         self._display = display
-        self._unit = unit
+        self._event = event
+        self._unit = event.competition.unit
         self.completed = 0
         self.recent: list[str] = []
         self.warnings: list[str] = []
@@ -73,3 +75,28 @@ class Chronicle:
                 self.recent.append(verdict.line)
         self._display.results(shown)
         del self.recent[:-RECENT]
+
+    def view(self, in_progress: Sequence[Job], started: float, parallel: int) -> View:
+        """Return the contents of the display.
+
+        in_progress  jobs that workers play
+        started      when the first of this run began, by the monotonic clock, in seconds
+        parallel     games at a time
+        """
+        competition = self._event.competition
+        description = self._event.loaded.values["description"]
+        return View(
+            heading=f"{competition.type_name}: {self._event.code}",
+            description=(description or "").strip(),
+            started=started,
+            progress=competition.progress(),
+            completed_this_run=self.completed,
+            running=[
+                RunningGame(job.id, job.who) for job in in_progress if not isinstance(job, CheckJob)
+            ],
+            report=competition.live_report(),
+            results=list(self.recent),
+            warnings=list(self.warnings),
+            parallel=parallel,
+            hint=f"Ctrl-X to stop after these {self._unit}, Ctrl-C to stop at once",
+        )

@@ -10,6 +10,7 @@ import msgspec
 
 from ringmaster.event import Event
 from ringmaster.execution.executor import Done, Executor
+from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob
 from ringmaster.model.results import SEARCH, TUNED_OPTIONS, CheckResult, Finding
 
@@ -98,6 +99,19 @@ class FirstTests:
 def _key(kind: str, *data: object) -> str:
     text = json.dumps(data, sort_keys=True, default=str)
     return f"{kind} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
+
+
+def check_before_run(event: Event, executor: Executor, signals: Signals, tests: FirstTests) -> None:
+    """Start every player once, with the tests that are due; the event learns the engines'
+    names and settings.  Raises ControlFileError naming each problem."""
+    results = check_players(
+        event, executor, [signals.fd], lambda: signals.came is not None, first_tests=tests
+    )
+    failure = event.check_failure(results)
+    if failure is not None:
+        raise failure
+    for result in results:
+        event.conditions.take_check(result)
 
 
 def check_players(

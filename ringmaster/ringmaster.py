@@ -24,15 +24,15 @@ from ringmaster.chronicle import Chronicle
 from ringmaster.competitions.competition import Verdict
 from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
-from ringmaster.errors import CompetitionHalted, SettingError
+from ringmaster.errors import CompetitionHalted, ControlFileError, SettingError
 from ringmaster.event import Event
 from ringmaster.execution.error_lines import ErrorLines
 from ringmaster.execution.executor import Done, Executor
 from ringmaster.execution.signals import Signals
 from ringmaster.model.jobs import CheckJob, GameJob, Task
 from ringmaster.model.results import CheckResult, EvaluationResult, GameResult, Result
-from ringmaster.player_checks import FirstTests, check_players
-from ringmaster.reporting.live import Display, RunningGame, View
+from ringmaster.player_checks import FirstTests, check_before_run
+from ringmaster.reporting.live import Display, View
 from ringmaster.storage.journal import Journal
 from ringmaster.storage.records import GameRecords
 from ringmaster.storage.sqlite_store import SqliteStore
@@ -141,7 +141,7 @@ class Ringmaster:
         event = self._event
         paths = event.paths
         self._journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
-        self._chronicle = Chronicle(self._journal, self._display, self._competition.unit)
+        self._chronicle = Chronicle(self._journal, self._display, event)
         if not paths.log.stat().st_size:
             # by this line the next run knows the log
             self._journal.log(f"log of {event.code}, by ringmaster {ringmaster.__version__}")
@@ -154,7 +154,8 @@ class Ringmaster:
                 self._event.check_functions(
                     played=self._store is not None and any(self._store.counts())
                 )
-                self._warn_all()
+                for line in self._event.warnings():
+                    self._chronicle.warn(line)
                 self._executor = self._make_executor()
                 try:
                     self._check_players()
@@ -197,29 +198,17 @@ class Ringmaster:
             self._anew = self._event.starts_anew(self._store)
             self._backlog = self._event.restore(self._store)
 
-    def _warn_all(self) -> None:
-        for line in self._event.warnings():
-            self._chronicle.warn(line)
-
     def _check_players(self) -> None:
         """Start every player once.  Raises ControlFileError naming each problem."""
         if self._event.loaded.values["skip_player_checks"] or self._competition.finished():
             return
         known = None if self._store is None else self._store.note("tests")
         tests = FirstTests(self._event, known)
-        results = check_players(
-            self._event,
-            self._executor,
-            [self._signals.fd],
-            lambda: self._signals.came is not None,
-            first_tests=tests,
-        )
-        failure = self._event.check_failure(results)
-        if failure is not None:
-            self._journal.log(f"startup check failed: {failure}")
-            raise failure
-        for result in results:
-            self._event.conditions.take_check(result)
+        try:
+            check_before_run(self._event, self._executor, self._signals, tests)
+        except ControlFileError as error:
+            self._journal.log(f"startup check failed: {error}")
+            raise
         for line in tests.warnings():
             self._chronicle.warn(line)
         self._tests = tests.outcomes
@@ -605,21 +594,5 @@ class Ringmaster:
         self._chronicle.tell(told, halted=bool(self._halt))
 
     def _view(self) -> View:
-        description = self._event.loaded.values["description"]
-        return View(
-            heading=f"{self._competition.type_name}: {self._event.code}",
-            description=(description or "").strip(),
-            started=self._play_began,
-            progress=self._competition.progress(),
-            completed_this_run=self._chronicle.completed,
-            running=[
-                RunningGame(job.id, job.who)
-                for job in self._executor.running()[: self._options.parallel]
-                if not isinstance(job, CheckJob)
-            ],
-            report=self._competition.live_report(),
-            results=list(self._chronicle.recent),
-            warnings=list(self._chronicle.warnings),
-            parallel=self._options.parallel,
-            hint=f"Ctrl-X to stop after these {self._competition.unit}, Ctrl-C to stop at once",
-        )
+        in_progress = self._executor.running()[: self._options.parallel]
+        return self._chronicle.view(in_progress, self._play_began, self._options.parallel)

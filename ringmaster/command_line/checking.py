@@ -37,7 +37,8 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     event.prepare()
     event.check_functions(played=comparison.played)
     warnings = event.warnings()
-    executor = executor_maker(arguments, games_at_a_time(arguments, event))()
+    parallel = games_at_a_time(arguments, event)
+    executor = executor_maker(arguments, parallel)()
     try:
         results = check_players(event, executor, show_stderr=True, thorough=not arguments.quick)
     finally:
@@ -49,9 +50,7 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     failure = event.check_failure(results)
     for result in results:
         event.conditions.take_check(result)
-    crowding = event.conditions.crowding(
-        arguments.parallel, usable_cpus(arguments.affinity or None)
-    )
+    crowding = event.conditions.crowding(parallel, usable_cpus(arguments.affinity or None))
     if crowding:
         warnings.append(f"warning: {crowding}")
     if not arguments.json:

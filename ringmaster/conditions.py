@@ -171,7 +171,15 @@ class Conditions:
         progress = self._competition.progress()
         if progress.total is not None and self._competition.unit == "games":
             parallel = min(parallel, max(1, progress.total - progress.completed))
-        known = [(threads or 1, player) for player, _, _, threads in self._rows()]
+        needed_codes = {
+            self._competition.contestant_of(job.player.code)
+            for job in self._competition.check_jobs()
+        }
+        known = [
+            (threads or 1, player)
+            for player, _, _, threads in self._rows()
+            if player.code in needed_codes
+        ]
         if not known or self._competition.finished():
             return ""
         by_threads = sorted(known, key=lambda each: -each[0])

@@ -35,6 +35,7 @@ class FirstTests:
         #: What is tested by a check, by its id, and what concerns this control file.
         self._keys: dict[str, list[str]] = {}
         self._present: dict[str, None] = {}
+        self._untested: list[str] = []
 
     def add_to(self, job: CheckJob) -> CheckJob:
         """Return a startup check with the tests that are due."""
@@ -49,6 +50,8 @@ class FirstTests:
         for key in self._keys.get(result.check_id, ()):
             self.outcomes[key] = []
         for finding in result.findings:
+            if finding.status == "skip":
+                self._untested.append(f"player {result.code!r}: {finding.name}: {finding.detail}")
             if finding.status == "warn":
                 keys = self._keys[result.check_id]
                 key = keys[-1] if finding.name == TUNED_OPTIONS else keys[0]
@@ -60,7 +63,8 @@ class FirstTests:
         lines = [f"parameter {code!r} changes nothing of the player that is made" for code in idle]
         for key in self._present:
             lines += self.outcomes.get(key, [])
-        return [f"warning: {line}" for line in lines]
+        untested = [f"not tested: {line}" for line in self._untested]
+        return [f"warning: {line}" for line in lines] + untested
 
     def _line(self, code: str, finding: Finding) -> str:
         if finding.name == TUNED_OPTIONS:
@@ -72,7 +76,8 @@ class FirstTests:
     def _is_due(self, job: CheckJob, key: str) -> bool:
         is_first = key not in self._present
         self._present[key] = None
-        if not is_first or key in self.outcomes:
+        # after a warning the engine may have been mended
+        if not is_first or self.outcomes.get(key) == []:
             return False
         self._keys.setdefault(job.id, []).append(key)
         return True

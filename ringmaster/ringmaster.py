@@ -314,7 +314,7 @@ class Ringmaster:
         if self._stopping:
             return self._stopping
         blocked = self._competition.blocked()
-        return f"halted: {blocked[0]}" if blocked else "nothing left to issue"
+        return f"halted: {'; '.join(blocked[:-1])}" if blocked else "nothing left to issue"
 
     def _finish(self, number: int, reason: str) -> None:
         assert self._store is not None

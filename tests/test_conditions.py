@@ -283,6 +283,15 @@ def test_games_that_are_not_to_be_played_need_no_cpu() -> None:
     assert "3 games at a time need 3 CPUs" in crowding(64, 2, games=3)
 
 
+def test_player_whose_games_are_not_to_be_played_needs_no_cpu() -> None:
+    players = {"a": uci(), "b": uci(), "fat": uci(options={"Threads": 8})}
+    matchups = [call("Matchup", "a", "b"), call("Matchup", "a", "fat")]
+    chess: dict[str, Any] = {"game": "chess", "players": players, "matchups": matchups}
+    assert "player 'fat' has 8 threads" in Conditions(make("playoff", **chess)).crowding(1, 2)
+    withdrawn = make("playoff", **chess, withdrawn=["fat"])
+    assert Conditions(withdrawn).crowding(1, 2) == ""
+
+
 @pytest.mark.parametrize(
     ("command", "startup", "threads"),
     [

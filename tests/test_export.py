@@ -219,7 +219,10 @@ def test_competition_that_was_not_run_exports_nothing_but_a_header(
         (["export", "-o", "OTHER.CTL"], "would be taken for a .ctl file"),
         (["export", "-o", "other.hist"], "would be taken for a .hist file"),
         (["export", "-o", "other.tree.jsonl"], "would be taken for a .tree.jsonl file"),
-        (["show", "--format", "csv"], "--format goes with export"),
+        (
+            ["show", "--format", "csv"],
+            "show has no format 'csv'; expected 'fastchess' or 'openbench'",
+        ),
         (["run", "--void"], "--void goes with export"),
         (["export", "--json"], "--json goes with show, "),
     ],

@@ -140,7 +140,9 @@ def test_exported_file_can_be_imported(
     monkeypatch.chdir(control.parent)
     target = "tuned.params" if format == "yaneuraou" else "tuned.txt"
     assert run([control.name, "export-parameters", "--format", format, "-o", target]) == 0
-    found = import_material(material_of([target]), Places(control.parent, control.parent))
+    found = import_material(
+        material_of([target], control.parent), Places(control.parent, control.parent)
+    )
     assert "LmrBase" in found.render("x.ctl")
     assert found.game == ("shogi" if format == "yaneuraou" else "chess")
 
@@ -361,7 +363,9 @@ def test_any_params_file_comes_back_as_it_was(rows: list[Entry], tmp_path: Path)
     (tmp_path / "t.params").write_text(text, encoding="utf-8")
     places = Places(tmp_path, tmp_path)
     try:
-        found = import_material(material_of([str(tmp_path / "t.params")]), places).render("x.ctl")
+        found = import_material(material_of([str(tmp_path / "t.params")], tmp_path), places).render(
+            "x.ctl"
+        )
         event = event_of(found, tmp_path)
     except (ControlFileError, UsageError):
         return  # no parameter that is used, or a perturbation beyond half the range

@@ -132,7 +132,7 @@ def due(control: Path, outcomes: dict[str, list[str]] | None) -> list[str]:
     return [job.player.code for job in jobs if job.limits]
 
 
-def test_limits_are_tested_again_only_for_a_player_with_another_command_or_limit(
+def test_limits_are_tested_again_after_a_warning_and_after_another_command_or_limit(
     tmp_path: Path,
 ) -> None:
     control = write(tmp_path, LIAR)
@@ -141,18 +141,31 @@ def test_limits_are_tested_again_only_for_a_player_with_another_command_or_limit
     outcomes = store.note("tests")
     store.close()
     assert due(control, None) == ["liar", "sound"]
-    assert due(control, outcomes) == []
+    # an engine that was warned of may have been mended under its name
+    assert due(control, outcomes) == ["liar"]
     for old, new, codes in [
         ('"7"', '"8"', ["liar"]),
         ("nodes=5000", "nodes=4000", ["liar", "sound"]),
-        ("nodes=5000)", 'nodes=5000, options={"Hash": 2})', []),
-        ("number_of_games=4", "number_of_games=6", []),
+        ("nodes=5000)", 'nodes=5000, options={"Hash": 2})', ["liar"]),
+        ("number_of_games=4", "number_of_games=6", ["liar"]),
     ]:
         control.write_text(LIAR.replace(old, new))
         assert due(control, outcomes) == codes
-    # what was found is told by later runs as well
     control.write_text(LIAR)
     assert FOUND in ringmaster(control, "run", "-q", "-g", "1").stderr
+
+
+def test_engine_that_was_mended_is_warned_of_no_more(tmp_path: Path) -> None:
+    shim = tmp_path / "engine.sh"
+    command = f"exec {sys.executable} {CAREFUL}"
+    shim.write_text(f"#!/bin/sh\n{command} --nodes 7\n")
+    shim.chmod(0o755)
+    player = f'{sys.executable!r}, {str(CAREFUL)!r}, "--nodes", "7"'
+    control = write(tmp_path, LIAR.replace(player, repr(str(shim))))
+    assert FOUND in ringmaster(control, "run", "-q", "-g", "1").stderr
+    shim.write_text(f"#!/bin/sh\n{command}\n")
+    for _ in range(2):
+        assert "limit" not in ringmaster(control, "run", "-q", "-g", "1").stderr
 
 
 @pytest.mark.parametrize("source", [SPSA, MC_TUNER, CE_TUNER], ids=["spsa", "mc", "ce"])

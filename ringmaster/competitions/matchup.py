@@ -5,12 +5,8 @@ from __future__ import annotations
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.repeats import expected_repeats
 from ringmaster.model.jobs import GameSettings
-from ringmaster.model.players import Player
+from ringmaster.model.players import SECOND_SELF, Player
 from ringmaster.stats.sprt import Sprt
-
-#: Added to a player's code for the second side of a matchup with itself (Gomill);
-#: "#" cannot occur in a code of the control file.
-SECOND_SELF = "#2"
 
 
 class Matchup:
@@ -74,7 +70,8 @@ class Matchup:
 
     def expected_repeats(self) -> str:
         """Return the warning that its games will repeat, "" when they need not."""
-        colours = 2 if self.alternating else 1
+        first, second = map(base_code, self.codes)
+        colours = 2 if self.alternating and first != second else 1
         return expected_repeats(self.players, self.book.size, self.number_of_games, colours)
 
 

@@ -11,11 +11,12 @@ from ringmaster.competitions.anchor import ANCHOR_SETTING, check_anchor
 from ringmaster.competitions.common import COMMON_SETTINGS, noting
 from ringmaster.competitions.competitors import WITHDRAWN_SETTING, check_withdrawn
 from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
-from ringmaster.competitions.matchup import SECOND_SELF, Matchup
+from ringmaster.competitions.matchup import Matchup
 from ringmaster.competitions.sequential import SPRT_SETTING
 from ringmaster.competitions.standings import Standings
 from ringmaster.competitions.tournament import Tournament
 from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.model.players import SECOND_SELF
 from ringmaster.model.report import Report
 from ringmaster.model.settings import (
     INHERITED,

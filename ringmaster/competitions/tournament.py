@@ -14,7 +14,7 @@ from ringmaster.competitions.common import result_line
 from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Verdict
 from ringmaster.competitions.competitors import Field
 from ringmaster.competitions.holds import Holds, remedy
-from ringmaster.competitions.matchup import SECOND_SELF, Matchup, base_code
+from ringmaster.competitions.matchup import Matchup, base_code
 from ringmaster.competitions.matchup_charts import MatchupCourses, rating_charts
 from ringmaster.competitions.matchup_report import describe_settings, matchup_data, matchup_table
 from ringmaster.competitions.opening_numbers import OpeningNumbers, unit_of
@@ -29,7 +29,7 @@ from ringmaster.competitions.voids import VoidKinds, added, void_line
 from ringmaster.errors import SettingError, StateRefused
 from ringmaster.model.charts import ChartGroup
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
-from ringmaster.model.players import GameName, Player
+from ringmaster.model.players import SECOND_SELF, GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import SettingPath
@@ -173,7 +173,7 @@ class Tournament(Competition):
         return list(self._players.values())
 
     def contestant_of(self, code: str) -> str:
-        return code.removesuffix(SECOND_SELF)
+        return base_code(code)
 
     def openings(self) -> dict[str, dict[str, Any]]:
         if len(self._books) == 1:
@@ -268,7 +268,7 @@ class Tournament(Competition):
             for id, matchup in self.matchups.items()
             if id in self._holds and not self._complete(matchup)
         }
-        return self._holds.lines(waiting, self._field.withdrawn, may_lose=self._may_lose)
+        return self._holds.lines(waiting, self.values["withdrawn"], may_lose=self._may_lose)
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         matchup = self.matchups[ticket["m"]]
@@ -512,7 +512,7 @@ class Tournament(Competition):
         if void:
             lines.append(void_line(self.void_kinds(), void))
         for code, count in self._stopped().items():
-            choices = remedy([code], self._field.withdrawn, may_lose=self._may_lose)
+            choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
             lines.append(f"player {code}: {count} void games in a row; {choices}")
         return tuple(lines)
 

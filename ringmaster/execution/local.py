@@ -33,7 +33,7 @@ from ringmaster.execution.descriptors import make_room
 from ringmaster.execution.executor import Done, Event, Executor, Lost
 from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
 from ringmaster.execution.seating import processes_for, spread
-from ringmaster.model.jobs import Job
+from ringmaster.model.jobs import CheckJob, Job
 from ringmaster.model.results import JobResult
 
 #: A worker that dies this often in a row without finishing a job, or a job
@@ -72,6 +72,7 @@ class _Slot:
         self.deaths = 0  # since the last job was finished
         self.heard = 0.0  # when it was last known to begin a job
         self.depth = 0  # how many jobs it is worth giving ahead
+        self.has_played = False  # whether its last result is of a game or a shard
 
 
 class LocalExecutor(Executor):
@@ -349,7 +350,9 @@ class LocalExecutor(Executor):
         if process.ahead is not None:
             slot, now = self._slots[process.slots.start], time.monotonic()
             pace = max(now - slot.heard, 1e-9) / len(messages)
-            slot.depth, slot.heard = min(MOST_AHEAD, int(AHEAD / pace)), now
+            # checks are quick, and tell nothing of the games after them
+            depth = min(MOST_AHEAD, int(AHEAD / pace)) if slot.has_played else 0
+            slot.depth, slot.heard = depth, now
 
     def _heed(self, process: WorkerProcess, data: bytes) -> bool:
         """Take one message; returns whether the process goes on."""
@@ -365,6 +368,7 @@ class LocalExecutor(Executor):
                 return False
             slot.deaths = 0
             job = self._jobs[number]
+            slot.has_played = not isinstance(job, CheckJob)
             if self._losses:
                 self._losses.pop(_key(job), None)
             self._events.append((number, Done(job, result)))

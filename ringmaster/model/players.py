@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -16,6 +16,10 @@ OptionValue = bool | int | float | str
 
 #: The protocol of a game's engines unless a player says otherwise.
 PROTOCOL_OF_GAME: dict[GameName, ProtocolName] = {"go": "gtp", "chess": "uci", "shogi": "usi"}
+
+#: Added to a player's code for the second side of a matchup with itself (Gomill);
+#: "#" cannot occur in a code of the control file.
+SECOND_SELF: Final = "#2"
 
 
 class Player(msgspec.Struct, frozen=True):

@@ -26,7 +26,7 @@ from ringmaster.errors import (
 )
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.players import describe_limits
+from ringmaster.model.players import SECOND_SELF, describe_limits
 from ringmaster.model.record import GameRecord, MoveRecord
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.play.adjudication import make_adjudicator
@@ -473,8 +473,9 @@ class GameRunner:
         if self._game is None:
             return None
         job = self.job
-        first, second = job.players
-        parts = [job.series, first.code, second.code, job.opening.fen or ""]
+        # the second self of a player is the same engine
+        codes = [player.code.removesuffix(SECOND_SELF) for player in job.players]
+        parts = [job.series, *codes, job.opening.fen or ""]
         parts += [" ".join(self._referee.setup), " ".join(self._game.moves)]
         hashed = hashlib.blake2b("\n".join(parts).encode("utf-8", "replace"), digest_size=8)
         return int.from_bytes(hashed.digest(), "big", signed=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import select
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 #: The game id that engines see while they are checked (Gomill's word).
 CHECK: Final = "startup-check"
+#: Seconds that an engine may take to get ready if it is to be tested before its first game.
+MOST_SECONDS_TO_TEST: Final = 1.0
 
 
 class Context(Protocol):
@@ -199,12 +202,18 @@ class Worker:
         healthy = False
         try:
             engine = self._pool.take_for_check(player, self._surroundings_of(CHECK))
+            begun = time.monotonic()
             if not engine.is_alive():
                 timeout = start_timeout(job.settings, player)
                 engine.launch(FaultTranscript(""), timeout=timeout)
             problems = tuple(engine.check(job.settings))
             hash, threads = engine.number_in_force(HASH), engine.number_in_force(THREADS)
-            if not problems and (job.limits or job.changes):
+            seconds = time.monotonic() - begun
+            wanted = not problems and (job.limits or job.changes)
+            if wanted and seconds > MOST_SECONDS_TO_TEST:
+                # each search of a test would wait for it once more
+                findings = (Finding("skip", "limits", f"it took {seconds:.1f} s to get ready"),)
+            elif wanted:
                 # not at the top: before a competition's first run only
                 from ringmaster.play.compliance.own_limits import try_out
 

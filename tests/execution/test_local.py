@@ -24,7 +24,7 @@ from ringmaster.execution.processes import WorkerProcess
 from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from tests.contracts.executor_contract import LONG, ExecutorContract, run_all
-from tests.execution.scripted_work import expected, game
+from tests.execution.scripted_work import check, expected, game
 from tests.execution.watched import Watched
 
 HERE = "tests.execution.scripted_work"
@@ -66,6 +66,12 @@ class TestLocalExecutorThatGivesAhead(ExecutorContract):
     def ahead(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(local, "AHEAD", 1e9)
         monkeypatch.setattr(local, "LATE", 0.0)
+
+
+def test_quick_checks_are_no_reason_to_give_games_ahead(make: Maker) -> None:
+    executor = make(1)
+    run_all(executor, map(check, range(50)))
+    assert executor.room(ahead=True) == 1
 
 
 #: An engine that writes down its session, group and worker, and ends.

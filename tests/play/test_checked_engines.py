@@ -54,6 +54,20 @@ def starts(pids: Path) -> int:
     return len(pids.read_text().split())
 
 
+def test_engine_that_is_slow_to_get_ready_is_not_tested_before_its_first_game(
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("ringmaster.play.worker.MOST_SECONDS_TO_TEST", 0.0)
+    pids = tmp_path / "pids"
+    player = uci("--pid-file", str(pids), nodes=5)
+    result = worker.run(CheckJob("c", player, SETTINGS["chess"], keep=True, limits=True))
+    assert isinstance(result, CheckResult)
+    (finding,) = result.findings
+    assert finding.status == "skip"
+    assert finding.detail.endswith("s to get ready")
+    assert starts(pids) == 1
+
+
 def test_engine_that_was_checked_before_a_run_is_not_started_again_for_its_first_game(
     worker: Worker, tmp_path: Path
 ) -> None:

@@ -414,7 +414,7 @@ def test_margin_is_suggested_by_what_was_measured() -> None:
 @pytest.mark.parametrize(
     ("change", "line"),
     [
-        ({"setup_seconds": 12.0}, "ready_timeout=48: it took 12.0 s to start"),
+        ({"setup_seconds": 24.0}, "ready_timeout=96: it took 24.0 s to start"),
         ({"move_seconds": 2.5}, "hang_timeout=25: it took 2.5 s for a move"),
         ({"grows": True}, 'restart="on": its memory grows from game to game'),
     ],

@@ -61,10 +61,15 @@ def test_games_have_one_fingerprint_if_players_start_and_moves_are_the_same() ->
     others = [
         fingerprint(["e2e4"], ["d7d5"]),
         fingerprint(["e2e4"], ["e7e5"], "b", "w"),
+        fingerprint(["e2e4"], ["e7e5"], "w", "w#2"),
         fingerprint(["e2e4"], [EngineCrashed("it exited", "b")], failures="loss"),
     ]
-    assert len({same, *others}) == 4
+    assert len({same, *others}) == 5
     assert fingerprint(["e2e4"], [EngineCrashed("it exited", "b")]) is None, "a void game"
+    # both selves of a player are one engine
+    assert fingerprint(["e2e4"], ["e7e5"], "w", "w#2") == fingerprint(
+        ["e2e4"], ["e7e5"], "w#2", "w"
+    )
 
 
 def test_fingerprint_tells_openings_and_series_apart() -> None:

@@ -66,7 +66,8 @@ def test_settings_file_becomes_a_tune_against_its_reference_engines(folder: Path
     assert players["ref-1"]["command"] == (str(folder / "engines/ref"),)
     assert players["other"]["command"] == ("/bin/other",)
     assert [p["nodes"] for p in players.values()] == [300, 5000, 200]
-    (parameter,) = values["parameters"]
+    parameter, *others = values["parameters"]
+    assert all(other.not_used for other in others)
     assert (parameter.code, parameter.start, parameter.c_end) == ("Contempt", 24, 10)
     assert values["openings"].path == str(folder / "settings/start.txt")
     Event(folder / "tune.ctl").competition.prepare()

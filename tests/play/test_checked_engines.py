@@ -59,7 +59,7 @@ def test_engine_that_is_slow_to_get_ready_is_not_tested_before_its_first_game(
 ) -> None:
     monkeypatch.setattr("ringmaster.play.worker.MOST_SECONDS_TO_TEST", 0.0)
     pids = tmp_path / "pids"
-    player = uci("--pid-file", str(pids), nodes=5)
+    player = uci("slow", "--pid-file", str(pids), nodes=5)
     result = worker.run(CheckJob("c", player, SETTINGS["chess"], keep=True, limits=True))
     assert isinstance(result, CheckResult)
     (finding,) = result.findings

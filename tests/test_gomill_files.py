@@ -88,7 +88,7 @@ def test_report_does_not_write_over_a_file_of_another_program(
     thesis = control.with_suffix(".report")
     thesis.write_text("Chapter 1\n")
     assert run([str(control), "report"]) == 1
-    assert f"ringmaster did not write {thesis.name};" in capfd.readouterr().err
+    assert f"nothing shows that ringmaster wrote {thesis.name};" in capfd.readouterr().err
     assert thesis.read_text() == "Chapter 1\n"
     thesis.unlink()
     assert run([str(control), "report"]) == 0
@@ -102,7 +102,7 @@ def test_plot_does_not_write_over_a_page_of_another_program(
     page = control.with_suffix(".html")
     page.write_text("<html>mine</html>")
     assert run([str(control), "plot", "-q"]) == 1
-    assert f"ringmaster did not write {page.name};" in capfd.readouterr().err
+    assert f"nothing shows that ringmaster wrote {page.name};" in capfd.readouterr().err
     page.unlink()
     assert run([str(control), "plot", "-q"]) == 0
     assert run([str(control), "plot", "-q"]) == 0

@@ -360,7 +360,8 @@ class _Tables:
             self.setting(setting, (*path, name), *values, change)
         arguments = {setting.name for setting in call.settings}
         for key in new:
-            if key not in arguments:
+            # an empty value is what an older version did not have
+            if key not in arguments and (key in old or new[key] not in (None, False)):
                 self._item(None, (*path, key), old.get(key, ABSENT), new[key], change)
 
     def _list(

@@ -24,6 +24,8 @@ _NAMES_OF_LENGTHS = frozenset(
     {*_LENGTHS, "games", "generations", "iterations", "number_of_iterations", "number_of_rounds"}
 )
 
+#: Arguments with names that a file may well have for itself: a warning is enough.
+_COMMON = frozenset({"name", "id", "description", "options", "cwd", "environ", "path", "file"})
 #: Calls of which a control file has several.
 _REPEATED = frozenset({"Player", "Matchup", "Parameter"})
 
@@ -31,21 +33,24 @@ _REPEATED = frozenset({"Player", "Matchup", "Parameter"})
 class _Text:
     """Names that a control file mentions.
 
-    read   names whose value is used
+    read   names whose value is used, and updated: names that `+=` and the like change
     calls  names of the functions that are called
     given  keywords of calls, and strings, which may be keys of a dictionary
-    bound  names bound at the top level, with the first place of each and whether a
-           tuple was unpacked there
+    bound  names bound at the top level, with the first place of each and whether
+           several were bound there at once
     """
 
     def __init__(self, tree: ast.Module, source: Source) -> None:
         self.read: set[str] = set()
+        self.updated: set[str] = set()
         self.calls: set[str] = set()
         self.given: set[str] = set()
         for node in ast.walk(tree):
             match node:
-                case ast.Name(id=name, ctx=ast.Load()):
+                case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
                     self.read.add(name)
+                case ast.AugAssign(target=ast.Name(id=name)):
+                    self.updated.add(name)
                 case ast.Call(func=ast.Name(id=name)):
                     self.calls.add(name)
                 case ast.keyword(arg=str(name)):
@@ -85,13 +90,14 @@ def unused_names(
     for name, (span, unpacked) in text.bound.items():
         if name in seen or name in text.read or name.startswith("_"):
             continue
-        meant = _meant_length(name, settings)
+        unpacked = unpacked or name in text.updated
+        meant = None if unpacked else _meant_length(name, settings)
         kinds = [] if meant or unpacked else _calls_with(name, calls, text)
         if kinds:
             message = f"{name!r} is an argument of {' and '.join(kinds)}; nothing uses it here"
             each = " or ".join(f"each {k}" if k in _REPEATED else k for k in kinds)
             expected = f"{name}=… in {each}"
-            given = name in text.given
+            given = name in text.given or name in _COMMON
         elif meant is None and not unpacked and name in elsewhere:
             types = " and ".join(repr(t) for t in elsewhere[name])
             message = (
@@ -145,13 +151,15 @@ def _alike(name: str, settings: Collection[str]) -> str | None:
 
 def _bound(body: Sequence[ast.stmt], source: Source) -> Iterator[tuple[str, Span, bool]]:
     """Yield names bound by assignments and function definitions at top level,
-    also inside `if`, `for`, `with` and `try`, and whether a tuple was unpacked;
+    also inside `if`, `for`, `with` and `try`, and whether several were bound at once;
     loop variables, imports and classes are nobody's misspelt settings."""
     for statement in body:
         match statement:
             case ast.Assign(targets=targets):
                 for target in targets:
-                    yield from _names(target, source)
+                    for name, span, unpacked in _names(target, source):
+                        # `number_of_games = games = 20` says what `games` is
+                        yield name, span, unpacked or len(targets) > 1
             case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
                 yield from _names(target, source)
             case ast.FunctionDef(name=name, lineno=line):

@@ -35,7 +35,7 @@ def changed_values(tree: ast.Module, source: Source, competition_type: str) -> l
     There are none in a file that Python 2 or Gomill could not have run, and none about
     `round` in a ce_tuner, whose samples are no halves: they are of a normal distribution.
     """
-    if competition_type not in _GOMILL_TYPES:
+    if competition_type not in _GOMILL_TYPES or _is_of_another_game(tree):
         return []
     may_be_halves = competition_type != "ce_tuner"
     found = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
@@ -51,6 +51,15 @@ def changed_values(tree: ast.Module, source: Source, competition_type: str) -> l
             found += _rounded(its_tree, module) if may_be_halves else ()
             found += _divided(its_tree, module)
     return found
+
+
+def _is_of_another_game(tree: ast.Module) -> bool:
+    """Whether the file sets `game` to anything but Go, the one game of Gomill."""
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id="game")], value=ast.Constant(value=game)):
+                return game != "go"
+    return False
 
 
 def _is_python_3(tree: ast.Module) -> bool:

@@ -227,7 +227,10 @@ class OutputPaths(msgspec.Struct, frozen=True):
 def _listed(outputs: Iterable[Path], foreign: Mapping[Path, Maker]) -> str:
     """Return a sentence that names the outputs of other programs."""
     sentences = []
-    for its, verb in (("Gomill", "Gomill wrote"), ("another program", "ringmaster did not write")):
+    for its, verb in (
+        ("Gomill", "Gomill wrote"),
+        ("another program", "nothing shows that ringmaster wrote"),
+    ):
         names = sorted(path.name for path in outputs if foreign.get(path) == its)
         if names:
             *others, last = names

@@ -35,6 +35,11 @@ def test_round_of_what_may_be_a_half_is_a_warning_at_the_call(
     assert warned(tmp_path, lines + "\n") == [(LINE + line, column, expected)]
 
 
+def test_game_that_gomill_does_not_know_is_of_python_3(tmp_path: Path) -> None:
+    chess = TUNER_FILE + 'game = "chess"\n'
+    assert warned(tmp_path, "_x = round(2.5)\n", chess) == []
+
+
 def test_warning_about_round_gives_both_values(tmp_path: Path) -> None:
     (warning,) = load_text(tmp_path, TUNER_FILE + "_s = lambda f: round(f*5)\n").warnings
     assert str(warning) == (

@@ -120,7 +120,8 @@ def test_reset_leaves_files_that_nothing_says_ringmaster_wrote(tmp_path: Path) -
     paths.gtplogs.mkdir()
     paths.hist.touch()
     with pytest.raises(
-        ForeignFiles, match=r"^not deleted: ringmaster did not write t\.cmd, t\.games and t\.html;"
+        ForeignFiles,
+        match=r"^not deleted: nothing shows that ringmaster wrote t\.cmd, t\.games and t\.html;",
     ):
         paths.remove_all()
     assert sorted(p.name for p in tmp_path.rglob("*")) == ["mine.pgn", "t.cmd", "t.games", "t.html"]
@@ -141,7 +142,9 @@ def test_reset_leaves_gomills_records_among_its_own(tmp_path: Path) -> None:
 def test_first_run_refuses_a_file_of_another_program(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t.{suffix}"
     path.write_text("somebody's")
-    with pytest.raises(ForeignFiles, match=rf"^ringmaster did not write t\.{suffix}; .*move them"):
+    with pytest.raises(
+        ForeignFiles, match=rf"^nothing shows that ringmaster wrote t\.{suffix}; .*move them"
+    ):
         OutputPaths(tmp_path / "t.ctl").check_first_run()
     assert path.read_text() == "somebody's"
 
@@ -168,7 +171,7 @@ def test_page_and_command_of_another_program_stay_also_beside_ringmasters_log(
     path = getattr(paths, name)
     path.write_text("@echo off")
     assert not paths.take_stop()
-    with pytest.raises(ForeignFiles, match="not deleted: ringmaster did not write"):
+    with pytest.raises(ForeignFiles, match="not deleted: nothing shows that ringmaster wrote"):
         paths.remove_all()
     assert [p.name for p in tmp_path.iterdir()] == [path.name]
 

@@ -211,6 +211,8 @@ class Ringmaster:
             raise
         for line in tests.warnings():
             self._chronicle.warn(line)
+        for line in tests.untested():
+            self._chronicle.say(line)
         self._tests = tests.outcomes
 
     def _warn_of_crowding(self) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,8 @@ class Run:
         self._out, self._errors = io.StringIO(), io.StringIO()
         self.journal = Journal(folder / "log", folder / "hist", tree=folder / "tree")
         display = PlainDisplay(self._out, self._errors)
-        self.chronicle = Chronicle(self.journal, display, "games")
+        event: Any = SimpleNamespace(competition=SimpleNamespace(unit="games"))
+        self.chronicle = Chronicle(self.journal, display, event)
 
     @property
     def shown(self) -> list[str]:

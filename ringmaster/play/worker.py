@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: The game id that engines see while they are checked (Gomill's word).
 CHECK: Final = "startup-check"
 #: Seconds that an engine may take to get ready if it is to be tested before its first game.
-MOST_SECONDS_TO_TEST: Final = 1.0
+MOST_SECONDS_TO_TEST = 1.0
 
 
 class Context(Protocol):

@@ -25,7 +25,7 @@ _LAST = 1000
 
 
 class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What an engine has reported of itself.
+    """The facts that an engine has reported of itself.
 
     name     with its version
     description  of its configuration, over GTP
@@ -40,7 +40,7 @@ class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Conditions:
-    """What is known of a competition's engines, by the codes of `Competition.contestants`,
+    """The facts about a competition's engines, by the codes of `Competition.contestants`,
     and what reports say of it."""
 
     def __init__(self, competition: Competition) -> None:

@@ -369,7 +369,7 @@ class Competition(ABC):
         by reason."""
 
     def wants(self, ticket: Ticket) -> bool:
-        """Whether a job that was given out before is to be given out again in this run."""
+        """Return whether a job that was given out before is to be given out again in this run."""
         return True
 
     def blocked(self) -> list[str]:

@@ -64,7 +64,7 @@ class Matchup:
 
     @property
     def even(self) -> bool:
-        """Whether the score says how strong the players are: with a handicap,
+        """Return whether the score says how strong the players are: with a handicap,
         or Black always for one side, it does not."""
         return self.alternating and self.settings.handicap is None
 

@@ -44,7 +44,7 @@ def _distinct(repeats: int, games: int) -> str:
 
 
 def is_repeatable(player: Player) -> bool:
-    """Whether a player answers a position with the same move every time, as far as its
+    """Return whether a player answers a position with the same move every time, as far as its
     settings say: nodes or depth and no time, one thread, nothing random."""
     if player.protocol == "gtp" or player.ponder:
         return False

@@ -397,7 +397,7 @@ class Tournament(Competition):
         return {**state, "openings": numbers} if numbers else state
 
     def _gone(self, matchup: Matchup) -> bool:
-        """Whether one of a matchup's players is withdrawn."""
+        """Return whether one of a matchup's players is withdrawn."""
         return any(base_code(code) in self._field.withdrawn for code in matchup.codes)
 
     def _pair_all(self) -> None:
@@ -518,7 +518,7 @@ class Tournament(Competition):
 
     @property
     def _may_lose(self) -> bool:
-        """Whether failures could lose games which are void now."""
+        """Return whether failures could lose games which are void now."""
         return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
 
     def _stopped(self) -> dict[str, int]:

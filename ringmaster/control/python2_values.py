@@ -54,7 +54,7 @@ def changed_values(tree: ast.Module, source: Source, competition_type: str) -> l
 
 
 def _is_of_another_game(tree: ast.Module) -> bool:
-    """Whether the file sets `game` to anything but Go, the one game of Gomill."""
+    """Return whether the file sets `game` to anything but Go, the one game of Gomill."""
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="game")], value=ast.Constant(value=game)):
@@ -63,7 +63,7 @@ def _is_of_another_game(tree: ast.Module) -> bool:
 
 
 def _is_python_3(tree: ast.Module) -> bool:
-    """Whether a file has syntax that Python 2 does not have."""
+    """Return whether a file has syntax that Python 2 does not have."""
     for node in ast.walk(tree):
         match node:
             case ast.arguments(kwonlyargs=[_, *_]) | ast.arguments(posonlyargs=[_, *_]):
@@ -144,7 +144,7 @@ def _bound(tree: ast.Module) -> set[str]:
 
 
 def _is_no_half(node: ast.expr) -> bool:
-    """Whether an argument is a number, written out, that is not between two integers."""
+    """Return whether an argument is a number, written out, that is not between two integers."""
     try:
         value = ast.literal_eval(node)
     except ValueError:
@@ -153,7 +153,7 @@ def _is_no_half(node: ast.expr) -> bool:
 
 
 def _is_float(node: ast.expr) -> bool:
-    """Whether an operand is evidently no integer."""
+    """Return whether an operand is evidently no integer."""
     match node:
         case ast.Constant(value=value):
             return not isinstance(value, int)

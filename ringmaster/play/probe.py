@@ -204,7 +204,7 @@ class Prober:
 
     @property
     def _restarts(self) -> bool:
-        """Whether a process is started for each shard because scores come from a search.
+        """Return whether a process is started for each shard because scores come from a search.
 
         Tables of a search may outlive a new game without a trace in some hundred positions:
         in 17,343 scores of Glaurung at depth 2 there were three, of one position.

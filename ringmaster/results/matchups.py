@@ -202,7 +202,7 @@ class MatchupResults:
 
     @property
     def all_paired(self) -> bool:
-        """Whether every game belongs to a pair; halves of open pairs included."""
+        """Return whether every game belongs to a pair; halves of open pairs included."""
         return self._pairs.games == self.total
 
     @property

@@ -314,7 +314,7 @@ class _Reader:
         return True
 
     def _is_match(self, word: _Word) -> bool:
-        """Whether a word, as far as it is known, names one of the programs."""
+        """Return whether a word, as far as it is known, names one of the programs."""
         try:
             return any(self._recognises([text]) for text in self._expand(word))
         except UsageError:

@@ -25,7 +25,7 @@ _JSON5 = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[\]}])', re.
 
 
 def recognises(file: tuple[str, bytes]) -> bool:
-    """Whether a file, (name, bytes), is one of them."""
+    """Return whether a file, (name, bytes), is one of them."""
     name, data = file
     text = data.decode("utf-8-sig", "replace")
     return _is_tune(name, text) or all(f'"{key}"' in text for key in _KEYS)

@@ -148,7 +148,7 @@ def bradley_terry(
 
 
 def _one_sided(results: tuple[int, int, int]) -> bool:
-    """Whether one of two players has all points."""
+    """Return whether one of two players has all points."""
     wins, draws, losses = results
     return not draws and not (wins and losses)
 
@@ -263,7 +263,7 @@ def _error(
 
 
 def _all_met(players: int, scores: Scores) -> bool:
-    """Whether all players have met each other, directly or through third ones."""
+    """Return whether all players have met each other, directly or through third ones."""
     met: list[set[int]] = [set() for _ in range(players)]
     for (i, j), counts in scores.items():
         if any(counts):

@@ -176,7 +176,7 @@ class Tuning:
 
     @property
     def _is_compared(self) -> bool:
-        """Whether there is no reference, or its errors are known."""
+        """Return whether there is no reference, or its errors are known."""
         found = self.state.comparison
         return self.means.reference is None or bool(found and found.get("best"))
 

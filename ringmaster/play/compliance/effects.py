@@ -183,7 +183,7 @@ class _Effects:
         return False
 
     def _differs(self, changed: dict[str, OptionValue]) -> bool:
-        """Whether the engine says something else with options than without."""
+        """Return whether the engine says something else with options than without."""
         return any(a != b for a, b in zip(self._base, self._said(changed), strict=False))
 
     def _said(self, changed: dict[str, OptionValue]) -> Iterator[Hashable]:

@@ -160,7 +160,7 @@ class Optimiser(ABC):
 
     @property
     def is_settled(self) -> bool:
-        """Whether `best` is final."""
+        """Return whether `best` is final."""
         return self.finished()
 
     @property

@@ -1,4 +1,4 @@
-"""What all competition types share: the common settings, result lines."""
+"""The common settings and result lines of all competition types."""
 
 from __future__ import annotations
 

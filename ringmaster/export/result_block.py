@@ -289,7 +289,7 @@ def _openbench_limit(side: _Side) -> str:
 
 @dataclass(frozen=True)
 class _Side:
-    """What a player is given to play with; None where the control file does not say it."""
+    """The limits, hash and threads of a player; None where the control file sets none."""
 
     control: TimeControl | None
     move_time: float | None

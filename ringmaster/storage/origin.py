@@ -1,4 +1,4 @@
-"""Which program wrote the files beside a control file, told by their content.
+"""Recognise by its content the program that wrote a file beside a control file.
 
 Gomill gives its files the names that ringmaster uses.  Its status file is a pickle, which
 could run code: no file is loaded here, only the first bytes are compared.

@@ -44,7 +44,7 @@ class Edit(msgspec.Struct):
 
 
 class State(msgspec.Struct):
-    """What the competition carries from result to result; its size grows with edits only.
+    """The state that a tune carries from result to result; its size grows with edits only.
 
     past       the settings that all of this is of
     tuner      the tuner's own state

@@ -106,7 +106,7 @@ class Labelling(msgspec.Struct):
 
 
 class State(msgspec.Struct):
-    """What the competition carries from result to result.
+    """The state that a tune carries from result to result.
 
     terms      what it is tuned by
     engine     the player, as far as scores depend on it

@@ -172,7 +172,7 @@ class _Effects:
         return idle, left
 
     def _has_effect(self, group: Sequence[OptionChange]) -> bool:
-        """Whether the options of a group make a difference when they are changed together."""
+        """Return whether a group of options makes a difference when all are changed."""
         most = max(len(change.ends) for change in group)
         for end in range(most):
             changed: dict[str, OptionValue] = {}

@@ -80,7 +80,7 @@ class _Trial(msgspec.Struct):
 
 
 class _State(msgspec.Struct):
-    """What the sweep carries from pass to pass.
+    """The state that the sweep carries from pass to pass.
 
     number   of the next pass
     base     pass about which derivatives are taken, with its values `theta`

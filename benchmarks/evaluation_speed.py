@@ -1,14 +1,12 @@
-"""How many positions a second are scored, beside a bare pipe loop in C.
+"""Measure positions scored a second, compared with a bare pipe loop in C.
 
     python benchmarks/evaluation_speed.py [--positions 20000] [--rounds 5] [--json]
 
-Two processes of each engine at once, on distinct positions of random games.  The whole
-path of ringmaster (executor, worker, position file, scores) and `pipe_loop.c`, which
-only counts answers, take turns within one run, since machines are noisy; gcc compiles
-the loop when this is run.  Engines of both have a session each: Linux shares time among
-sessions first (autogroup), which on a busy machine would decide the ratio.  The ratio is
-of the medians.  CPU is of loop, workers and engines together: on a busy machine it says
-more than the clock.
+Two processes of each engine run at once, on distinct positions of random games.  The whole path
+of ringmaster (executor, worker, position file, scores) alternates with `pipe_loop.c`, which only
+counts answers; gcc compiles it at the start.  Each engine has a session of its own, since Linux
+shares time among sessions first (autogroup).  The ratio is of the medians.  CPU includes loop,
+workers and engines, and is more reliable than the clock on a busy machine.
 """
 
 from __future__ import annotations
@@ -27,19 +25,18 @@ from pathlib import Path
 import chess
 import numpy as np
 import psutil
+from common import start_workers
 
-from ringmaster.engines import watcher
 from ringmaster.execution.executor import Done
-from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import EvaluationJob, GameSettings
 from ringmaster.model.players import OptionValue, Player
 from ringmaster.model.results import EvaluationResult
 from ringmaster.positions.position_file import COLUMNS, PositionWriter
 
 PROCESSES = 2
-#: How often each of them goes through its positions in one measurement.
+#: Passes of each process over its positions in a measurement.
 PASSES = 4
-#: Engine, its options, the C loop's words for them, and how an answer begins.
+#: Engine, its options, and the start of its answer.
 ENGINES: dict[str, tuple[str, dict[str, OptionValue], str]] = {
     "stockfish": ("stockfish", {"Use NNUE": False}, "Final evaluation"),
     "glaurung": ("glaurung", {}, "Full eval"),
@@ -47,10 +44,10 @@ ENGINES: dict[str, tuple[str, dict[str, OptionValue], str]] = {
 
 
 def positions(count: int) -> list[str]:
-    """Return distinct positions of random games, no one in check."""
+    """Return distinct positions of random games, none in check."""
     rng = random.Random(20)
-    found: dict[str, None] = {}
-    while len(found) < count:
+    fens: dict[str, None] = {}
+    while len(fens) < count:
         board = chess.Board()
         for ply in range(100):
             moves = list(board.legal_moves)
@@ -58,8 +55,8 @@ def positions(count: int) -> list[str]:
                 break
             board.push(rng.choice(moves))
             if ply > 7 and not board.is_check():
-                found[board.fen()] = None
-    return list(found)[:count]
+                fens[board.fen()] = None
+    return list(fens)[:count]
 
 
 def write_positions(path: Path, fens: list[str]) -> None:
@@ -70,16 +67,14 @@ def write_positions(path: Path, fens: list[str]) -> None:
 
 
 class Ringmaster:
-    """Two workers with one engine each, that have scored every position once."""
+    """Two workers with one engine each, after one pass over all positions."""
 
     def __init__(self, name: str, path: Path, count: int, in_flight: int) -> None:
         command, options, _ = ENGINES[name]
         program = shutil.which(command) or command
         self._player = Player(name, (program,), protocol="uci", options=options)
         self._path, self._count, self._in_flight = path, count, in_flight
-        self._executor = LocalExecutor(
-            "ringmaster.play.worker:make_worker", PROCESSES, watcher=watcher.__file__
-        )
+        self._executor = start_workers(PROCESSES)
         self.run()
 
     def run(self) -> tuple[float, float]:
@@ -122,7 +117,7 @@ class Ringmaster:
 def bare(
     loop: Path, name: str, lists: list[Path], in_flight: int, count: int
 ) -> tuple[float, float]:
-    """Return the same of the C loop."""
+    """Return (positions a second, µs of CPU a position) of the C loop."""
     command, options, sign = ENGINES[name]
     setup = "".join(f"setoption name {k} value {str(v).lower()}\\n" for k, v in options.items())
     program = shutil.which(command) or command
@@ -146,9 +141,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--engine", choices=[*ENGINES, "all"], default="all")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--short", action="store_true", help="one round of few positions")
     arguments = parser.parse_args()
+    if arguments.short:
+        arguments.positions, arguments.rounds = 200, 1
     if shutil.which("gcc") is None:
-        sys.exit("the bare loop is compiled by gcc, which is not there")
+        sys.exit("gcc is not installed; it compiles the bare loop")
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         loop = Path(folder, "pipe_loop")

@@ -1,7 +1,7 @@
-"""Engines that answer at once, and the bare pipe loop beside them, compiled from C.
+"""Compile engines that answer at once, and the bare pipe loop, from C.
 
-`c/instant.c` plays a script over UCI, USI or GTP; `c/turns.c` lets two engines take
-turns and does nothing else, so that it shows what a referee could do at most.
+`c/instant.c` plays a script over UCI, USI or GTP.  `c/turns.c` lets two engines play in turn and
+does nothing else: its speed is the upper limit of a referee.
 """
 
 from __future__ import annotations
@@ -20,63 +20,66 @@ sys.path.insert(0, str(HERE.parent / "tests" / "engines"))
 #: The shortest game.
 FOOLS_MATE = "f2f3 e7e5 g2g4 d8h4"
 
-Speech = Literal["uci", "usi", "gtp"]
+EngineProtocol = Literal["uci", "usi", "gtp"]
 
 
 class Script(NamedTuple):
-    """What engines play: `file` has the moves, `plies` is their number.
+    """The moves of a game for instant engines: their file and number.
 
-    board_size  of a game of Go
+    board_size  for Go
     """
 
-    protocol: Speech
+    protocol: EngineProtocol
     file: Path
     plies: int
     board_size: int = 19
 
 
 def compiler() -> str | None:
-    """Return the C compiler of this machine, None where there is none."""
+    """Return the path of a C compiler, None without one."""
     return shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 
 def build(name: str, folder: Path) -> Path:
-    """Compile c/`name`.c into `folder` and return the program.  Raises RuntimeError
-    where there is no compiler, CalledProcessError when it fails."""
+    """Compile c/`name`.c into `folder` and return the program.
+
+    Raises RuntimeError without a compiler, CalledProcessError if it fails.
+    """
     command = compiler()
     if command is None:
-        raise RuntimeError("there is no C compiler (cc, gcc, clang)")
+        raise RuntimeError("no C compiler was found; install cc, gcc or clang")
     program = folder / name
     subprocess.run([command, "-O2", "-o", str(program), str(HERE / "c" / f"{name}.c")], check=True)
     return program
 
 
 def script(game: str, folder: Path) -> Script:
-    """Write the script of a game into `folder`: "chess" (200 plies), "chess40" and "chess4",
-    which end in mate, "shogi" (200 plies of a game without an end), "go9" and "go19" (two
-    passes at the end).
+    """Write the script of a game into `folder`.
+
+    game  "chess" (200 plies), "chess40" and "chess4" end in mate; "shogi" has 200 plies without
+          an end; "go9" and "go19" end in two passes
     """
     if game.startswith("chess"):
         from scripted_games import GAMES
 
         plies = int(game.removeprefix("chess") or 200)
         moves = FOOLS_MATE.split() if plies == 4 else GAMES[plies].split()
-        found = Script("uci", folder / game, plies)
+        result = Script("uci", folder / game, plies)
     elif game == "shogi":
-        from scripted_shogi_game import GAME
+        from scripted_games import SHOGI_GAME
 
-        moves, found = GAME.split()[:200], Script("usi", folder / game, 200)
+        moves, result = SHOGI_GAME.split()[:200], Script("usi", folder / game, 200)
     else:
         size = int(game.removeprefix("go"))
         moves = go_moves(size, {9: 98, 19: 198}[size])
-        found = Script("gtp", folder / game, len(moves), size)
-    assert len(moves) == found.plies
-    found.file.write_text(" ".join(moves))
-    return found
+        result = Script("gtp", folder / game, len(moves), size)
+    assert len(moves) == result.plies
+    result.file.write_text(" ".join(moves))
+    return result
 
 
 def go_moves(size: int, plies: int) -> list[str]:
-    """Return a random legal game of `plies` moves and two passes, always the same."""
+    """Return a random legal game of `plies` moves and two passes; it is always the same."""
     from ringmaster.errors import IllegalMove
     from ringmaster.games.go import GoGame
 
@@ -94,25 +97,27 @@ def go_moves(size: int, plies: int) -> list[str]:
     return [*moves, "pass", "pass"]
 
 
-def command(engine: Path, of: Script, *flags: str) -> tuple[str, ...]:
+def command(engine: Path, script: Script, *flags: str) -> tuple[str, ...]:
     """Return the command of an instant engine that plays a script."""
-    return (str(engine), of.protocol, str(of.file), *flags)
+    return (str(engine), script.protocol, str(script.file), *flags)
 
 
 def bare(
-    turns: Path, engine: Path, of: Script, games: int, slots: int, *flags: str
+    turns: Path, engine: Path, script: Script, games: int, slots: int, *flags: str
 ) -> Mapping[str, float]:
-    """Return what the bare pipe loop does with `slots` games at a time, `games` of them
-    each: "plies" a second, and "cpu", the microseconds of CPU time that a ply takes of the
-    loop and its engines."""
-    words = [str(turns), of.protocol, str(games), str(of.plies), *command(engine, of, *flags)]
+    """Run `slots` bare pipe loops at a time, with `games` games each.
+
+    Return "plies" a second, and "cpu": microseconds of CPU time a ply of loop and engines.
+    """
+    words = [str(turns), script.protocol, str(games), str(script.plies)]
+    words += command(engine, script, *flags)
     loops = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(slots)]
     rate = cpu = 0.0
     for loop in loops:
-        said = loop.communicate()[0]
+        output = loop.communicate()[0]
         if loop.returncode:
             raise RuntimeError(f"{turns.name} ended with status {loop.returncode}")
-        seconds, own, engines = map(float, said.split())
-        rate += games * of.plies / seconds
+        seconds, own, engines = map(float, output.split())
+        rate += games * script.plies / seconds
         cpu += own + engines
-    return {"plies": rate, "cpu": cpu / (slots * games * of.plies) * 1e6}
+    return {"plies": rate, "cpu": cpu / (slots * games * script.plies) * 1e6}

@@ -1,28 +1,40 @@
-"""Events of every type whose games nobody plays: their control files, invented
-results, and status files with any number of them.
+"""Competitions of every type with invented results, for `scale.py`.
 
-What is recorded goes through the program's own objects, thousands of games a
-transaction; what a run would have had written in the meantime (history, log, the
-collected file of game records) is made as long as it would be.
+    python invented.py write FOLDER TYPE GAMES RECORDS
+        write a control file
+    python invented.py fill FOLDER GAMES
+        record games up to this number
+    python invented.py resume FOLDER
+        resume; print the time (CLOCK_MONOTONIC) and the CPU seconds at the first job
+    python invented.py slices FEW MANY GAMES SLICES
+        record alternating slices of GAMES further games in the folders FEW and MANY; print the
+        CPU seconds a game of both, as JSON
+
+`fill` records through the program's own objects, thousands of games a transaction.  Other
+output of a run (history, log, collected game records) gets the length that it would have.
 """
 
 from __future__ import annotations
 
+import json
 import random
+import statistics
+import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ringmaster.event import Event
-from ringmaster.execution.executor import Done, Executor
-from ringmaster.execution.executor import Event as Ended
+from ringmaster.execution.executor import Done, Executor, JobEnd
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job, Task
 from ringmaster.model.results import EngineUsage, GameResult, Result
+from ringmaster.reporting.live import QuietDisplay
+from ringmaster.ringmaster import Ringmaster, RunOptions
+from ringmaster.storage.entries import IssuedJob, RunEntry
 from ringmaster.storage.journal import Journal
-from ringmaster.storage.sqlite_store import SqliteStore
-from ringmaster.storage.store import Issue, Run
+from ringmaster.storage.store import Store
 
-#: Games recorded in one transaction when a status file is made.
+#: Games that `fill` records in one transaction.
 _BATCH = 10_000
 
 _CHESS = """
@@ -44,7 +56,7 @@ def make_candidate(x, y):
     return Player(["candidate", str(x), str(y)])
 """
 
-#: Control file and number of players by type; {games} is how many are wanted at least.
+#: Control file and number of players by type; {games} is the least number of games.
 TYPES = {
     "playoff": (
         'competition_type = "playoff"\n'
@@ -126,7 +138,7 @@ _MOVES = " ".join(f"{n}. Nf3 Nf6 {n + 1}. Ng1 Ng8" for n in range(1, 80, 2))
 
 
 def write_control_file(folder: Path, type_name: str, games: int, *, records: bool) -> Path:
-    """Write a control file that wants at least so many games; returns its path."""
+    """Write a control file of at least `games` games; return its path."""
     text, players = TYPES[type_name]
     path = folder / "tune.ctl"
     path.write_text(text.format(games=games, players=players, records=records))
@@ -134,16 +146,14 @@ def write_control_file(folder: Path, type_name: str, games: int, *, records: boo
 
 
 def invent(job: Task, rng: random.Random) -> GameResult:
-    """Return a result: what comes first in the alphabet or has the larger parameters
-    is a little stronger."""
+    """Return a random result; the first player, or the larger parameters, are a little stronger."""
     assert isinstance(job, GameJob)
     first, second = (sum(values.values()) for values in job.parameters)
     if not job.parameters[0] and not job.parameters[1]:
         first, second = (-int(player.code[1:].partition("#")[0]) for player in job.players)
     bias = 0.03 if first > second else -0.03 if first < second else 0.0
     chess = job.settings.game == "chess"
-    at = rng.random()
-    draw = 0.4 if chess and at < 0.4 else 0.0
+    draw = chess and rng.random() < 0.4
     winner = None if draw else int(rng.random() > 0.5 + bias)
     if winner is None:
         score, reason = "1/2-1/2", "repetition"
@@ -173,18 +183,17 @@ def _record(job: GameJob, score: str) -> str:
     )
 
 
-class Invented(Executor):
-    """Every job comes back at once.
+class InventedGames(Executor):
+    """Complete every job at once with an invented result.
 
-    first  called when the first job is given out
-
-    times  CPU seconds of the process at the end of each wait
+    on_first_job  called when the first job is submitted
+    times         CPU seconds of the process at the end of each wait
     """
 
-    def __init__(self, first: Callable[[], None] = lambda: None, seed: int = 1) -> None:
+    def __init__(self, on_first_job: Callable[[], None] = lambda: None, seed: int = 1) -> None:
         self.times: list[float] = []
         self._jobs: list[Job] = []
-        self._first = first
+        self._on_first_job = on_first_job
         self._rng = random.Random(seed)
 
     @property
@@ -193,13 +202,13 @@ class Invented(Executor):
 
     def submit(self, job: Job) -> None:
         if not self.times and not self._jobs:
-            self._first()
+            self._on_first_job()
         self._jobs.append(job)
 
     def running(self) -> list[Job]:
         return list(self._jobs)
 
-    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[Ended]:
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         job = self._jobs.pop(0)
         assert isinstance(job, GameJob)
         result = invent(job, self._rng)
@@ -210,26 +219,22 @@ class Invented(Executor):
         pass
 
 
-def fill(control: Path, games: int, seed: int) -> float:
-    """Record games in an event, up to this number of them; returns the seconds it took.
-
-    The last of them leaves what a run that was killed leaves: one game given out.
-    """
-    began = time.perf_counter()
+def fill(control: Path, games: int, seed: int) -> None:
+    """Record games in a competition up to this number; leave one issued game, like a killed run."""
     rng = random.Random(seed)
-    event = Event(control)
-    paths = event.paths
-    new = not paths.status.exists()
-    store = SqliteStore.open(paths.status)
+    loaded = LoadedCompetition(control)
+    paths = loaded.paths
+    is_new = not paths.status.exists()
+    store = Store.open(paths.status)
     journal = Journal(paths.log, paths.hist, tree=paths.tree_log)
     number = 0
-    if new:
-        source, hash = event.loaded.source, event.loaded.source_hash
-        number = store.begin_run(Run(0, time.time(), "0", source, hash, event.settings))
+    if is_new:
+        source, hash = loaded.control_file.source, loaded.control_file.source_hash
+        number = store.begin_run(RunEntry(0, time.time(), "0", source, hash, loaded.settings))
     else:
-        event.restore(store)
+        loaded.restore(store)
     done = sum(store.counts())
-    competition = event.competition
+    competition = loaded.competition
     while done < games:
         lines: list[str] = []
         with store.transaction() as transaction:
@@ -237,26 +242,25 @@ def fill(control: Path, games: int, seed: int) -> float:
                 job = competition.next_job()
                 assert job is not None
                 result: Result = invent(job, rng)
-                transaction.record(job.ticket, result)
-                verdict = competition.take(job.ticket, result)
+                transaction.store_result(job.ticket, result)
+                verdict = competition.record_result(job.ticket, result)
                 lines += [line for line in (verdict.line, *verdict.notes) if line]
                 done += 1
             transaction.save_state(competition.state())
-            transaction.set_note("history", lines[-1:])
+            transaction.set_value("history", lines[-1:])
         journal.history(lines)
         _lengthen(paths.log, sum(map(len, lines)) * 3)
-    if event.loaded.values["record_games"]:
-        _collect(event, store, games)
+    if loaded.control_file.values["record_games"]:
+        _collect(loaded, store, games)
     with store.transaction() as transaction:
         job = competition.next_job()
         if job is not None:
-            transaction.issue(Issue(job.id, job.attempt, job.ticket))
+            transaction.issue(IssuedJob(job.id, job.attempt, job.ticket))
         transaction.save_state(competition.state())
-    if new:
+    if is_new:
         store.end_run(number, time.time(), "stopped")
     journal.close()
     store.close()
-    return time.perf_counter() - began
 
 
 def _lengthen(path: Path, size: int) -> None:
@@ -265,12 +269,49 @@ def _lengthen(path: Path, size: int) -> None:
         file.write(line * (size // len(line)))
 
 
-def _collect(event: Event, store: SqliteStore, games: int) -> None:
-    """Make the collected file as long as it would be, of holes: who reads all of it
-    takes as long as if they were games."""
-    suffix = "sgf" if event.loaded.values.get("game", "go") == "go" else "pgn"
+def _collect(loaded: LoadedCompetition, store: Store, games: int) -> None:
+    """Give the collected file its length by holes: to read them takes as long as games."""
+    suffix = "sgf" if loaded.control_file.values.get("game", "go") == "go" else "pgn"
     size = games * 900
-    with event.paths.collected(suffix).open("ab") as file:
+    with loaded.paths.collected(suffix).open("ab") as file:
         file.truncate(size)
     with store.transaction() as transaction:
-        transaction.set_note("collected", {suffix: size})
+        transaction.set_value("collected", {suffix: size})
+
+
+def resume(folder: Path, games: int, executor: InventedGames) -> None:
+    """Run a competition until it has `games` more results."""
+    status = Ringmaster(
+        LoadedCompetition(folder / "tune.ctl"),
+        RunOptions(max_games=games),
+        executor=lambda: executor,
+        display=QuietDisplay(sys.stderr),
+    ).run()
+    assert status == 0
+
+
+def cpu_a_game(folder: Path, games: int, seed: int) -> float:
+    """Return the CPU seconds a game of `games` further games."""
+    executor = InventedGames(seed=seed)
+    resume(folder, games, executor)
+    return (executor.times[-1] - executor.times[0]) / (len(executor.times) - 1)
+
+
+def main() -> None:
+    """Carry out one action."""
+    action, name, *rest = sys.argv[1:]
+    folder = Path(name)
+    if action == "write":
+        write_control_file(folder, rest[0], int(rest[1]), records=bool(int(rest[2])))
+    elif action == "fill":
+        fill(folder / "tune.ctl", int(rest[0]), seed=int(rest[0]))
+    elif action == "resume":
+        resume(folder, 1, InventedGames(lambda: print(time.monotonic(), time.process_time())))
+    else:
+        other, games, slices = Path(rest[0]), int(rest[1]), int(rest[2])
+        pairs = [(cpu_a_game(folder, games, n), cpu_a_game(other, games, n)) for n in range(slices)]
+        print(json.dumps([statistics.median(side) for side in zip(*pairs, strict=True)]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,13 +1,12 @@
-"""How well the Monte Carlo tuner's algorithm chooses among 64 candidates whose
-true win rates are known.
+"""Measure the choice of the Monte Carlo tuner among 64 candidates of known win rates.
 
     python benchmarks/mc_tuner_bandit.py [--seeds 100] [--games 10000]
 
 The candidates lie on an 8x8 grid over [-1, 1]², their win rates are
 0.65 - 0.15 ((x - 0.3)² + (y + 0.2)²); coefficient 0.45, 5 wins in 10 initial
-visits.  Told are the seeds of which the chosen candidate's rate is within 0.02 of
-the best one's, and the wins given away by playing others than the best, one game
-at a time and with 16 in flight, without and with virtual visits.
+visits.  The table has the seeds with a chosen candidate within 0.02 of the best rate, and the
+wins lost by games of other candidates than the best.  Games are played one at a time, and 16 at
+a time without and with virtual visits.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ def rate(x: float, y: float) -> float:
 
 
 def simulate(seed: int, in_flight: int, virtual: bool, games: int = 10_000) -> tuple[float, float]:
-    """Return by how much the chosen candidate is worse than the best, and the
-    wins given away."""
+    """Return the win rate lost by the chosen candidate, and the wins lost during the tune."""
     tree = Ucb(
         [8, 8],
         exploration_coefficient=0.45,
@@ -40,33 +38,33 @@ def simulate(seed: int, in_flight: int, virtual: bool, games: int = 10_000) -> t
     rates = [rate(*(2 * u - 1 for u in tree.centre((i,)))) for i in range(64)]
     best = max(rates)
     rng = random.Random(seed)
-    flying: list[Path] = []
-    given_away = 0.0
+    in_progress: list[Path] = []
+    lost_wins = 0.0
     for number in range(games):
         path, _ = tree.choose(number)
-        flying.append(path)
-        given_away += best - rates[path[0]]
-        if len(flying) == in_flight:
-            done = flying.pop(0)
+        in_progress.append(path)
+        lost_wins += best - rates[path[0]]
+        if len(in_progress) == in_flight:
+            done = in_progress.pop(0)
             tree.tell(done, float(rng.random() < rates[done[0]]))
-    return best - rates[tree.best()[0]], given_away
+    return best - rates[tree.best()[0]], lost_wins
 
 
 def main() -> None:
-    """Print a row for each way of playing."""
+    """Print a row for each number of games at a time."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--games", type=int, default=10_000)
     arguments = parser.parse_args()
-    print(f"{'in flight':>9} {'virtual visits':>14} {'within 0.02':>12} {'wins given away':>16}")
+    print(f"{'in flight':>9} {'virtual visits':>14} {'within 0.02':>12} {'lost wins':>16}")
     with ProcessPoolExecutor() as pool:
         for in_flight, virtual in ((1, True), (16, False), (16, True)):
             run = partial(simulate, in_flight=in_flight, virtual=virtual, games=arguments.games)
-            found = list(pool.map(run, range(arguments.seeds)))
-            good = sum(worse <= 0.02 for worse, _ in found)
+            outcomes = list(pool.map(run, range(arguments.seeds)))
+            good = sum(worse <= 0.02 for worse, _ in outcomes)
             print(
                 f"{in_flight:9} {'on' if virtual else 'off':>14} "
-                f"{f'{good} of {len(found)}':>12} {fmean(away for _, away in found):16.0f}"
+                f"{f'{good} of {len(outcomes)}':>12} {fmean(lost for _, lost in outcomes):16.0f}"
             )
 
 

@@ -1,6 +1,6 @@
-"""What programs and the processes that they start cost, engines included or left out.
+"""Measure the time and CPU of programs and their children, with or without engines.
 
-Linux only: CPU times are read from /proc until a process is gone.
+Linux only: CPU times are read from /proc while a process exists.
 """
 
 from __future__ import annotations
@@ -15,29 +15,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
-#: Seconds between two looks at the processes of a program.
+#: Seconds between two readings of a program's processes.
 _PERIOD = 0.02
 
 
 class Cost(NamedTuple):
-    """Seconds by the clock, CPU seconds of the program's own processes, and the most
-    memory that they held at once (bytes, shared pages counted in parts; 0 if not asked
-    for).
+    """Seconds by the clock, and CPU seconds of the program's own processes without engines.
 
     main     CPU seconds of the main process alone
-    all_cpu  CPU seconds of all that it has started and waited for, engines included
+    all_cpu  CPU seconds of the program and its waited-for children, engines included
     """
 
     seconds: float
     cpu: float
-    memory: int = 0
     main: float = 0.0
     all_cpu: float = 0.0
 
 
 @contextmanager
 def busy(processes: int) -> Iterator[None]:
-    """Keep other processes busy, each in a session of its own as other users' would be."""
+    """Keep other processes busy, each in a session of its own, like another user's."""
     loops = [
         subprocess.Popen([sys.executable, "-c", "while True: pass"], start_new_session=True)
         for _ in range(processes)
@@ -51,7 +48,7 @@ def busy(processes: int) -> Iterator[None]:
 
 
 class ProgramFailed(Exception):
-    """A measured program has ended with another status than 0."""
+    """A measured program has ended with a status other than 0."""
 
 
 def run(
@@ -64,12 +61,11 @@ def run(
 ) -> Cost:
     """Run a program to its end and return its cost.
 
-    engines  words that a command line of an engine has and no other: what is started
-             with one of them is not the program's own
-    log      where its output goes; nowhere without
+    engines  parts of an engine's program name, in no other; these processes are excluded
+    log      file for the output; None: the output is dropped
 
-    The main process's CPU time is exact; that of other processes lacks what they used
-    after the last look, at most 20 ms before their end.  Raises ProgramFailed.
+    The main process's CPU time is exact.  Other processes lack the time after the last reading, at
+    most 20 ms.  Raises ProgramFailed.
     """
     with open(log or os.devnull, "wb") as out:
         started = time.perf_counter()
@@ -79,18 +75,17 @@ def run(
         used: dict[int, float] = {}
         not_own: set[int] = set()
         while True:
-            # WNOWAIT leaves a zombie, whose times can still be read
-            over = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
-            if over is not None:
+            # WNOWAIT leaves a zombie with readable times
+            if os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
                 break
             for pid in descendants(process.pid):
                 first = command_line(pid)[0]
                 if any(word in first for word in engines):
-                    # between fork and exec it looked like its parent
+                    # between fork and exec it has its parent's command line
                     used.pop(pid, None)
                     not_own.add(pid)
                 elif first and pid not in not_own:
-                    # who has ended has no command line any more
+                    # an ended process has no command line
                     used[pid] = _cpu(pid) or used.get(pid, 0.0)
             time.sleep(_PERIOD)
         seconds = time.perf_counter() - started
@@ -105,11 +100,13 @@ def run(
 
 
 def used_by(pid: int, without: str | None = None) -> float:
-    """Return the CPU seconds that a process, and all that it has started and that is still
-    there, have used; those with the word `without` in their command lines are left out."""
+    """Return the CPU seconds of a process and its living descendants.
+
+    without  processes with this word in their command line are excluded
+    """
     return (
         sum(
-            scheduled(each)[0]
+            run_ns(each)
             for each in descendants(pid)
             if without is None or without not in command_line(each)
         )
@@ -118,41 +115,39 @@ def used_by(pid: int, without: str | None = None) -> float:
 
 
 def children(pid: int) -> list[int]:
-    """Return what a process has started, as far as it is alive."""
-    found: list[int] = []
+    """Return the living children of a process."""
+    pids: list[int] = []
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/children") as file:
-                found += map(int, file.read().split())
+                pids += map(int, file.read().split())
     except OSError:
         pass
-    return found
+    return pids
 
 
 def descendants(pid: int) -> list[int]:
-    """Return a process and all that it has started, as far as they are alive."""
-    found = [pid]
-    for each in found:
-        found += children(each)
-    return found
+    """Return a process and its living descendants."""
+    pids = [pid]
+    for each in pids:
+        pids += children(each)
+    return pids
 
 
-def scheduled(pid: int) -> tuple[int, int]:
-    """Return the nanoseconds that the threads of a process have run and have waited to;
-    0 where it is gone."""
-    ran = waited = 0
+def run_ns(pid: int) -> int:
+    """Return the nanoseconds of CPU of a process's threads; 0 if it is gone."""
+    nanoseconds = 0
     try:
         for task in os.listdir(f"/proc/{pid}/task"):
             with open(f"/proc/{pid}/task/{task}/schedstat") as file:
-                on, ready, _ = map(int, file.read().split())
-            ran, waited = ran + on, waited + ready
+                nanoseconds += int(file.read().split()[0])
     except OSError:
         pass
-    return ran, waited
+    return nanoseconds
 
 
 def command_line(pid: int) -> list[str]:
-    """Return the words of a process's command line, [""] where there is none."""
+    """Return the words of a process's command line, [""] without one."""
     try:
         with open(f"/proc/{pid}/cmdline", "rb") as file:
             return file.read().decode(errors="replace").split("\0")
@@ -161,7 +156,7 @@ def command_line(pid: int) -> list[str]:
 
 
 def _cpu(pid: int) -> float | None:
-    """Return the CPU seconds of a process itself, its children's left out."""
+    """Return the CPU seconds of a process without its children, None if it is gone."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -1,17 +1,15 @@
-"""What the referee charges an engine beyond the time that the engine itself has
-used, and how many games are lost on time that should not be.
+"""Measure the time charged to an engine beyond its own time, and games lost on time by mistake.
 
     python benchmarks/overhead_charged.py overhead [--games 80] [--json] [--short]
     python benchmarks/overhead_charged.py instant [--games 2000]
     python benchmarks/overhead_charged.py real [--games 200] ENGINE ENGINE
 
 overhead  an engine (`c/instant.c`; needs a C compiler) that measures its own wall time,
-          from reading `go` to writing `bestmove`, and says it in its info line; each
-          move takes about 2 ms of computing.  The difference to what was charged is
-          what starting and ending a move costs: two pipes, two context switches, our
-          own code.  With one and with two games at a time, beside a loop that only
-          writes, reads and looks at the clock.
-instant   engines that answer at once, at 0.1+0.001: every time loss is ours
+          from reading `go` to writing `bestmove`, and reports it in its info line.  Each
+          move takes about 2 ms of computing.  The difference to the charged time is the cost
+          of two pipes, two context switches and our own code.  With one and with two games
+          at a time, beside a loop that only writes, reads and reads the clock.
+instant   engines that answer at once, at 0.1+0.001: every time loss is ringmaster's fault
 real      two UCI engines, at 1+0.01, two games at a time
 """
 
@@ -32,8 +30,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import instant
-import workers
-from figures import percentile
+from common import game_results, percentile, start_workers
 
 from ringmaster.engines.engine import Engine, Limits, Thought
 from ringmaster.engines.process import Surroundings
@@ -47,7 +44,7 @@ MOVES = 100
 
 
 def moves(command: tuple[str, ...], games: int) -> Iterator[Thought]:
-    """Yield what came of each move, two engines taking turns as in a game."""
+    """Yield the thought of each move of two engines in turn, as in a game."""
     players = [Player(code, command, protocol="uci", nodes=1) for code in ("a", "b")]
     engines: list[Engine] = [make_engine(player, Surroundings({})) for player in players]
     settings, limits = GameSettings("chess"), Limits(10.0, clock_ms=(10_000, 10_000))
@@ -68,17 +65,18 @@ def moves(command: tuple[str, ...], games: int) -> Iterator[Thought]:
 
 
 def overheads(command: tuple[str, ...], games: int) -> list[int]:
-    """Return the ns charged beyond its own time for each move."""
-    found = []
+    """Return the ns charged for each move beyond the engine's own time."""
+    excess = []
     for thought in moves(command, games):
-        assert thought.nodes is not None
-        found.append(thought.elapsed_ns - thought.nodes)
-    return found
+        own_ns = thought.number("nodes")
+        assert own_ns is not None
+        excess.append(thought.elapsed_ns - own_ns)
+    return excess
 
 
 def bare(command: tuple[str, ...], games: int) -> list[int]:
-    """Return the same of a loop that only writes, reads and looks at the clock."""
-    found = []
+    """Return the same for a loop that only writes, reads and reads the clock."""
+    excess = []
     engines = [
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(2)
     ]
@@ -93,25 +91,24 @@ def bare(command: tuple[str, ...], games: int) -> list[int]:
             while b"\nbestmove" not in answer or not answer.endswith(b"\n"):
                 answer += os.read(stdout.fileno(), 1 << 16)
             elapsed = time.monotonic_ns() - start
-            found.append(elapsed - int(answer.split()[7]))
+            excess.append(elapsed - int(answer.split()[7]))
     finally:
         for engine in engines:
             engine.kill()
             engine.wait()
-    return found
+    return excess
 
 
 def measure_overhead(games: int, as_json: bool) -> None:
-    """Print median and 99th percentile with one and with two games at a time, beside
-    those of the barest loop there is, on the same machine at the same time."""
+    """Print median and 99th percentile of ringmaster and the bare loop, for one and two games."""
     rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         engine, script = instant.build("instant", folder), instant.script("chess", folder)
         command = instant.command(engine, script, "--busy", "2")
         for slots, loop in itertools.product((1, 2), (bare, overheads)):
-            found: list[int] = []
-            # one process for each game at a time, as the program has them
+            excess: list[int] = []
+            # one process for each game at a time, as in the program
             children = []
             for _ in range(slots):
                 read_fd, write_fd = os.pipe()
@@ -125,9 +122,9 @@ def measure_overhead(games: int, as_json: bool) -> None:
                 children.append((pid, read_fd))
             for pid, read_fd in children:
                 with os.fdopen(read_fd) as pipe:
-                    found += json.load(pipe)
+                    excess += json.load(pipe)
                 os.waitpid(pid, 0)
-            micro = sorted(ns / 1000 for ns in found)
+            micro = sorted(ns / 1000 for ns in excess)
             rows.append(
                 {
                     "games at a time": slots,
@@ -148,15 +145,15 @@ def measure_overhead(games: int, as_json: bool) -> None:
 
 
 def play(players: tuple[Player, Player], games: int, slots: int, move_limit: int) -> Counter[str]:
-    """Play games with colours alternating; return their results by reason."""
-    executor = workers.start(slots)
+    """Play games with alternating colours; count them by the reason of their end."""
+    executor = start_workers(slots)
     reasons: Counter[str] = Counter()
     settings = GameSettings(game="chess", move_limit=move_limit)
     try:
         for number in range(games):
             pair = players if number % 2 == 0 else (players[1], players[0])
             executor.submit(GameJob(f"g{number}", pair, settings, record=False))
-        for result in workers.results(executor):
+        for result in game_results(executor):
             reasons[result.reason] += 1
             if result.reason in ("time", "stall") or result.outcome == "void":
                 print(f"{result.game_id}: {result.detail}", file=sys.stderr)
@@ -165,46 +162,46 @@ def play(players: tuple[Player, Player], games: int, slots: int, move_limit: int
     return reasons
 
 
-def tell(what: str, reasons: Counter[str], seconds: float) -> None:
-    """Print one line on a series of games."""
+def show_losses(label: str, reasons: Counter[str], seconds: float) -> None:
+    """Print the time losses of a series of games in one line."""
     lost = reasons["time"] + reasons["stall"]
     rest = ", ".join(f"{count} {reason}" for reason, count in reasons.most_common())
-    print(f"{what}: {sum(reasons.values())} games in {seconds:.0f} s, {lost} time losses ({rest})")
+    print(f"{label}: {sum(reasons.values())} games in {seconds:.0f} s, {lost} time losses ({rest})")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description="time charged, and games lost on time")
-    parser.add_argument("what", choices=("overhead", "instant", "real"), nargs="?")
+    parser.add_argument("measurement", choices=("overhead", "instant", "real"), nargs="?")
     parser.add_argument("engines", nargs="*", help="commands of two UCI engines, for `real`")
     parser.add_argument("--games", type=int)
     parser.add_argument("--slots", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--short", action="store_true", help="one game for each row")
-    given = parser.parse_intermixed_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
     start = time.monotonic()
-    if given.short:
-        given.what, given.games = given.what or "overhead", 1
-    elif given.what is None:
-        parser.error("what is to be measured?")
-    if given.what == "overhead":
-        measure_overhead(given.games or 80, given.json)
+    if options.short:
+        options.measurement, options.games = options.measurement or "overhead", 1
+    elif options.measurement is None:
+        parser.error("name a measurement: overhead, instant or real")
+    if options.measurement == "overhead":
+        measure_overhead(options.games or 80, options.json)
         return
-    if given.what == "instant":
+    if options.measurement == "instant":
         command = (sys.executable, "-I", "-S", str(ENGINES / "instant_uci.py"), "--plies", "200")
         control = TimeControl.parse("0.1+0.001")
         one, two = (Player(c, command, protocol="uci", time_control=control) for c in "ab")
-        reasons = play((one, two), given.games or 2000, given.slots, 1000)
-        tell("instant engines at 0.1+0.001", reasons, time.monotonic() - start)
+        reasons = play((one, two), options.games or 2000, options.slots, 1000)
+        show_losses("instant engines at 0.1+0.001", reasons, time.monotonic() - start)
         return
-    if len(given.engines) != 2:
-        parser.error("`real` takes the commands of two engines")
+    if len(options.engines) != 2:
+        parser.error("`real` needs the commands of two engines")
     control = TimeControl.parse("1+0.01")
     one, two = (
         Player(code, (command,), protocol="uci", time_control=control)
-        for code, command in zip("ab", given.engines, strict=True)
+        for code, command in zip("ab", options.engines, strict=True)
     )
-    reasons = play((one, two), given.games or 200, given.slots, 400)
-    tell("real engines at 1+0.01", reasons, time.monotonic() - start)
+    reasons = play((one, two), options.games or 200, options.slots, 400)
+    show_losses("real engines at 1+0.01", reasons, time.monotonic() - start)
 
 
 if __name__ == "__main__":

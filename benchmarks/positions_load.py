@@ -1,11 +1,12 @@
-"""How fast labelled positions become a position file, format by format: positions a second,
-the second start, and the peak of memory.
+"""Measure the conversion of labelled positions to a position file, for each format.
+
+The figures are positions a second, the time of a second start, and the peak of memory.
 
     python benchmarks/positions_load.py [--positions 1000000] [--formats epd,plain] [--json]
 
-The positions are those of random games of chess, labelled by who had more men; in shogi
-(needs cshogi) the same ten thousand come again and again, duplicates kept.  Each format is
-read by a process of its own.
+The positions are of random games of chess, and the side with more material wins.  For shogi
+(with cshogi) ten thousand positions are repeated, and duplicates are kept.  Each format has a
+process of its own.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from figures import show
+from common import show_figures
 
 FORMATS = ("epd", "fen", "bar", "comma", "plain", "psv", "hcpe")
 _VALUES = {"p": 1, "n": 3, "b": 3, "r": 5, "q": 9}
@@ -53,7 +54,7 @@ def games(count: int) -> Iterator[tuple[str, int, int, int]]:
 
 
 def line(format: str, fen: str, score: int, result: int, ply: int) -> str:
-    """Return a position as a format has it."""
+    """Return a position in a format."""
     white = fen.split(" ", 2)[1] == "w"
     own, outcome = (score, result) if white else (-score, 2 - result)
     if format == "epd":
@@ -96,9 +97,9 @@ def write_shogi(format: str, count: int, path: Path) -> None:
 
 
 def load(format: str, path: Path) -> dict[str, float]:
-    """Make a position file, then open it again; returns what that took."""
-    from ringmaster.datasets.build import build
-    from ringmaster.datasets.settings import PositionSettings
+    """Build a position file, open it again, and return the figures."""
+    from ringmaster.datasets.position_set import build_positions
+    from ringmaster.datasets.position_settings import PositionSettings
 
     packed = format in ("psv", "hcpe")
     settings = PositionSettings(
@@ -107,14 +108,14 @@ def load(format: str, path: Path) -> dict[str, float]:
     game = "shogi" if packed else "chess"
     target = path.with_suffix(".positions")
     begin, cpu = time.perf_counter(), time.process_time()
-    made = build(game, "standard", settings, 0.2, 1, target, lambda _: None)
+    position_file = build_positions(game, "standard", settings, 0.2, 1, target, lambda _: None)
     end, cpu = time.perf_counter(), time.process_time() - cpu
-    build(game, "standard", settings, 0.2, 1, target, lambda _: None)
+    build_positions(game, "standard", settings, 0.2, 1, target, lambda _: None)
     again = time.perf_counter()
     return {
         "seconds": end - begin,
         "cpu_seconds": cpu,
-        "kept": float(len(made)),
+        "kept": float(len(position_file)),
         "second_start_ms": (again - end) * 1e3,
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "file_mb": target.stat().st_size / 1e6,
@@ -139,10 +140,10 @@ def measure(formats: list[str], count: int) -> dict[str, float]:
                 write_shogi(format, count, path)
             command = [sys.executable, __file__, "--load", format, str(path)]
             done = subprocess.run(command, check=True, capture_output=True, text=True)
-            found = json.loads(done.stdout)
-            figures[f"{format}_positions_a_second"] = count / found.pop("seconds")
-            figures[f"{format}_positions_a_cpu_second"] = count / found.pop("cpu_seconds")
-            figures |= {f"{format}_{name}": value for name, value in found.items()}
+            measured = json.loads(done.stdout)
+            figures[f"{format}_positions_a_second"] = count / measured.pop("seconds")
+            figures[f"{format}_positions_a_cpu_second"] = count / measured.pop("cpu_seconds")
+            figures |= {f"{format}_{name}": value for name, value in measured.items()}
             path.unlink()
             path.with_suffix(".positions").unlink()
     return figures
@@ -159,7 +160,7 @@ def main() -> None:
     if arguments.load:
         print(json.dumps(load(arguments.load[0], Path(arguments.load[1]))))
         return
-    show(measure(arguments.formats.split(","), arguments.positions), as_json=arguments.json)
+    show_figures(measure(arguments.formats.split(","), arguments.positions), as_json=arguments.json)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""What the record of a game costs: CPU of a recorded game against one that is not, in the
-worker that plays it and in the main process that stores it.
+"""Measure the CPU of a game record in the worker and in the main process.
 
     python benchmarks/recorded_games.py [--short] [--game chess] [--flags "--info 20"]
 
-Engines answer at once (`instant.py`, with its --flags); recorded and unrecorded games take
-turns, and the least of each is compared, since whatever else runs only adds to it.  The main
-process is what `GameRecords` and the store do for a record, in `--folder`.
+Engines answer at once (`instant.py`, with its --flags).  Recorded and unrecorded games alternate,
+and the least of each is compared, since other programs only add to it.  The main process's part
+is the work of `GameRecords` and the store, in `--folder`.
 """
 
 from __future__ import annotations
@@ -28,10 +27,10 @@ from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.play.worker import Worker
+from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import GameRecords
-from ringmaster.storage.sqlite_store import SqliteStore
-from ringmaster.storage.store import Pending
+from ringmaster.storage.store import Store
 
 GAMES = ("chess", "shogi", "go9")
 
@@ -52,22 +51,22 @@ def job_of(script: instant.Script, engine: Path, flags: list[str], *, record: bo
 
 
 def least(measures: dict[str, Callable[[], None]], rounds: int) -> dict[str, float]:
-    """Let measures take turns; returns the least CPU of each, in microseconds."""
-    found = dict.fromkeys(measures, float("inf"))
+    """Alternate the measures; return the least CPU of each, in microseconds."""
+    costs = dict.fromkeys(measures, float("inf"))
     for _ in range(rounds):
         for name, measure in measures.items():
             began = time.process_time_ns()
             measure()
-            found[name] = min(found[name], (time.process_time_ns() - began) / 1e3)
-    return found
+            costs[name] = min(costs[name], (time.process_time_ns() - began) / 1e3)
+    return costs
 
 
 class Recorder:
-    """Stores and writes a record as the ringmaster does after a game."""
+    """Store and write a record like the main process after a game."""
 
     def __init__(self, folder: Path, files: Any, result: GameResult) -> None:
         control = folder / f"{files}.ctl"
-        self._store = SqliteStore.open(control.with_suffix(".status"))
+        self._store = Store.open(control.with_suffix(".status"))
         self._records = GameRecords(self._store, OutputPaths(control), files, print)
         self._folder = OutputPaths(control).games.name
         self._result = result
@@ -78,24 +77,24 @@ class Recorder:
         self._number += 1
         result = msgspec.structs.replace(self._result, game_id=f"0_{self._number}")
         data = msgspec.json.encode(result if record else msgspec.structs.replace(result, record=""))
-        came = msgspec.json.decode(data, type=GameResult)
+        received = msgspec.json.decode(data, type=GameResult)
         pending = None
         if record:
-            assert came.record is not None
-            name = f"{came.game_id}.{came.record_suffix}"
-            pending = Pending(came.game_id, 0, self._folder, name, came.record)
+            assert received.record is not None
+            name = f"{received.game_id}.{received.record_suffix}"
+            pending = PendingRecord(received.game_id, 0, self._folder, name, received.record)
         with self._store.transaction() as transaction:
             if record:
-                self._records.place(transaction, came.game_id)
-            transaction.record({"id": self._number}, came)
+                self._records.place(transaction, received.game_id)
+            transaction.store_result({"id": self._number}, received)
             if pending is not None:
-                self._records.note(transaction, came.game_id, 0, pending)
+                self._records.add(transaction, received.game_id, 0, pending)
                 self._records.forget(transaction)
         if pending is not None:
             self._records.write([pending])
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining records."""
         self._records.finish()
         self._records.close()
         self._store.close()
@@ -106,9 +105,7 @@ def measure(game: str, rounds: int, flags: list[str], folder: Path) -> list[Any]
     engine = instant.build("instant", folder)
     script = instant.script(game, folder)
     control, other = os.pipe()
-    worker = Worker(
-        SimpleNamespace(slot=0, control_fd=control, watcher_fd=None, setup={}, alone=False)
-    )
+    worker = Worker(SimpleNamespace(slot=0, control_fd=control, reaper_fd=None, setup={}))
     jobs = {record: job_of(script, engine, flags, record=record) for record in (True, False)}
     try:
         result = worker.run(jobs[True])
@@ -152,7 +149,7 @@ def measure(game: str, rounds: int, flags: list[str], folder: Path) -> list[Any]
 
 
 def void(_result: object) -> None:
-    """Forget a result."""
+    """Drop a result."""
 
 
 def main() -> None:
@@ -162,7 +159,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=200)
     parser.add_argument("--short", action="store_true", help="20 rounds")
     parser.add_argument("--flags", default="", help="flags of the instant engines")
-    parser.add_argument("--folder", help="where the files go; a temporary folder without")
+    parser.add_argument("--folder", help="for the files; default: a temporary folder")
     arguments = parser.parse_args()
     rounds = 20 if arguments.short else arguments.rounds
     rows = []

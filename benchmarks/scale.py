@@ -1,15 +1,15 @@
-"""What it costs to have recorded many games: going on with an event, `show`, recording
-one game more, memory and disk, with 1,000 to 1,000,000 games of every competition type.
+"""Measure competitions with 1,000 to 1,000,000 recorded games of every competition type.
+
+The costs are of `show`, a resumed run, recording one more game, memory, and disk.
 
     python benchmarks/scale.py [--types playoff,spsa] [--most 1000000] [--records]
         [--folder /tmp] [--plot scale.png] [--json] [--short]
 
-The results are invented.  Each figure is of a fresh process: `show` as a command;
-`resume` from the command to the first game given out, with what the same takes in an
-event of no games taken off.  Both are given by the clock and in CPU, the fastest of
-three, since other programs may be at work.  Recording is CPU of ringmaster's loop a game,
-as the median of five slices of 2,000 games, alternating with an event of 1,000 games; the
-ratio is of these two.
+The results are invented (`invented.py`).  Each figure is of a fresh process.  `resume` is from
+the command to the first job, minus the same for a competition without games.  Times are
+by the clock and in CPU, the fastest of three, since other programs may be at work.  Recording is
+CPU of ringmaster's loop a game: the median of five slices of 2,000 games, alternating with a
+competition of 1,000 games.  The ratio is of these two.
 """
 
 from __future__ import annotations
@@ -25,18 +25,23 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
-#: Types by name, without bringing in the program: the memory of a process that is
-#: started is never below that of the one which starts it.
+#: Names of types.  They are not imported: a child's peak memory is at least its parent's, so
+#: this program must not import the package.
 TYPES = ("playoff", "allplayall", "gauntlet", "swiss", "mc_tuner", "ce_tuner", "spsa")
-#: Games of the smallest event, that others are compared with.
+#: Games of the smallest competition, the base of the ratios.
 FEW = 1000
-#: Games that an event may have beyond those recorded.
+#: Games of a competition beyond the recorded ones.
 _ROOM = 100_000
 
 
 class Effort(NamedTuple):
-    """How much is measured: games of the largest event, processes of which `show` and
-    `resume` are the fastest, games in a slice, slices of each event."""
+    """The size of the measurement.
+
+    most     games of the largest competition
+    repeats  processes for `show` and for `resume`
+    slice    games in a slice
+    slices   of each competition
+    """
 
     most: int
     repeats: int = 3
@@ -45,7 +50,7 @@ class Effort(NamedTuple):
 
 
 class Figures(NamedTuple):
-    """Of one event: seconds, bytes, CPU seconds a game."""
+    """Figures of one competition: seconds, bytes, CPU seconds a game."""
 
     type: str
     games: int
@@ -66,12 +71,13 @@ def main() -> None:
     parser.add_argument("--types", metavar="NAME,NAME")
     parser.add_argument("--most", type=int, default=1_000_000)
     parser.add_argument("--records", action="store_true", help="with game records")
-    parser.add_argument("--folder", type=Path, help="where the events are made (~400 MB)")
+    parser.add_argument("--folder", type=Path, help="for the competitions (~400 MB)")
     parser.add_argument("--plot", type=Path)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--short", action="store_true", help="1,000 games of one type")
     arguments = parser.parse_args()
-    effort, types = Effort(arguments.most), TYPES
+    effort = Effort(arguments.most)
+    types: tuple[str, ...] = TYPES
     if arguments.short:
         effort, types = Effort(FEW, repeats=1, slice=200, slices=1), ("playoff",)
     if arguments.types:
@@ -124,8 +130,8 @@ def measure(folder: Path, type_name: str, effort: Effort, *, records: bool) -> l
     return rows
 
 
-class Ran(NamedTuple):
-    """Seconds by the clock, CPU seconds, bytes at most, what it printed."""
+class Measured(NamedTuple):
+    """Seconds by the clock, CPU seconds, peak memory in bytes, and output of a process."""
 
     seconds: float
     cpu: float
@@ -133,34 +139,34 @@ class Ran(NamedTuple):
     output: str
 
 
-def fastest(rans: list[Ran]) -> Ran:
-    """Return the least of each figure, but the most memory."""
-    return Ran(
-        min(each.seconds for each in rans),
-        min(each.cpu for each in rans),
-        max(each.memory for each in rans),
+def fastest(processes: list[Measured]) -> Measured:
+    """Return the least times and the most memory."""
+    return Measured(
+        min(each.seconds for each in processes),
+        min(each.cpu for each in processes),
+        max(each.memory for each in processes),
         "",
     )
 
 
-def _command(folder: Path) -> Ran:
+def _command(folder: Path) -> Measured:
     return _run([sys.executable, "-m", "ringmaster", str(folder / "tune.ctl"), "show"])
 
 
-def _resume(folder: Path) -> Ran:
+def _resume(folder: Path) -> Measured:
     began = time.monotonic()
-    ran = _child("resume", folder)
-    moment, cpu = map(float, ran.output.split())
-    return ran._replace(seconds=moment - began, cpu=cpu)
+    process = _child("resume", folder)
+    first_job, cpu = map(float, process.output.split())
+    return process._replace(seconds=first_job - began, cpu=cpu)
 
 
-def _child(*words: object) -> Ran:
-    return _run([sys.executable, str(Path(__file__).with_name("scale_parts.py")), *map(str, words)])
+def _child(*words: object) -> Measured:
+    return _run([sys.executable, str(Path(__file__).with_name("invented.py")), *map(str, words)])
 
 
-def _run(command: list[str]) -> Ran:
+def _run(command: list[str]) -> Measured:
     began = time.monotonic()
-    # what it warns of is the same every time
+    # its warnings are always the same
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
@@ -173,15 +179,14 @@ def _run(command: list[str]) -> Ran:
     if status:
         raise SystemExit(f"{' '.join(command)} ended with status {process.returncode}")
     cpu = usage.ru_utime + usage.ru_stime
-    return Ran(seconds, cpu, usage.ru_maxrss * 1024, output)
+    return Measured(seconds, cpu, usage.ru_maxrss * 1024, output)
 
 
 def show_table(rows: list[Figures]) -> None:
-    """Print a line an event."""
-    head = ("type", "games", "show s", "CPU", "MB", "resume s", "CPU", "MB")
-    head = (*head, "us a game", "ratio", "bytes")
+    """Print one line a competition."""
+    costs = ("show s", "CPU", "MB", "resume s", "CPU", "MB", "us a game", "ratio", "bytes")
     form = "{:<11}{:>9}{:>8}{:>6}{:>6}{:>10}{:>6}{:>6}{:>11}{:>7}{:>7}"
-    print(form.format(*head))
+    print(form.format("type", "games", *costs))
     for row in rows:
         print(
             form.format(
@@ -201,8 +206,7 @@ def show_table(rows: list[Figures]) -> None:
 
 
 def plot(rows: list[Figures], path: Path) -> None:
-    """Draw cost against number of games: the dearest type at each number, and the
-    median one of what is recorded."""
+    """Draw the costs over the number of games: of the slowest type, and the median of recording."""
     from matplotlib.figure import Figure
 
     numbers = sorted({row.games for row in rows})
@@ -215,7 +219,7 @@ def plot(rows: list[Figures], path: Path) -> None:
             [max(max(r.resume_cpu, 1e-3) for r in by_games[n]) for n in numbers],
         ),
         (
-            "1,000 games recorded, dearest type",
+            "1,000 games recorded, slowest type",
             "^:",
             [1000 * max(r.cpu_a_game for r in by_games[n]) for n in numbers],
         ),

@@ -1,16 +1,15 @@
-"""How often the sequential test is wrong, where one of its hypotheses is true.
+"""Measure the error rate of the sequential test when one of its hypotheses is true.
 
     python benchmarks/sprt_error_rates.py [--runs 10000] [--seed 1] [--only TEXT]
 
-Simulated matches are played until they are decided, the ratio looked at after
-every game (3 results) or pair (5 results).  A game is won, drawn and lost as in
-BayesElo's model, draws worth 200 Elo; a pair has an opening that favours one side
-by an amount drawn from a normal distribution of 100 Elo, and both colours.  The
-players' distance is such that H0, or H1, is exactly true.  All matches go on side
-by side in arrays, with a solver of their own; where that comes near a bound,
-`ringmaster.stats.sprt` itself judges ("judged" is how often), and now and then it
-looks at one match more, drawn at random.  "apart" is how far the two ever were from
-each other: while that is less than NEAR, every match ended where the program ends it.
+The ratio of a simulated match is computed after every game (3 results) or pair (5 results),
+until the match is decided.  Results follow BayesElo's model with 200 Elo for draws.  The
+opening of a pair favours one side by a normal deviate of 100 Elo; the pair has both colours.  The
+difference of the players makes H0, or H1, exactly true.
+
+All matches are simulated in arrays by a separate solver.  Near a bound, `ringmaster.stats.sprt`
+decides ("judged" counts this); it also judges random other matches.  "apart" is the largest
+difference of the two ratios.  If it is below NEAR, every match ended at the right result.
 """
 
 from __future__ import annotations
@@ -29,9 +28,9 @@ from ringmaster.stats.sprt import Sprt
 
 DRAW_ELO = 200.0
 OPENING_ELO = 100.0
-#: How far from a bound the arrays' solver is believed.
+#: Distance from a bound within which `Sprt` decides.
 NEAR = 0.005
-#: After how many results of every match another one is looked at at random.
+#: Results of every match between two judgements of a random match.
 SAMPLED = 20
 Array = np.ndarray[Any, Any]
 
@@ -47,14 +46,14 @@ TESTS = {
 
 
 def game(elo: float) -> Array:
-    """Return the chances of loss, draw and win."""
+    """Return the probabilities of loss, draw and win, (3,)."""
     win = 1 / (1 + 10 ** ((DRAW_ELO - elo) / 400))
     loss = 1 / (1 + 10 ** ((DRAW_ELO + elo) / 400))
     return np.array([loss, 1 - win - loss, win])
 
 
 def pair(elo: float) -> Array:
-    """Return the chances of 0, ½, 1, 1½ and 2 points in a pair."""
+    """Return the probabilities of 0, ½, 1, 1½ and 2 points in a pair, (5,)."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(40)
     total = np.zeros(5)
     for node, weight in zip(nodes, weights / weights.sum(), strict=True):
@@ -74,14 +73,13 @@ def strength(p: Array, model: str) -> float:
 
 
 def truth(results: int, model: str, elo: float) -> Array:
-    """Return the chances of each result where the strength is exactly `elo`."""
-    chances = pair if results == 5 else game
-    return chances(brentq(lambda x: strength(chances(x), model) - elo, -400, 400, xtol=1e-10))
+    """Return the probability of each result if the strength is exactly `elo`."""
+    outcome = pair if results == 5 else game
+    return outcome(brentq(lambda x: strength(outcome(x), model) - elo, -400, 400, xtol=1e-10))
 
 
 class Fits:
-    """The best fits under one hypothesis for many matches at once; each is found
-    from where it was one result ago."""
+    """The best fits under one hypothesis for many matches; each starts from the last fit."""
 
     def __init__(self, model: str, elo: float, results: int, runs: int) -> None:
         self.worth = np.linspace(0, 1, results)
@@ -90,8 +88,9 @@ class Fits:
         self.theta = np.zeros(runs)
         self.sigma = np.full(runs, 0.25)
 
-    def keep(self, which: Array) -> None:
-        self.theta, self.sigma = self.theta[which], self.sigma[which]
+    def keep(self, undecided: Array) -> None:
+        """Drop the other matches."""
+        self.theta, self.sigma = self.theta[undecided], self.sigma[undecided]
 
     def logs(self, seen: Array, rounds: int) -> Array:
         """Return log(p/seen) of each result for each match."""
@@ -123,16 +122,18 @@ class Fits:
 
 
 def shortest(test: Sprt, pattern: list[int]) -> int:
-    """Return after how many such results the test is decided; 1000 where later."""
+    """Return the number of repetitions of `pattern` that decides the test, at most 1000."""
     return next((n for n in range(1, 1000) if test.judge([n * x for x in pattern])), 1000)
 
 
 def simulate(
     runs: int, seed: int, name: str, results: int, h1_true: bool
 ) -> tuple[str, int, bool, float, float, int, int, float]:
-    """Return what was played, the share of wrong decisions, the mean number of
-    games, the largest number of results, how often `Sprt` was asked, and the
-    largest disagreement with it."""
+    """Return the name, results and true hypothesis of a simulation with its figures.
+
+    The figures are the share of wrong decisions, the mean number of games, the largest number of
+    results, the judgements of `Sprt`, and the largest difference to it.
+    """
     model, elo0, elo1 = TESTS[name]
     test = Sprt(elo0, elo1, model=model)  # type: ignore[arg-type]
     low, high = test.bounds
@@ -144,9 +145,9 @@ def simulate(
     null, other = (Fits(model, elo, results, runs) for elo in (elo0, elo1))
     wrong = played = number = judged = 0
     apart = 0.0
-    # results that are all alike decide the soonest
-    alike = ([0] * place + [1] + [0] * (results - 1 - place) for place in range(results))
-    first = min(shortest(test, pattern) for pattern in alike)
+    # equal results decide first
+    equal = ([0] * place + [1] + [0] * (results - 1 - place) for place in range(results))
+    first = min(shortest(test, pattern) for pattern in equal)
     while len(counts):
         number += 1
         drawn = np.searchsorted(edges, rng.random(len(counts)))
@@ -159,14 +160,14 @@ def simulate(
         llr = number * (seen * (other.logs(seen, rounds) - null.logs(seen, rounds))).sum(axis=1)
         near = (llr <= low + NEAR) | (llr >= high - NEAR)
         ended = np.zeros(len(counts), dtype=bool)
-        looked_at = {int(row) for row in np.flatnonzero(near)}
+        judged_rows = {int(row) for row in np.flatnonzero(near)}
         if number % SAMPLED == 0:
-            looked_at.add(int(sample.integers(len(counts))))
-        for row in looked_at:
-            results_of = [int(n) for n in counts[row]]
+            judged_rows.add(int(sample.integers(len(counts))))
+        for row in judged_rows:
+            row_counts = [int(n) for n in counts[row]]
             judged += 1
-            apart = max(apart, abs(test.llr(results_of) - float(llr[row])))
-            ended[row] = bool(test.judge(results_of))
+            apart = max(apart, abs(test.llr(row_counts) - float(llr[row])))
+            ended[row] = bool(test.judge(row_counts))
         if ended.any():
             accepted_h1 = llr[ended] > 0
             wrong += int((accepted_h1 != h1_true).sum())
@@ -184,7 +185,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="the test's name, or a part of names")
-    parser.add_argument("--results", type=int, choices=(3, 5), help="games, or pairs, alone")
+    parser.add_argument("--results", type=int, choices=(3, 5), help="only games, or only pairs")
     parser.add_argument("-j", type=int, default=1, help="processes")
     arguments = parser.parse_args()
     heads = ("test", "results", "true", "wrong", "mean games", "longest", "judged", "apart")

@@ -1,15 +1,14 @@
-"""SPSA on players of quadratic strength: how far below the optimum each method ends.
+"""Measure the final Elo loss of SPSA methods on players of quadratic strength.
 
     python benchmarks/spsa_benchmark_a.py [--replicates 120] [--games 30000 120000 377000]
         [--only TEXT] [--seed 1] [-j 1]
 
 A player loses Σ eᵢ·((xᵢ − 100)/100)² Elo, the range is [0, 200], every parameter starts
 at 100 + 100·√(Elo at the start/Σe).  A game is drawn with probability 0.61, and won with
-1/(1 + 10^(−Δ/400)) − 0.305.  Printed are the Elo lost by the last θ, by the mean of its
-last half and by the estimate, means over the replicates and their standard errors;
-where there are published figures, of 120 replicates too, "z" is the difference in its
-standard errors.  The rows of the default method are compared with the best published
-figure of their problem.  "moved" rows have the optimum elsewhere.
+1/(1 + 10^(−Δ/400)) − 0.305.  Prints the Elo loss of the last θ, of the mean of its last
+half and of the estimate: means over the replicates and standard errors.  "z" is the
+difference to a published figure (of 120 replicates) in its standard errors; for the default
+method, to the best published figure of the problem.  "moved" rows have another optimum.
 """
 
 from __future__ import annotations
@@ -25,7 +24,13 @@ from functools import partial
 import numpy as np
 
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.simulation import FixedDraws, Players, Shaped, Tune, simulate
+from ringmaster.tuners.simulation import (
+    FixedDraws,
+    Shaped,
+    SimulatedPlayers,
+    SimulatedTune,
+    simulate,
+)
 from ringmaster.tuners.spsa import Classic, Constant, Counting, GainMethod, Method, Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
 
@@ -33,15 +38,15 @@ DRAWS = 0.61
 #: Replicates of the published figures.
 PUBLISHED = 120
 GAMES = (30_000, 120_000, 377_000)
-#: How the n=12 problem may be spaced: eᵢ^p in equal steps.  What was published does not
-#: say it; p = 2/3 agrees best with the published row (the rows "spacing").
+#: Spacings of the n=12 problem: eᵢ^p in equal steps.  The spacing is not published; p = 2/3
+#: agrees best with the published row (the rows "spacing").
 SPACINGS = {
     f"e^{name}": (0.25**p, 8**p, p) for name, p in (("1", 1.0), ("2/3", 2 / 3), ("1/2", 0.5))
 }
 
 
 def spaced(name: str) -> np.ndarray:
-    """Return the n=12 problem's e by a spacing, (12,)."""
+    """Return e of the n=12 problem for a spacing, (12,)."""
     if name == "octaves":
         return np.repeat(0.25 * 2.0 ** np.arange(6), 2)
     first, last, p = SPACINGS[name]
@@ -50,7 +55,7 @@ def spaced(name: str) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """e, and Elo lost at the start or where it is and where the optimum is."""
+    """A loss function with its start: e, Elo lost at the start or the start itself, and optimum."""
 
     e: np.ndarray
     lost: float = 0.0
@@ -81,7 +86,7 @@ PROBLEMS = {
 
 
 def classic(c: float, r: float) -> Callable[[Space, Counting, int], Method]:
-    """Return what makes the classic method; A = N/10."""
+    """Return a factory of the classic method; A = N/10."""
 
     def make(space: Space, counting: Counting, iterations: int) -> Method:
         N = counting.length(iterations)
@@ -93,7 +98,7 @@ def classic(c: float, r: float) -> Callable[[Space, Counting, int], Method]:
 
 
 def constant(r: float) -> Callable[[Space, Counting, int], Method]:
-    """Return what makes the constant method; c is a sixth of the range."""
+    """Return a factory of the constant method; c is a sixth of the range."""
     return lambda space, *_: GainMethod(space, Constant(space.width / 6, np.full(len(space), r)))
 
 
@@ -103,7 +108,7 @@ def adaptive(space: Space, counting: Counting, iterations: int) -> Method:
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """A problem and a method, and what was published of it: (last, mean) by games."""
+    """A problem, a method, and published losses: (last, mean) by games."""
 
     problem: str
     name: str
@@ -154,7 +159,7 @@ ROWS = [
     Row(
         "n=4 e=2",
         "v a reference, classic c=33.3 r=.002",
-        # published as .004, of a result that is half of ours, W − L of θ⁺ less that of θ⁻
+        # published as .004, with half of our result: W − L of θ⁺ minus W − L of θ⁻
         classic(33.3, 0.002),
         ((1.63, 1.70), (1.02, 1.13), (0.55, 0.51)),
         True,
@@ -188,7 +193,7 @@ def play(index: int, games: int, replicates: int, seed: int) -> tuple[np.ndarray
     space = problem.space()
     n = len(space)
     counting = Counting()
-    tune = Tune(
+    tune = SimulatedTune(
         row.make(space, counting, games // 2),
         games // 2,
         counting,
@@ -196,7 +201,7 @@ def play(index: int, games: int, replicates: int, seed: int) -> tuple[np.ndarray
     )
     elo = Shaped(np.full(n, problem.optimum), problem.e, np.full(n, 100.0))
     began = time.perf_counter()
-    course = simulate(tune, Players(elo, FixedDraws(DRAWS)), replicates, seed=seed)
+    course = simulate(tune, SimulatedPlayers(elo, FixedDraws(DRAWS)), replicates, seed=seed)
     spent = time.perf_counter() - began
     lost = np.array([course.last[-1], course.mean[-1], course.estimate[-1]])
     return lost, games * replicates / spent

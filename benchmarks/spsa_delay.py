@@ -1,10 +1,10 @@
-"""What it costs a tune that many iterations are in flight at once.
+"""Measure the Elo lost in a tune by many iterations in progress at once.
 
     python benchmarks/spsa_delay.py [--replicates 120] [--games 30000]
 
 Four parameters of benchmark A, by Elo lost at half a range; iterations of two games, with
-1, 8, 64 and 512 of them asked for before the first of them is told.  Printed is the
-Elo lost by the estimate, its mean over the replicates and standard error.
+1, 8, 64 and 512 of them in progress when the first is completed.  Prints the Elo loss of
+the estimate: its mean over the replicates and the 95 % interval.
 """
 
 from __future__ import annotations
@@ -16,7 +16,13 @@ import numpy as np
 from spsa_benchmark_a import DRAWS, PROBLEMS, adaptive, classic, constant
 
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.simulation import FixedDraws, Players, Shaped, Tune, simulate
+from ringmaster.tuners.simulation import (
+    FixedDraws,
+    Shaped,
+    SimulatedPlayers,
+    SimulatedTune,
+    simulate,
+)
 from ringmaster.tuners.spsa import Counting
 
 IN_FLIGHT = (1, 8, 64, 512)
@@ -39,14 +45,14 @@ def main() -> None:
     for problem in ("n=4 e=2", "n=4 e=20"):
         space = PROBLEMS[problem].space()
         elo = Shaped(np.full(4, 100.0), PROBLEMS[problem].e, np.full(4, 100.0))
-        players = Players(elo, FixedDraws(DRAWS))
+        players = SimulatedPlayers(elo, FixedDraws(DRAWS))
         for name, make in METHODS.items():
             for games in arguments.games:
                 cells = []
                 for in_flight in IN_FLIGHT:
                     counting = Counting()
                     method = make(space, counting, games // 2)
-                    tune = Tune(method, games // 2, counting, in_flight=in_flight)
+                    tune = SimulatedTune(method, games // 2, counting, in_flight=in_flight)
                     course = simulate(tune, players, arguments.replicates, seed=arguments.seed)
                     lost = course.estimate[-1]
                     error = Z95 * lost.std(ddof=1) / math.sqrt(len(lost))

@@ -1,23 +1,22 @@
-"""What an SPSA iteration costs: two instant games of an engine whose options are set, on
-processes that are kept, everything recorded; beside a fresh match runner for each
-iteration, which is how weather-factory plays.
+"""Measure the cost of an SPSA iteration: two instant games on kept engines, with all records.
+
+The comparison is a new match runner for each iteration, as in weather-factory.
 
     python benchmarks/spsa_iterations.py [--fastchess PATH] [--fresh] [--rounds 5] [--short]
         [--json]
 
 The whole program, `ringmaster tune.ctl run -j 2`, tunes 2 and 12 options of an engine that
 answers at once, in games of 4 plies (fool's mate) and of 40, without and with game records.
-A run of few iterations is taken from one of many, so that what is left has neither start
-nor end.  The match runner is given the same engine, `-rounds 1 -games 2`, the options of
-both sides and two games at a time, and the score is read from what it prints.
+A run of few iterations is subtracted from one of many, which excludes start and end.  The
+match runner gets the same engine, `-rounds 1 -games 2`, the options of both sides and two
+games at a time; the score is read from its output.
 
-A match runner that sleeps while it starts or ends (fastchess, about a second) shows that
-in iterations a second, but not in CPU.
+The sleep of a match runner at its start or end (fastchess: about a second) counts in iterations a
+second, but not in CPU.
 
-own CPU  of ringmaster's processes without engines, µs a game; `main` of these the main
-         process; `all` everything, engines included
---fresh  ringmaster's own way of doing it wrong, too: a new process for each playoff of
-         two games
+own CPU  of ringmaster's processes without engines, µs a game; `main`: of the main process;
+         `all`: including engines
+--fresh  also measure a new ringmaster process for each playoff of two games
 """
 
 from __future__ import annotations
@@ -35,8 +34,7 @@ from typing import NamedTuple
 
 import instant
 import meter
-import scratch
-from rounds import Row, alternate, show_rows
+from common import Row, alternate, empty_folder, show_rows
 
 TUNE = """
 competition_type = "spsa"
@@ -88,12 +86,12 @@ def ringmaster(control: Path, *words: str) -> meter.Cost:
 
 
 def tune(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, float]:
-    """Return iterations a second and µs of CPU a game, of a tune that is under way."""
+    """Return iterations a second and µs of CPU a game, without start and end."""
     script = instant.script(f"chess{work.plies}", folder)
     words = " ".join(instant.command(engine, script))
     costs = []
     for number in (iterations // 10, iterations):
-        control = scratch.folder() / "tune.ctl"
+        control = empty_folder() / "tune.ctl"
         text = TUNE.format(command=words, count=work.count, games=2 * number, records=work.records)
         control.write_text(text)
         costs.append(ringmaster(control, "-j", str(SLOTS)))
@@ -107,9 +105,8 @@ def tune(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, f
     }
 
 
-def each_anew(iterate: Callable[[int], None], iterations: int) -> dict[str, float]:
-    """Return the same, of `all`, where each iteration is carried out by `iterate`, in
-    processes that it waits for."""
+def separately(iterate: Callable[[int], None], iterations: int) -> dict[str, float]:
+    """Return iterations a second and µs of CPU a game for `iterate`, which starts new processes."""
     began, before = time.perf_counter(), os.times()
     for number in range(iterations):
         iterate(number)
@@ -124,7 +121,7 @@ def each_anew(iterate: Callable[[int], None], iterations: int) -> dict[str, floa
 def match_runner(
     folder: Path, runner: Path, engine: Path, work: Work, iterations: int
 ) -> dict[str, float]:
-    """Measure weather-factory's way, with fastchess."""
+    """Measure a new fastchess for each iteration, like weather-factory."""
     script = instant.script(f"chess{work.plies}", folder)
     program, *arguments = instant.command(engine, script)
     place = folder / "runner"
@@ -132,19 +129,19 @@ def match_runner(
 
     def iterate(number: int) -> None:
         words = [str(runner)]
-        for name, by in (("plus", 1 + number % 7), ("minus", -1 - number % 7)):
+        for name, step in (("plus", 1 + number % 7), ("minus", -1 - number % 7)):
             words += ["-engine", f"name={name}", f"cmd={program}", f"args={' '.join(arguments)}"]
-            words += [f"option.Weight{i}={100 + by}" for i in range(work.count)]
+            words += [f"option.Weight{i}={100 + step}" for i in range(work.count)]
         words += ["-each", "proto=uci", "nodes=1", "-rounds", "1", "-games", "2", "-repeat"]
         words += ["-concurrency", str(SLOTS)]
         if work.records:
             words += ["-pgnout", "file=games.pgn"]
-        said = subprocess.run(words, cwd=place, stdout=subprocess.PIPE, check=True).stdout
-        score = _SCORE.search(said)
+        output = subprocess.run(words, cwd=place, stdout=subprocess.PIPE, check=True).stdout
+        score = _SCORE.search(output)
         if score is None or sum(map(int, score.groups())) != 2:
-            raise RuntimeError(f"{runner.name} did not play two games: {said!r}")
+            raise RuntimeError(f"{runner.name} did not play two games: {output!r}")
 
-    return each_anew(iterate, iterations)
+    return separately(iterate, iterations)
 
 
 def fresh(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, float]:
@@ -152,7 +149,7 @@ def fresh(folder: Path, engine: Path, work: Work, iterations: int) -> dict[str, 
     script = instant.script(f"chess{work.plies}", folder)
     control = folder / "fresh.ctl"
     control.write_text(PLAYOFF.format(command=" ".join(instant.command(engine, script))))
-    return each_anew(lambda _: void(ringmaster(control, "-j", str(SLOTS))), iterations)
+    return separately(lambda _: void(ringmaster(control, "-j", str(SLOTS))), iterations)
 
 
 def void(_: object) -> None:
@@ -186,16 +183,16 @@ def main() -> None:
                 )
             if arguments.fresh:
                 measures["fresh ringmaster"] = lambda work=work: fresh(folder, engine, work, 3)
-            found = alternate(measures, arguments.rounds)
-            ours = found.pop("ours")
+            figures = alternate(measures, arguments.rounds)
+            ours = figures.pop("ours")
             rows.append(Row(str(work), "iterations/s", "goal", 1000, ours["iterations/s"], ">= 1"))
-            for peer, theirs in found.items():
+            for peer, theirs in figures.items():
                 for key, unit in (("iterations/s",) * 2, ("all", "µs CPU a game, all")):
                     rows.append(Row(str(work), unit, peer, theirs[key], ours[key]))
             for part in ("main", "own", "all"):
                 rows.append(Row(str(work), f"µs CPU a game, {part}", "goal", 1000, ours[part]))
     if arguments.fastchess is None:
-        notes.append("fastchess was left out: give its path with --fastchess")
+        notes.append("skipped: fastchess (no --fastchess)")
     show_rows(rows, notes, as_json=arguments.json)
 
 

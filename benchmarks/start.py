@@ -1,15 +1,13 @@
-"""How long the program takes to start: `--version`, `show` of every competition type,
-before any game and after some, and `run` until its first game is recorded.
+"""Measure the start of the program: `--version`, `show` and the first game of every type.
 
     python benchmarks/start.py [--rounds 11] [--games 40] [--short] [--json]
 
-Machines are noisy, so that each round starts the same interpreter with nothing to do, and
-once more to import NumPy; what is told is the median of CPU time and of wall time, and the
-first as a multiple of what doing nothing took.  Byte code is written once, as an installed
-package has it (PYTHONDONTWRITEBYTECODE would have every start compile the program anew).
+Machines are noisy: each round also starts an interpreter without work, and one that imports NumPy.
+The table has the medians of CPU and wall time, and the CPU time as a multiple of these two.
+Byte code is compiled once, like that of an installed package.
 
-The events are those of the tests, with engines in Python whose games take five to nine
-plies; `run` includes the start of two of them, and the checks of all players.
+The competitions are those of the tests, with games of five to nine plies.  `run` includes the
+start of two engines, and the checks of all players.
 """
 
 from __future__ import annotations
@@ -31,14 +29,14 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 import ringmaster  # noqa: E402
-from tests.events import environment, write_event  # noqa: E402
+from tests.program import environment, write_control_file  # noqa: E402
 from tests.test_start import SOURCES  # noqa: E402
 
 NOTHING = "python -c pass"
 
 
 def timed(command: list[str]) -> tuple[float, float]:
-    """Run a command to its end; returns its CPU and wall seconds."""
+    """Run a command to its end; return its CPU and wall seconds."""
     environ = environment()
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     started = time.perf_counter()
@@ -58,34 +56,36 @@ def program(*arguments: str) -> list[str]:
 
 
 def first_game(folder: Path, source: str, number: list[int]) -> tuple[float, float]:
-    """Play one job of a new event."""
+    """Play one game of a new competition."""
     number[0] += 1
-    control = write_event(folder / str(number[0]), source, 200)
+    control = write_control_file(folder / str(number[0]), source, 200)
     return timed(program(str(control), "run", "-g", "1", "-j", "1"))
 
 
 def measures(
     folder: Path, games: int, kinds: Collection[str]
 ) -> dict[str, Callable[[], tuple[float, float]]]:
-    """Return what is measured, by name; plays the games that are needed for that."""
-    found: dict[str, Callable[[], tuple[float, float]]] = {
+    """Return the measurements by name, after the games that they need."""
+    measurements: dict[str, Callable[[], tuple[float, float]]] = {
         NOTHING: partial(timed, [sys.executable, "-c", "pass"]),
         "import numpy": partial(timed, [sys.executable, "-c", "import numpy"]),
         "--version": partial(timed, program("--version")),
     }
     for kind in kinds:
         source = SOURCES[kind]
-        fresh = write_event(folder / f"{kind}-fresh", source, 200)
-        played = write_event(folder / f"{kind}-played", source, 200)
+        fresh = write_control_file(folder / f"{kind}-fresh", source, 200)
+        played = write_control_file(folder / f"{kind}-played", source, 200)
         timed(program(str(played), "run", "-g", str(games), "-j", "2"))
-        found[f"{kind}: show, nothing played"] = partial(timed, program(str(fresh), "show"))
-        found[f"{kind}: show, {games} games"] = partial(timed, program(str(played), "show"))
-        found[f"{kind}: run, one game"] = partial(first_game, folder / f"{kind}-run", source, [0])
-    return found
+        measurements[f"{kind}: show, nothing played"] = partial(timed, program(str(fresh), "show"))
+        measurements[f"{kind}: show, {games} games"] = partial(timed, program(str(played), "show"))
+        measurements[f"{kind}: run, one game"] = partial(
+            first_game, folder / f"{kind}-run", source, [0]
+        )
+    return measurements
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--games", type=int, default=40)
     parser.add_argument("--short", action="store_true", help="one round, few games, two types")
@@ -96,14 +96,14 @@ def main() -> None:
         rounds, games, kinds = 1, 4, ["playoff", "spsa"]
     compileall.compile_dir(str(Path(ringmaster.__file__).parent), quiet=1)
     with tempfile.TemporaryDirectory() as name:
-        todo = measures(Path(name), games, kinds)
-        times: dict[str, list[tuple[float, float]]] = {key: [] for key in todo}
+        measurements = measures(Path(name), games, kinds)
+        times: dict[str, list[tuple[float, float]]] = {key: [] for key in measurements}
         for number in range(rounds):
-            for key in todo if number % 2 == 0 else reversed(todo):
-                times[key].append(todo[key]())
+            for key in measurements if number % 2 == 0 else reversed(measurements):
+                times[key].append(measurements[key]())
     medians = {
-        key: tuple(statistics.median(each) for each in zip(*all_of, strict=True))
-        for key, all_of in times.items()
+        key: tuple(statistics.median(each) for each in zip(*pairs, strict=True))
+        for key, pairs in times.items()
     }
     nothing, numpy = medians[NOTHING], medians["import numpy"]
     rows = [

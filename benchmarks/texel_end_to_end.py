@@ -1,13 +1,12 @@
-"""Whether a Texel tune through the whole program finds weights that are known.
+"""Test whether a Texel tune through the whole program recovers known weights.
 
     python benchmarks/texel_end_to_end.py [--sets 8] [--positions 20000] [-j 2]
 
-The shipped chess engine labels positions of random play by its own `eval` with known
-weights: each is a game of its own, won by White with the probability that the score
-stands for.  `ringmaster x.ctl run` then tunes the engine, in processes of its own and over
-UCI, from wrong weights.  Printed for each set: passes, seconds, the training error at the
-start, at the end and of the truth, and which of the true weights are outside the reported
-95 % intervals.  The status is 1 when fewer than 90 % of all are inside.
+The shipped chess engine labels positions of random play by its own `eval` with known weights.
+Each position is a separate game, won by White with the probability of its score.
+`ringmaster x.ctl run` then tunes the engine over UCI from wrong weights.  For each set the
+output has passes, seconds, the training error at the start and at the end, and the true weights
+outside the reported 95 % intervals.  The status is 1 if fewer than 90 % of all are inside.
 """
 
 from __future__ import annotations
@@ -46,45 +45,44 @@ seed = {seed}
 
 
 def random_positions(count: int, seed: int) -> list[str]:
-    """Return FENs of random play, no position in check."""
+    """Return FENs of random play, without positions in check."""
     rng, rules = random.Random(seed), chess_rules.load()
     moves = chess_rules.MoveTable(rules)
-    found: dict[str, None] = {}
-    while len(found) < count:
+    fens: dict[str, None] = {}
+    while len(fens) < count:
         board = rules.Board()
         for ply in range(90):
             legal = chess_rules.legal_moves(board)
             if not legal:
                 break
             if ply >= 10 and ply % 5 == 0 and board.null_move() is not None:
-                found[str(board)] = None
+                fens[str(board)] = None
             board = board.__copy__()
             board.play_unchecked(moves[rng.choice(legal)])
-    return list(found)[:count]
+    return list(fens)[:count]
 
 
 def scores(positions: list[str], weights: dict[str, int]) -> list[int]:
-    """Return what the engine says of positions, in centipawns from White."""
+    """Return the engine's scores of positions, centipawns for White."""
     lines = [f"setoption name {name} value {value}" for name, value in weights.items()]
     lines.append("setoption name Noise value 0")
     for position in positions:
         lines += [f"position fen {position}", "eval"]
     text = "\n".join(["uci", *lines, "quit", ""])
     done = subprocess.run(ENGINE, input=text, capture_output=True, text=True, check=True)
-    found = [line.split()[2] for line in done.stdout.splitlines() if line.startswith("Final eval")]
-    assert len(found) == len(positions)
-    return [round(100 * float(value)) for value in found]
+    lines = [line for line in done.stdout.splitlines() if line.startswith("Final eval")]
+    assert len(lines) == len(positions)
+    return [round(100 * float(line.split()[2])) for line in lines]
 
 
 def tune(folder: Path, positions: list[str], seed: int, parallel: int) -> tuple[int, int]:
-    """Tune one set; returns how many true weights are inside their intervals, and of how
-    many."""
+    """Tune one set; return the number of true weights inside their intervals, and their total."""
     draw = random.Random(seed)
     true = {w.name: max(w.min, round(w.default * draw.uniform(0.6, 1.4))) for w in WEIGHTS}
-    said = scores(positions, true)
-    chance = sigmoid(np.array(said) / SCALE)
-    won = np.random.default_rng(seed).random(len(said)) < chance
-    text = [f"{p} | {s} | {float(w)}" for p, s, w in zip(positions, said, won, strict=True)]
+    labels = scores(positions, true)
+    chance = sigmoid(np.array(labels) / SCALE)
+    won = np.random.default_rng(seed).random(len(labels)) < chance
+    text = [f"{p} | {s} | {float(w)}" for p, s, w in zip(positions, labels, won, strict=True)]
     (folder / "set.bar").write_text("\n".join(text) + "\n")
     parameters = "\n".join(
         f"    Parameter({w.name!r}, start={w.default}, min={w.min}, max={w.max}, integer=True),"
@@ -126,8 +124,8 @@ def main() -> int:
     inside = total = 0
     for seed in range(1, options.sets + 1):
         with tempfile.TemporaryDirectory() as folder:
-            found, of = tune(Path(folder), positions, seed, options.parallel)
-            inside, total = inside + found, total + of
+            covered, count = tune(Path(folder), positions, seed, options.parallel)
+            inside, total = inside + covered, total + count
     print(f"{inside} of {total} true weights inside their 95 % intervals: {inside / total:.1%}")
     return 0 if inside >= 0.9 * total else 1
 

@@ -1,16 +1,15 @@
-"""How many position-gradients a second the linear optimiser takes, and how much memory.
+"""Measure position-gradients a second of the linear optimiser, and its memory.
 
     python benchmarks/texel_linear.py [--positions 1000000] [--features 75] [--fit] [--json]
 
-A position-gradient is the loss of one position with its derivatives by all weights; there are
-two weights a feature (tapered), and about 25 features occur in a position.  The same is done by
-NumPy on a dense matrix (of at most 200,000 positions) and, where there is a C compiler, by the
-plain loop of texel_linear.c, each with as many threads.  With --fit an L-BFGS fit and five
-epochs of Adam are timed, too.
+A position-gradient is the loss of one position with its derivatives by all weights.  There are
+two weights a feature (tapered), and about 25 features occur in a position.  For comparison, the
+same is done by NumPy on a dense matrix (of at most 200,000 positions) and by the plain loop of
+texel_linear.c if there is a C compiler, with equal numbers of threads.  --fit also times an
+L-BFGS fit and five epochs of Adam.
 
-The best of some rounds is given: a neighbour on the machine only slows.  "By cpu" counts the
-process's own time, all threads together: what one processor does that has nothing else to do.
-The ratios are of these.
+The best of several rounds is reported, since a busy machine only slows.  "By cpu" uses the CPU
+time of all threads: the speed of one idle processor.  Ratios use these figures.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-# before NumPy is loaded: its BLAS has threads of its own, which would be counted twice
+# before NumPy is loaded: threads of its BLAS would be counted twice
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
-from figures import show
+from common import show_figures
 
 from ringmaster.positions import FeatureFile, FeatureWriter
-from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_fit import Fitter
 from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring
 from ringmaster.tuners.texel.loss import Loss
@@ -44,7 +43,7 @@ SCALE = 200.0
 OCCURRING = 25
 _CHUNK = 50_000
 _DENSE = 200_000
-_C = Path(__file__).with_suffix(".c")
+_C = Path(__file__).parent / "c" / "texel_linear.c"
 
 
 def make(folder: Path, positions: int, features: int) -> FeatureFile:
@@ -79,7 +78,7 @@ def best_rate(count: int, work: Callable[[], Any], rounds: int) -> tuple[float, 
 
 
 def dense_gradient(model: FeatureModel, theta: Any, threads: int) -> tuple[int, Callable[[], Any]]:
-    """Return the gradient by NumPy on a dense matrix, and of how many positions it is."""
+    """Return the number of positions, and a function for their gradient on a dense matrix."""
     count = min(_DENSE, model.train)
     dense = model.rows(0, count).toarray()
     phase = np.asarray(model.matrix.phase[:count])  # type: ignore[index]  # it has one
@@ -90,15 +89,15 @@ def dense_gradient(model: FeatureModel, theta: Any, threads: int) -> tuple[int, 
         rows, share = dense[a:b], phase[a:b]
         q = model.offset[a:b] + share * (rows @ opening) + (1 - share) * (rows @ ending)
         p = 1 / (1 + np.exp(-q / scale))
-        off = p - model.target[a:b]
-        pull = 2 * off * p * (1 - p) / scale
-        return float(off @ off), rows.T @ (pull * share), rows.T @ (pull * (1 - share))
+        error = p - model.target[a:b]
+        pull = 2 * error * p * (1 - p) / scale
+        return float(error @ error), rows.T @ (pull * share), rows.T @ (pull * (1 - share))
 
     return count, lambda: split(part, count, threads)
 
 
 def split(part: Callable[[int, int], Any], count: int, threads: int) -> list[Any]:
-    """Do parts of some positions in as many threads."""
+    """Call `part` for equal ranges of positions in `threads` threads."""
     ends = [count * i // threads for i in range(threads + 1)]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(part, ends[:-1], ends[1:]))
@@ -107,7 +106,7 @@ def split(part: Callable[[int, int], Any], count: int, threads: int) -> list[Any
 def c_gradient(
     model: FeatureModel, theta: Any, threads: int, folder: Path
 ) -> Callable[[], Any] | None:
-    """Return the gradient by the loop in C; None without a compiler."""
+    """Return a function for the gradient by the loop in C; None without a compiler."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     matrix = model.matrix
     if compiler is None or matrix.values.dtype != np.int8 or matrix.columns.dtype != np.uint8:
@@ -154,7 +153,7 @@ def main() -> None:
         folder = Path(name)
         start = time.perf_counter()
         matrix = make(folder, n, arguments.features)
-        figures["feature file made, seconds"] = time.perf_counter() - start
+        figures["feature file written, seconds"] = time.perf_counter() - start
         figures["feature file, MB"] = matrix.path.stat().st_size / 1e6
         figures["features a position"] = len(matrix.values) / n
         codes = [f"{name}_{half}" for name in matrix.names for half in ("mg", "eg")]
@@ -163,7 +162,7 @@ def main() -> None:
         true = rng.normal(0, 20, len(codes))
         ones = np.ones(n, dtype=np.float32)
         model = FeatureModel(matrix, wiring, ones * 0, ones * 0, ones, n, threads)
-        p = 1 / (1 + np.exp(-model.scores(true, 0, n) / SCALE))
+        p = 1 / (1 + np.exp(-model.linear(true, 0, n) / SCALE))
         model.target = (rng.random(n, dtype=np.float32) < p).astype(np.float32)
         theta, loss = true + rng.normal(0, 10, len(codes)), Loss("squared", SCALE)
         for count in dict.fromkeys((1, threads)):
@@ -182,15 +181,15 @@ def main() -> None:
             figures["ratio to a loop in C"] = rate[1] / by_c[1]
             _, slope = model.gradient(theta, loss)
             parts = loop()
-            of_c = sum(gradient for _, gradient in parts) / n
-            of_c = np.stack([of_c[: len(of_c) // 2], of_c[len(of_c) // 2 :]], axis=1).reshape(-1)
+            c_slope = sum(gradient for _, gradient in parts) / n
+            c_slope = c_slope.reshape(2, -1).T.reshape(-1)
             figures["largest difference of the two, relative"] = float(
-                np.abs(slope - of_c).max() / np.abs(slope).max()
+                np.abs(slope - c_slope).max() / np.abs(slope).max()
             )
         if arguments.fit:
             figures |= fits(model, theta, true, loss)
         figures["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-    show(figures, as_json=arguments.json)
+    show_figures(figures, as_json=arguments.json)
 
 
 def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, float]:
@@ -209,9 +208,9 @@ def fits(model: FeatureModel, start: Any, true: Any, loss: Loss) -> dict[str, fl
         )
     begin = time.perf_counter()
     games = (np.arange(model.train) // 15).astype(np.uint32)
-    found = fitter.curvature(point.theta, games)
+    curvature = fitter.curvature(point.theta, games)
     figures["intervals: seconds"] = time.perf_counter() - begin
-    figures["intervals: share of the games"] = found.share
+    figures["intervals: share of the games"] = curvature.share
     return figures
 
 

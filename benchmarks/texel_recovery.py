@@ -1,33 +1,30 @@
-"""Whether the optimisers of a Texel tune find weights that are known, and in how many passes.
+"""Test whether the optimisers of a Texel tune recover known weights, and count their passes.
 
     python benchmarks/texel_recovery.py [--replicates 100] [--tunes 5] [--games 4000]
 
-Positions of the shipped chess engine's own games, of which half the moves are random, are
-scored in process by its own evaluation: a sum of its thirteen weights times what it counts,
-in whole centipawns.  The true weights are those that it has by default, each multiplied by a
-random factor; the tune begins at the default.  Results come by games, one for all positions of
-a game: the probability of a win wanders at random from one half on and nowhere (it is a
-martingale), a game's positions are drawn from those whose true scores are what it says, and
-the result is drawn at the end.  So each label is without bias, and labels of one game are
-alike.  A second world has an evaluation that is not linear: scores level off, and mobility
-counts for more the more shelter the kings have.
+The shipped chess engine plays games with random moves in half of all plies.  Its own evaluation
+scores the positions in process: a sum of thirteen weights times counts, in whole centipawns.
+The true weights are its defaults, each multiplied by a random factor; the tune begins at the
+defaults.  All positions of a game share one result.  The win probability of a game is a
+martingale that begins at one half; positions are drawn with true scores of this probability,
+and the result is drawn at the end.  So labels are unbiased, and labels of one game are
+correlated.  A second world has a nonlinear evaluation: scores saturate, and mobility counts for
+more with more shelter of the kings.
 
-Printed are, by world and optimiser, means over the tunes: passes that were asked for (batches
-in parts), positions that were scored, in passes over all; errors of training and validation
-at the values that were best, and those of the truth; how far the win probabilities are from
-the true ones (root mean square, over all positions that there are); how far the weights are
-from the truth, in shares of their ranges.
+The first table has means over the tunes by world and optimiser: passes (batches in parts),
+scored positions in passes over all, errors of training and validation at the best values and at
+the truth, the root mean square error of win probabilities over all positions, and the distance
+of the weights from the truth in shares of their ranges.
 
-Then Gauss-Newton, without and with the path of the ridge, is compared with local search, on
-fresh sets with 20,000 further games held out.  The judge is the *expected* error there: results
-are drawn with known probabilities, so E(r − σ)² is (p − σ)² and what does not depend on the
-weights, and its mean has no luck of results in it.  The criterion, fixed before it was looked
-at: in each of twelve sets, the best values of Gauss-Newton are, after at most a tenth of the
-passes that local search takes, at an expected error that is above the one where local search
-ends by at most 1 % of all that local search gained.  Printed beside it is what comes without any
-tolerance, and by the validation error as it was drawn.
+The second table compares Gauss-Newton, with and without the path of the ridge, with local
+search, on new sets with 20,000 further games held out.  The judge is the *expected* error on
+them: results have known probabilities, so E(r − σ)² is (p − σ)² plus a constant.  It has no
+luck of the results.  Criterion, fixed in advance: in each of twelve sets, Gauss-Newton reaches
+an expected error at most 1 % of local search's gain above local search's final error, within a
+tenth of its passes.  The table also shows the comparison without a tolerance, and by the drawn
+validation error.
 
-Then, over the replicates, how often true weights are inside Gauss-Newton's 95 % intervals.
+The third table has the share of true weights inside Gauss-Newton's 95 % intervals.
 """
 
 from __future__ import annotations
@@ -47,8 +44,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from ringmaster.demo import chess_rules
+from ringmaster.demo.chess_engine import Search
 from ringmaster.demo.chess_evaluation import WEIGHTS, Evaluation
-from ringmaster.demo.chess_search import Search
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.stats.elo import Z95
 from ringmaster.tuners.texel.gauss_newton import GaussNewton
@@ -60,10 +57,9 @@ from ringmaster.tuners.texel.spsa_batches import SpsaBatches
 from tests.tuners.texel.worlds import MemoryData, World
 
 SCALE = 150.0
-#: Seed of the first set on which optimisers are compared, and the share of the gain of local
-#: search by which Gauss-Newton may be above it.
+#: Seed of the first set of the comparison, and the tolerance as a share of local search's gain.
 FRESH, TOLERANCE = 70_000, 0.01
-#: Gauss-Newton of two kinds, and local search of two.
+#: Two kinds of Gauss-Newton, and two of local search.
 RACERS = (
     "gauss_newton",
     "gauss_newton, ridge path",
@@ -85,17 +81,17 @@ WIDTH = np.array([p.maximum - p.minimum for p in PARAMETERS])
 
 
 def counts_of_positions(games: int, seed: int) -> Array:
-    """Return what the evaluation counts, from White, in positions of self-play, (n, weights)."""
+    """Return the counts of the evaluation in positions of self-play, for White, (n, weights)."""
     rng, rules = random.Random(seed), chess_rules.load()
     moves, read = chess_rules.MoveTable(rules), chess_rules.bitboard_reader(rules)
     values = {w.name: w.default for w in WEIGHTS}
     engine = Evaluation({**values, "Noise": 0, "Seed": 0})
-    # ten of each, since what is a tenth of a weight is cut to whole numbers
+    # ten of each, since tenths of a weight are cut to whole numbers
     ones = [
         Evaluation({**dict.fromkeys(values, 0), name: 10, "Noise": 0, "Seed": 0}) for name in NAMES
     ]
     none = Evaluation({**dict.fromkeys(values, 0), "Noise": 0, "Seed": 0})
-    found = []
+    rows = []
     for _ in range(games):
         board = rules.Board()
         for ply in range(140):
@@ -110,7 +106,7 @@ def counts_of_positions(games: int, seed: int) -> Array:
                 boards, sign = read(board), 1 if white else -1
                 rest = none(boards, white, mobility, 0)
                 row = [sign * (e(boards, white, mobility, 0) - rest) / 10 for e in ones]
-                found.append(row)
+                rows.append(row)
             if rng.random() < 0.5:
                 move = rng.choice(legal)
             else:
@@ -120,12 +116,12 @@ def counts_of_positions(games: int, seed: int) -> Array:
                 move = legal[0] if search.best is None else search.best
             board = board.__copy__()
             board.play_unchecked(moves[move])
-    return np.array(found, dtype=np.float64)
+    return np.array(rows, dtype=np.float64)
 
 
 @dataclass
 class Engine(World):
-    """A world whose scores may be no linear function of the weights."""
+    """A world with scores that may be nonlinear in the weights."""
 
     sheltered: bool = False
     probability: Array | None = None
@@ -133,17 +129,16 @@ class Engine(World):
     places: Array | None = None
 
     def expected(self, theta: Sequence[float] | Array) -> float:
-        """Return the squared error to be expected on the positions held out, less that of the
-        probabilities with which the results were drawn."""
+        """Return the expected squared error on the held-out positions, minus its constant part."""
         assert self.probability is not None
         held = slice(-self.held, None)
         scores = self.scores(theta)[held].astype(np.float64)
         return float(np.square(sigmoid(scores / self.scale) - self.probability[held]).mean())
 
     def scores(self, theta: Sequence[float] | Array) -> Floats:
-        """Return what the engine says of all positions."""
+        """Return the scores of all positions."""
         weights = np.asarray(theta, dtype=np.float64)
-        # there are many more positions than different ones
+        # most positions occur several times
         if self.pool is not None:
             return scores_of(self.pool, weights, self.sheltered)[self.places]
         return scores_of(self.counts, weights, self.sheltered)
@@ -151,17 +146,17 @@ class Engine(World):
 
 def scores_of(counts: Array, weights: Array, sheltered: bool) -> Floats:
     """Return scores in whole centipawns."""
-    found = counts @ weights
+    scores = counts @ weights
     if sheltered:
-        found = found + counts[:, MOBILITY] * np.abs(counts[:, SHIELD]) * (
+        scores = scores + counts[:, MOBILITY] * np.abs(counts[:, SHIELD]) * (
             weights[MOBILITY] * weights[SHIELD] / 40
         )
-        found = 1200 * np.tanh(found / 1200)
-    return np.rint(found).astype(np.float32)
+        scores = 1200 * np.tanh(scores / 1200)
+    return np.rint(scores).astype(np.float32)
 
 
-class Maker:
-    """Makes worlds of the same positions, and knows the truth."""
+class WorldMaker:
+    """Make worlds of the same positions with known weights."""
 
     def __init__(self, pool: Array, true: Array, sheltered: bool, games: int) -> None:
         self.pool, self.true, self.sheltered, self.games = pool, true, sheltered, games
@@ -171,8 +166,10 @@ class Maker:
         self.probability = sigmoid(scores / SCALE)
 
     def world(self, seed: int, held: int | None = None) -> Engine:
-        """Return a world with results of its own; so many further games are held out, by
-        default a fifth of the games."""
+        """Return a world with new results.
+
+        held  further games that are held out; None: a fifth of the games
+        """
         games = self.games + (held or 0)
         rng = np.random.default_rng(seed)
         p, now = np.empty((games, PER_GAME)), np.full(games, 0.5)
@@ -182,7 +179,7 @@ class Maker:
         drawn, u = np.minimum(now, 1 - now), rng.random(games)
         result = np.where(u < now - drawn / 2, 1.0, np.where(u < now + drawn / 2, 0.5, 0.0))
         wanted = SCALE * np.log(p / (1 - p)).reshape(-1)
-        # one of the twenty whose scores are nearest, on both sides alike
+        # one of the twenty nearest scores
         place = np.searchsorted(self._sorted, wanted) + rng.integers(-10, 11, len(wanted))
         rows = self._order[np.clip(place, 0, len(self._order) - 1)]
         return Engine(
@@ -198,39 +195,39 @@ class Maker:
         )
 
     def off(self, theta: Sequence[float]) -> float:
-        """Return how far win probabilities are from the true ones, root mean square."""
+        """Return the root mean square error of win probabilities."""
         scores = scores_of(self.pool, np.asarray(theta), self.sheltered)
         return math.sqrt(np.square(sigmoid(scores / SCALE) - self.probability).mean())
 
     def away(self, theta: Sequence[float]) -> float:
-        """Return how far the weights are from the truth, root mean square, in ranges."""
+        """Return the root mean square distance of the weights from the truth, in ranges."""
         return math.sqrt(np.square((np.asarray(theta) - self.true) / WIDTH).mean())
 
 
 class Batched(MemoryData):
-    """Positions of which only those are scored that a pass is over."""
+    """Positions that are scored only if they belong to the pass."""
 
-    def play(self, asked: Pass) -> Errors:
+    def play(self, request: Pass) -> Errors:
         """Score a pass."""
-        if asked.part == "all":
-            return super().play(asked)
+        if request.part == "all":
+            return super().play(request)
         rows = self.rows("train")
-        shards = range(self.shards) if asked.part == "train" else asked.part
+        shards = range(self.shards) if request.part == "train" else request.part
         used = np.concatenate([rows[shard] for shard in shards])
         world = self.world
         assert isinstance(world, Engine)
-        scores = world.scores(asked.theta)[used]
+        scores = world.scores(request.theta)[used]
         loss = self.loss.total(scores, world.results[used], np.ones(len(used)))
         return Errors(train=loss.loss / loss.weight)
 
 
 @dataclass
 class Tune:
-    """What came of a tune.
+    """The result of a tune.
 
-    passes     asked for, batches in parts
-    share      positions that were scored, in passes over all
-    reached    (passes asked for, errors, values) where the values that are best so far changed
+    passes     passes, batches in parts
+    share      scored positions, in passes over all
+    reached    (passes, errors, values) at each change of the best values
     """
 
     optimiser: Optimiser
@@ -250,14 +247,14 @@ def tune(make: Callable[[int], Optimiser], world: World, true: Array, seed: int)
     passes = share = 0.0
     reached = []
     begun = time.perf_counter()
-    while (asked := optimiser.ask()) is not None:
-        part = len(asked.part) / SHARDS if isinstance(asked.part, tuple) else 1.0
+    while (request := optimiser.ask()) is not None:
+        part = len(request.part) / SHARDS if isinstance(request.part, tuple) else 1.0
         passes += part
-        share += 1.0 if asked.part == "all" else part * (1 - held)
-        errors = data.play(asked)
-        data.forget(optimiser.tell(asked.number, errors, data))
-        if asked.part == "all" and optimiser.best == asked.theta:
-            reached.append((passes, errors, asked.theta))
+        share += 1.0 if request.part == "all" else part * (1 - held)
+        errors = data.play(request)
+        data.forget(optimiser.tell(request.number, errors, data))
+        if request.part == "all" and optimiser.best == request.theta:
+            reached.append((passes, errors, request.theta))
     assert optimiser.finished()
     seconds = time.perf_counter() - begun
     errors = data.play(Pass(0, optimiser.best, "all"))
@@ -275,7 +272,7 @@ OPTIMISERS: dict[str, Callable[[int], Optimiser]] = {
 }
 
 
-def compare(maker: Maker, tunes: int) -> None:
+def compare(maker: WorldMaker, tunes: int) -> None:
     """Print a row for each optimiser."""
     print(
         f"{'':26}{'passes':>9}{'over all':>9}{'training':>11}{'validation':>11}"
@@ -309,16 +306,15 @@ def compare(maker: Maker, tunes: int) -> None:
     print()
 
 
-def race(maker: Maker, sets: int, held: int) -> None:
-    """Print after how many passes Gauss-Newton is where local search ends."""
+def race(maker: WorldMaker, sets: int, held: int) -> None:
+    """Print the passes that Gauss-Newton needs to reach the end of local search."""
     print(f"{sets} sets, {maker.games} games for training and {held} held out in each")
     worlds = [maker.world(seed, held) for seed in range(FRESH, FRESH + sets)]
     done: dict[tuple[str, int], Tune] = {}
 
     def tuned(name: str, place: int) -> Tune:
         if (name, place) not in done:
-            made = tune(OPTIMISERS[name], worlds[place], maker.true, FRESH + place)
-            done[name, place] = made
+            done[name, place] = tune(OPTIMISERS[name], worlds[place], maker.true, FRESH + place)
         return done[name, place]
 
     for slow in RACERS[2:]:
@@ -330,7 +326,7 @@ def race(maker: Maker, sets: int, held: int) -> None:
             )
             compared = []
             for place, world in enumerate(worlds):
-                each = Compared.of(world, tuned(quick, place), tuned(slow, place))
+                each = Comparison.compare(world, tuned(quick, place), tuned(slow, place))
                 compared.append(each)
                 print(each.line(), flush=True)
             above = np.array([each.above for each in compared])
@@ -349,8 +345,8 @@ def race(maker: Maker, sets: int, held: int) -> None:
 
 
 @dataclass
-class Compared:
-    """A set on which Gauss-Newton and local search are compared; see the beginning."""
+class Comparison:
+    """The comparison of Gauss-Newton and local search on one set; see the module's docstring."""
 
     passes: float
     slow: float
@@ -363,7 +359,7 @@ class Compared:
     held: float
 
     @classmethod
-    def of(cls, world: Engine, quick: Tune, slow: Tune) -> Compared:
+    def compare(cls, world: Engine, quick: Tune, slow: Tune) -> Comparison:
         """Compare two tunes."""
         start, goal = world.expected(DEFAULT), world.expected(slow.optimiser.best)
         allowed = TOLERANCE * (start - goal)
@@ -385,49 +381,49 @@ class Compared:
 
     @property
     def good(self) -> bool:
-        """Whether it is there in a tenth of the passes."""
+        """Whether a tenth of the passes suffices."""
         return self.reached <= self.slow / 10
 
     @property
     def literal(self) -> bool:
-        """Whether it is so without a tolerance."""
+        """Whether a tenth of the passes suffices without a tolerance."""
         return self.literally <= self.slow / 10
 
     @property
     def literal_held(self) -> bool:
-        """Whether it is so by the validation error as it was drawn."""
+        """Whether a tenth of the passes suffices by the drawn validation error."""
         return self.held <= self.slow / 10
 
     def line(self) -> str:
         """Return a line of the table."""
         return (
             f"{self.passes:7g}{self.slow:6g}{1e6 * self.goal:16.1f}{1e6 * self.above:+10.1f}"
-            f"{1e6 * self.allowed:9.1f}{told(self.reached):>9}{told(self.literally):>11}"
-            f"{1e6 * self.held_above:+21.1f}{told(self.held):>11}"
+            f"{1e6 * self.allowed:9.1f}{in_words(self.reached):>9}{in_words(self.literally):>11}"
+            f"{1e6 * self.held_above:+21.1f}{in_words(self.held):>11}"
         )
 
 
 def first(passes: Iterator[float]) -> float:
-    """Return the first, infinity where there is none."""
+    """Return the first number, or infinity if there is none."""
     return next(passes, math.inf)
 
 
-def told(passes: float) -> str:
+def in_words(passes: float) -> str:
     """Return a number of passes in words."""
     return f"{passes:g}" if math.isfinite(passes) else "never"
 
 
-def cover(maker: Maker, replicates: int, name: str) -> None:
-    """Print how often the true weights are inside the intervals of Gauss-Newton, of one kind."""
+def cover(maker: WorldMaker, replicates: int, name: str) -> None:
+    """Print the share of true weights inside the intervals of Gauss-Newton."""
     inside, passes, width = np.zeros(len(NAMES)), 0.0, np.zeros(len(NAMES))
     for seed in range(replicates):
-        found = tune(OPTIMISERS[name], maker.world(1000 + seed), maker.true, seed)
-        intervals = found.optimiser.intervals
+        outcome = tune(OPTIMISERS[name], maker.world(1000 + seed), maker.true, seed)
+        intervals = outcome.optimiser.intervals
         assert intervals is not None
         low, high = intervals
         inside += (low <= maker.true) & (maker.true <= high)
         width += high - low
-        passes += found.passes
+        passes += outcome.passes
     print(f"{replicates} replicates of {name}, {passes / replicates:.1f} passes each")
     print(f"{'weight':14}{'start':>7}{'true':>7}{'inside':>9}{'width':>9}")
     for i, name in enumerate(NAMES):
@@ -440,9 +436,9 @@ def cover(maker: Maker, replicates: int, name: str) -> None:
 
 
 def mean(values: Any) -> float:
-    """Return the mean of numbers that are all there."""
-    found = [value for value in values if value is not None]
-    return sum(found) / len(found)
+    """Return the mean of numbers without None."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known)
 
 
 def main() -> None:
@@ -463,14 +459,14 @@ def main() -> None:
         pool = counts_of_positions(arguments.self_play, arguments.seed)
         if arguments.positions is not None:
             np.save(arguments.positions, pool)
-    # seen from the other side, too
+    # the same positions from the other side
     pool = np.concatenate([pool, -pool])
     factor = np.exp(np.random.default_rng(arguments.seed).normal(0.0, 0.4, len(NAMES)))
     true = np.rint(DEFAULT * factor)
     print(f"{len(pool)} positions, {arguments.games} games of {PER_GAME} in a set\n")
     for name, sheltered in (("linear", False), ("not linear", True)):
         print(f"{name} evaluation\n")
-        maker = Maker(pool, true, sheltered, arguments.games)
+        maker = WorldMaker(pool, true, sheltered, arguments.games)
         compare(maker, arguments.tunes)
         race(maker, arguments.sets, arguments.held)
         for kind in RACERS[:2]:

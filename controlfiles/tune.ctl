@@ -22,7 +22,7 @@ players = {
 
 player = "demo"
 
-# How far apart the two sides play, and how fast the values move, is found out.
+# The method finds the perturbations and the step sizes.
 parameters = [
     Parameter("KnightValue", start=500, min=100, max=900, integer=True),
     Parameter("RookValue", start=250, min=100, max=1000, integer=True),

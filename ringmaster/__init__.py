@@ -1,4 +1,4 @@
-"""Plays and tunes game engines (Go, chess, shogi) from one control file."""
+"""Play and tune game engines (Go, chess, shogi) from one control file."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ __all__ = ["load"]
 
 
 def is_compiled() -> bool:
-    """Whether the modules of every move are extension modules (`scripts/compiling.py`)."""
-    # not by importing one: `--version` takes no time
+    """Whether the modules that run for every move are compiled (`setup.py`)."""
+    # a listing is faster than an import: `--version` starts quickly
     from os import listdir
     from os.path import dirname
 
@@ -23,12 +23,11 @@ def is_compiled() -> bool:
 
 
 def load(path: str | os.PathLike[str]) -> Results:
-    """Return the results of the competition that a control file describes.
+    """Return the results of a control file's competition; see `ringmaster.results`.
 
-    Works also while it runs, and writes nothing; see `ringmaster.results`.
-    Raises RingmasterError.
+    A run may be in progress; nothing is written.  Raises RingmasterError.
     """
-    # the command starts in no time because nothing is imported before it is used
+    # the command starts quickly since imports happen at first use
     from ringmaster import results
 
     return results.load(path)

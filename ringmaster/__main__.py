@@ -1,4 +1,4 @@
-"""`python -m ringmaster`, and the `ringmaster` command."""
+"""Start the command line: `python -m ringmaster`, and the `ringmaster` command."""
 
 from __future__ import annotations
 

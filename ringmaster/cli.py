@@ -3,64 +3,59 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 
 import ringmaster
-from ringmaster.command_line.options import make_parser
-from ringmaster.command_line.output import (
-    DONE,
-    INTERNAL,
-    INTERRUPTED,
-    REPORTED,
-    USAGE,
-    complain,
-    say,
-)
+from ringmaster.commands import options
+from ringmaster.commands.console import DONE, INTERNAL, INTERRUPTED, REPORTED, USAGE, complain
 from ringmaster.errors import ControlFileError, RingmasterError, UsageError
-from ringmaster.storage.settled import settled
 
-#: What stands in the place of a control file, with the modules that have it.
-_VERBS = {
-    "new": "scaffold.verbs",
-    "import": "scaffold.verbs",
-    "positions": "command_line.labelling",
-}
-
-#: The module of each action, in `command_line`: imported when the action is asked for, since
-#: what most of them need takes longer to import than others take in all.
+#: Each action's function: its module in `commands`, imported when the action runs, and its name.
 _ACTIONS = {
-    "run": "playing",
-    "verify": "playing",
-    "show": "showing",
-    "report": "showing",
-    "export": "exporting",
-    "plot": "exporting",
-    "export-parameters": "exporting",
-    "positions": "labelling",
-    "check": "checking",
-    "diff": "showing",
-    "plan": "forecasting",
-    "simulate": "forecasting",
-    "reset": "controlling",
-    "stop": "controlling",
+    "run": ("run", "run"),
+    "verify": ("run", "verify"),
+    "show": ("show", "show"),
+    "report": ("show", "report"),
+    "export": ("export", "export"),
+    "export-parameters": ("export", "export_parameters"),
+    "plot": ("plot", "plot"),
+    "positions": ("positions", "make"),
+    "check": ("check", "check"),
+    "diff": ("show", "diff"),
+    "plan": ("plan", "plan"),
+    "simulate": ("plan", "simulate"),
+    "reset": ("stop", "reset"),
+    "stop": ("stop", "stop"),
+}
+#: The commands without a control file, likewise.
+_COMMANDS = {
+    "new": ("new", "new"),
+    "import": ("new", "import_"),
+    "positions": ("positions", "describe"),
 }
 
 
 def run(argv: Sequence[str]) -> int:
-    """Carry out a command line; returns the exit status."""
+    """Run a command line; return the exit status."""
     try:
-        if argv and argv[0] in _VERBS:
-            return _without_control_file(argv[0], argv[1:])
+        if argv and argv[0] in _COMMANDS:
+            module, name = _COMMANDS[argv[0]]
+            getattr(import_module(f"ringmaster.commands.{module}"), name)(argv[1:])
+            return DONE
         try:
-            arguments = make_parser(_ACTIONS).read(argv)
+            arguments = options.read(argv)
         except SystemExit:  # --help, --version
             return DONE
-        # who plays opens the status file for writing, and is never asked again
-        return settled(lambda: _action(arguments.action)(arguments))
+        from ringmaster.storage.connect import retry_read
+
+        module, name = _ACTIONS[arguments.action]
+        action = getattr(import_module(f"ringmaster.commands.{module}"), name)
+        # a status file may change while it is read; `run` holds the lock, and never reads twice
+        status: int = retry_read(lambda: action(arguments))
+        return status
     except UsageError as error:
         complain(str(error))
         return USAGE
@@ -74,7 +69,7 @@ def run(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # the reader of our output has gone (`| head`): it has what it wanted
+        # the reader of the output has ended (`| head`)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return DONE
     except (Exception, SystemExit):
@@ -82,19 +77,7 @@ def run(argv: Sequence[str]) -> int:
 
         traceback.print_exc()
         complain(
-            "internal error; nothing that was recorded is lost. Please report it, with the "
-            "lines above, the control file, and this version: " + ringmaster.__version__
+            "internal error; no recorded result is lost. Please report it, with the lines above, "
+            "the control file, and this version: " + ringmaster.__version__
         )
         return INTERNAL
-
-
-def _action(name: str) -> Callable[[argparse.Namespace], int]:
-    module = import_module(f"ringmaster.command_line.{_ACTIONS[name]}")
-    action: Callable[[argparse.Namespace], int] = getattr(module, name.replace("-", "_"))
-    return action
-
-
-def _without_control_file(verb: str, arguments: Sequence[str]) -> int:
-    module = import_module(f"ringmaster.{_VERBS[verb]}")
-    module.VERBS[verb](arguments, say, complain)
-    return DONE

@@ -1,10 +1,8 @@
-"""The conditions that results hold under: for each player its engine as it names itself,
-limits, hash and threads; the opening files; whether there are CPUs enough."""
+"""Report the conditions of results: engines with their settings, openings, and usable CPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,25 +10,24 @@ import msgspec
 from ringmaster.competitions.competition import Competition
 from ringmaster.errors import SettingError
 from ringmaster.model.jobs import Task
-from ringmaster.model.players import Player, describe_limits
+from ringmaster.model.players import HASH, Player, describe_limits, given_option, threads_of
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
-from ringmaster.model.resources import HASH, given_option, threads_of
 from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult, Result
 from ringmaster.storage.store import Store
 
-#: Key of the store's note with what engines have reported.
+#: Key of the store's note with the facts about engines.
 NOTE = "engines"
-#: Results that are looked through for engines where a status file has no such note.
+#: Results that are searched for engine names in a status file without this note.
 _LAST = 1000
 
 
 class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The facts that an engine has reported of itself.
+    """Facts reported by an engine.
 
-    name     with its version
-    description  of its configuration, over GTP
-    hash, threads  megabytes and threads after its player's options were set; None
-             where it has no such option
+    name         with its version
+    description  of its configuration (GTP)
+    hash         megabytes after the player's options were set; None without such an option
+    threads      the same for threads
     """
 
     name: str = ""
@@ -39,17 +36,16 @@ class EngineFacts(msgspec.Struct, frozen=True, omit_defaults=True):
     threads: int | None = None
 
 
-class Conditions:
-    """The facts about a competition's engines, by the codes of `Competition.contestants`,
-    and what reports say of it."""
+class ReportedConditions:
+    """Collect facts about a competition's engines by the code of the contestant."""
 
     def __init__(self, competition: Competition) -> None:
         self._competition = competition
         self._facts: dict[str, EngineFacts] = {}
 
     def restore(self, store: Store) -> None:
-        """Read what a store has.  A file of an earlier version has results only."""
-        note = store.note(NOTE)
+        """Read the facts from a store; files of earlier versions have them in results."""
+        note = store.read_value(NOTE)
         if note is not None:
             self._facts = msgspec.convert(note, dict[str, EngineFacts])
             return
@@ -61,21 +57,21 @@ class Conditions:
             self._take_usage(zip(codes, recorded.result.usage, strict=True))
 
     def as_note(self) -> Any:
-        """Return what `restore` reads."""
+        """Return the store's note for `restore`."""
         return msgspec.to_builtins(self._facts)
 
     def take_check(self, result: CheckResult) -> None:
-        """Learn from a player's startup check."""
+        """Record the facts of a startup check."""
         if result.problems:
             return
-        code = self._competition.contestant_of(result.code)
+        code = self._competition.reported_code(result.code)
         before = self._facts.get(code, EngineFacts())
         self._facts[code] = msgspec.structs.replace(
             before, name=result.name, hash=result.hash, threads=result.threads
         )
 
     def take(self, task: Task, result: Result) -> bool:
-        """Learn from a result; returns whether there was something new."""
+        """Record the facts of a result; return whether a fact is new."""
         usage = (result.usage,) if isinstance(result, EvaluationResult) else result.usage
         if isinstance(result, GameResult) and result.outcome == "void":
             return False
@@ -84,9 +80,9 @@ class Conditions:
     def _take_usage(self, used: Iterable[tuple[str, EngineUsage]]) -> bool:
         changed = False
         for player, usage in used:
-            code = self._competition.contestant_of(player)
+            code = self._competition.reported_code(player)
             before = self._facts.get(code, EngineFacts())
-            # what candidates say of their configuration is another with each of them
+            # each candidate has another description
             description = usage.description if code == player else ""
             if usage.name and (usage.name, description) != (before.name, before.description):
                 self._facts[code] = msgspec.structs.replace(
@@ -96,23 +92,23 @@ class Conditions:
         return changed
 
     def _rows(self) -> Iterator[tuple[Player, EngineFacts, int | None, int | None]]:
-        """Yield the players with what is known of their engines, hash and threads."""
-        for player in self._competition.contestants():
+        """Yield players with the facts about their engines, hash in MB, and threads."""
+        for player in self._competition.reported_players():
             facts = self._facts.get(player.code, EngineFacts())
             hash, threads = given_option(player, HASH), threads_of(player)
             megabytes = int(hash) if hash is not None and str(hash).isdecimal() else facts.hash
             yield player, facts, megabytes, facts.threads if threads is None else threads
 
-    # what is told
+    # reports
 
     def blocks(self) -> list[Table | Text]:
-        """Return the blocks of a report."""
+        """Return the blocks for a report."""
         rows: list[tuple[Cell, ...]] = []
         lines = []
         for player, facts, hash, threads in self._rows():
             rows.append((player.code, facts.name, _limits(player), hash, threads))
         present = {row[0] for row in rows}
-        # players whose matchups are not in the control file any more
+        # players of matchups that were removed from the control file
         for code, facts in self._facts.items():
             if code not in present:
                 rows.append((code, facts.name, None, None, None))
@@ -121,19 +117,19 @@ class Conditions:
         for place, openings in self._competition.openings().items():
             if not openings and self._competition.values["game"] == "go":
                 continue
-            of = f" of {place}" if place else ""
-            lines.append(f"openings{of}: {', '.join(_words(openings)) or 'none'}")
+            source = f"openings of {place}" if place else "openings"
+            lines.append(f"{source}: {', '.join(_words(openings)) or 'none'}")
         headers = ("player", "engine", "limits", "hash MB", "threads")
-        filled = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
+        columns = [i for i in range(len(headers)) if i < 2 or any(row[i] for row in rows)]
         table = Table(
-            headers=tuple(headers[i] for i in filled),
-            rows=tuple(tuple(row[i] for i in filled) for row in rows),
-            align=tuple(RIGHT if i > 2 else LEFT for i in filled),
+            headers=tuple(headers[i] for i in columns),
+            rows=tuple(tuple(row[i] for i in columns) for row in rows),
+            align=tuple(RIGHT if i > 2 else LEFT for i in columns),
         )
         return [table, Text(tuple(lines))] if lines else [table]
 
     def summary(self) -> dict[str, Any]:
-        """Return what `show --json` has of the conditions."""
+        """Return the conditions for `show --json`."""
         return {
             "players": [
                 {
@@ -162,54 +158,52 @@ class Conditions:
     # CPUs
 
     def crowding(self, parallel: int, cpus: int) -> str:
-        """Return the warning that games at the same time need more CPUs than there are,
-        "" when there are enough.
+        """Return a warning if simultaneous games need more CPUs than usable, else "".
 
         parallel  games at a time
-        cpus      CPUs that may be used
+        cpus      usable CPUs
         """
         progress = self._competition.progress()
         if progress.total is not None and self._competition.unit == "games":
             parallel = min(parallel, max(1, progress.total - progress.completed))
         needed_codes = {
-            self._competition.contestant_of(job.player.code)
+            self._competition.reported_code(job.player.code)
             for job in self._competition.check_jobs()
         }
-        known = [
-            (threads or 1, player)
-            for player, _, _, threads in self._rows()
-            if player.code in needed_codes
-        ]
-        if not known or self._competition.finished():
+        by_threads = sorted(
+            (
+                (threads or 1, player)
+                for player, _, _, threads in self._rows()
+                if player.code in needed_codes
+            ),
+            key=lambda row: -row[0],
+        )
+        if not by_threads or self._competition.finished():
             return ""
-        by_threads = sorted(known, key=lambda each: -each[0])
-        needed, hungriest = by_threads[0]
-        ponders = any(player.ponder for _, player in known)
+        threads, first = by_threads[0]
+        game_cpus = threads
+        ponders = any(player.ponder for _, player in by_threads)
         if ponders:
             # both sides think at the same time
-            needed += sum(count for count, _ in islice(by_threads, 1, 2)) or needed
-        if needed * parallel <= cpus:
+            game_cpus += by_threads[1][0] if len(by_threads) > 1 else threads
+        if game_cpus * parallel <= cpus:
             return ""
-        there = f"{cpus} CPU{'' if cpus == 1 else 's'} can be used here"
         unit = self._competition.unit
-        many = f"{parallel} {unit} at a time need" if parallel > 1 else f"a {unit[:-1]} needs"
-        why = []
-        if by_threads[0][0] > 1:
-            why.append(f"player {hungriest.code!r} has {by_threads[0][0]} threads")
+        games = f"{parallel} {unit} at a time need" if parallel > 1 else f"a {unit[:-1]} needs"
+        reasons = []
+        if threads > 1:
+            reasons.append(f"player {first.code!r} has {threads} threads")
         if ponders:
-            why.append("both sides think at once where one ponders")
-        because = f" ({' and '.join(why)})" if why else ""
-        timed = any(p.time_control is not None or p.move_time is not None for _, p in known)
-        effect = (
-            "engines lose time on their clocks, and strength"
-            if timed
-            else "nothing becomes faster by it"
-        )
-        fits = cpus // needed
-        remedy = f"-j {fits}" if fits else f"at most {cpus} threads an engine"
-        if fits == 0 and ponders:
+            reasons.append("both sides think at the same time where one ponders")
+        cause = f" ({' and '.join(reasons)})" if reasons else ""
+        is_timed = any(p.time_control is not None or p.move_time is not None for _, p in by_threads)
+        effect = "engines lose time and strength" if is_timed else "games do not end sooner"
+        most = cpus // game_cpus
+        remedy = f"-j {most}" if most else f"at most {cpus} threads an engine"
+        if not most and ponders:
             remedy += ", or no pondering"
-        return f"{many} {needed * parallel} CPUs{because}, and {there}: {effect}; use {remedy}"
+        usable = f"{cpus} CPU{' is' if cpus == 1 else 's are'} usable"
+        return f"{games} {game_cpus * parallel} CPUs{cause}, but {usable}: {effect}; use {remedy}"
 
 
 def _limits(player: Player) -> str:
@@ -217,6 +211,6 @@ def _limits(player: Player) -> str:
 
 
 def _words(openings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield openings, as `Competition.openings` gives them, in words."""
+    """Yield the values of `Competition.openings` in words."""
     for name, value in openings.items():
         yield str(value) if name == "file" else f"{name} {value}"

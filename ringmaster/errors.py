@@ -1,4 +1,4 @@
-"""Every exception that ringmaster raises on purpose, as one tree.
+"""Define every exception that ringmaster raises on purpose, and format parts of messages.
 
     RingmasterError
     ├── UsageError                      the command line (exit status 2)
@@ -10,13 +10,13 @@
     ├── ParameterFileError              a parameter file: file, line and the line itself
     ├── StoreError                      the status file
     │   ├── StoreCorrupt, StoreTooNew, StoreUnwritable
-    │   │   └── StoreChanged            written while it was read
-    │   └── AlreadyRunning, ForeignFiles
+    │   │   └── StoreChanged            written during a read
+    │   └── StateRefused, AlreadyRunning, ForeignFiles
     ├── CompetitionHalted               repeated void games, a fatal result
     ├── ExecutorError                   workers cannot be started or kept alive
-    ├── JobAbandoned                    the worker was told to drop its job
+    ├── JobAbandoned                    the worker must drop its job
     ├── IllegalMove                     the rules refuse a move
-    └── EngineError                     an engine misbehaved; has a `code`
+    └── EngineError                     an engine misbehaved; carries the player's code
         ├── EngineNotStarted            not found, not executable, no handshake
         ├── EngineCrashed               exited or closed its output
         ├── EngineTimeout               silent (or endless) past a deadline
@@ -24,18 +24,18 @@
         ├── EngineRefused               a failure response (GTP "? …")
         └── OptionRefused               unknown option or value out of range
 
-Foreign exceptions (OSError, sqlite3.Error, …) are translated at the seam where
-they arise; anything else that reaches the command line is an internal error
-(exit status 4).
+Other exceptions (OSError, sqlite3.Error, …) are translated where they arise.  If one reaches
+the command line, it is an internal error (exit status 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 
 class RingmasterError(Exception):
-    """Base of all reported errors: a one-screen message, exit status 1."""
+    """The base of all reported errors; its message fits on a screen, exit status 1."""
 
 
 class UsageError(RingmasterError):
@@ -43,16 +43,16 @@ class UsageError(RingmasterError):
 
 
 class ControlFileError(RingmasterError):
-    """The control file is wrong; the message shows every independent error."""
+    """The control file is wrong; the message has every independent error."""
 
 
 class SettingError(ControlFileError):
     """One setting is wrong.
 
     path     keys from the top level, e.g. ("players", "sf", "options", "Hash")
-    message  what is wrong
-    expected what would be right ("" when the message says it)
-    details  further lines, to be shown below the place in the file
+    message  the fault
+    expected the correct value, or "" when the message contains it
+    details  further lines below the place in the file
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class SettingErrors(ControlFileError):
     """Several settings are wrong, independently of each other."""
 
     def __init__(self, errors: Iterable[SettingError]) -> None:
-        # two matchups of one wrong player tell of the same fault
+        # two matchups of one wrong player have the same fault
         self.errors = tuple({(e.path, e.message): e for e in errors}.values())
         super().__init__("\n".join(map(str, self.errors)))
 
@@ -95,7 +95,7 @@ class OpeningsError(RingmasterError):
 class DatasetError(RingmasterError):
     """Labelled positions are missing, cannot be read, or contradict themselves.
 
-    where  what is numbered in the file: "line", "record", "game"
+    where  unit of `number`: "line", "record", "game"
     """
 
     def __init__(self, path: str, number: int | None, message: str, *, where: str = "line") -> None:
@@ -114,7 +114,7 @@ class ParameterFileError(RingmasterError):
     """A parameter file cannot be read.
 
     message  the first problem, with file and line
-    details  the line that it is about, and further problems
+    details  the faulty line, and further problems
     """
 
     def __init__(self, message: str, details: Iterable[str] = ()) -> None:
@@ -138,7 +138,7 @@ class StoreTooNew(StoreError):
 class StateRefused(StoreError):
     """The results so far do not fit the settings.
 
-    path  the setting that is to blame
+    path  the setting at fault
     """
 
     def __init__(self, message: str, path: tuple[str | int, ...]) -> None:
@@ -151,11 +151,11 @@ class StoreUnwritable(StoreError):
 
 
 class ForeignFiles(StoreError):
-    """A file that would be written or deleted was written by another program."""
+    """An output file of this competition was written by another program."""
 
 
 class StoreChanged(StoreUnwritable):
-    """The status file was written while it was read: it has to be read again."""
+    """The status file was written during a read: read it again."""
 
 
 class AlreadyRunning(StoreError):
@@ -163,7 +163,7 @@ class AlreadyRunning(StoreError):
 
 
 class CompetitionHalted(RingmasterError):
-    """The run was ended early because going on would waste games."""
+    """The run ended early: more games would be wasted."""
 
 
 class ExecutorError(RingmasterError):
@@ -171,11 +171,11 @@ class ExecutorError(RingmasterError):
 
 
 class JobAbandoned(RingmasterError):
-    """The worker was told to drop its job, or its parent is gone."""
+    """The worker received an order to drop its job, or its parent is gone."""
 
 
 class IllegalMove(RingmasterError):
-    """The rules refuse a move: `move`, `position` it was played in, `reason`."""
+    """The rules refuse a move; `position` is the position before it."""
 
     def __init__(self, move: str, position: str, reason: str) -> None:
         self.move = move
@@ -188,7 +188,7 @@ class IllegalMove(RingmasterError):
 
 
 class EngineError(RingmasterError):
-    """An engine misbehaved; `code` is the player code ("" when unknown)."""
+    """An engine misbehaved; `code` is the player's code ("" if unknown)."""
 
     def __init__(self, message: str, code: str = "") -> None:
         self.code = code
@@ -196,7 +196,7 @@ class EngineError(RingmasterError):
 
 
 class EngineNotStarted(EngineError):
-    """Not found, not executable, or no handshake within its deadline."""
+    """The engine was not found, is not executable, or gave no handshake by its deadline."""
 
 
 class EngineCrashed(EngineError):
@@ -204,16 +204,78 @@ class EngineCrashed(EngineError):
 
 
 class EngineTimeout(EngineError):
-    """No complete answer by the deadline, whatever was printed meanwhile."""
+    """The engine gave no complete answer by the deadline; it may have printed other lines."""
 
 
 class EngineProtocolError(EngineError):
-    """An answer that the protocol does not allow."""
+    """The protocol does not allow an answer of the engine."""
 
 
 class EngineRefused(EngineError):
-    """A failure response to a command (GTP "? message")."""
+    """The engine failed a command (GTP "? message").
+
+    command  the command, if every game needs it; else ""
+    """
+
+    def __init__(self, message: str, code: str = "", command: str = "") -> None:
+        self.reason = message
+        self.command = command
+        super().__init__(f"it refused {command!r}: {message}" if command else message, code)
 
 
 class OptionRefused(EngineError):
-    """An unknown option, or a value outside its range."""
+    """The engine does not know an option, or the value is out of range.
+
+    option    its name
+    expected  its values in words, e.g. "an integer from 1 to 5"; "" for an unknown option
+    refusals  one error an option, if there are several wrong options
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: str = "",
+        option: str = "",
+        expected: str = "",
+        refusals: Sequence[OptionRefused] = (),
+    ) -> None:
+        self.option = option
+        self.expected = expected
+        self.refusals = refusals
+        super().__init__(message, code)
+
+
+def shown(value: Any, limit: int = 60) -> str:
+    """Return the repr of `value` for an error message, cut to size."""
+    if callable(value) and hasattr(value, "__name__"):
+        return f"function {value.__name__}"  # its repr has an address that changes
+    try:
+        text = repr(value)
+    except Exception:  # a class of the control file, or an int of too many digits
+        text = f"a value of type {type(value).__name__}"
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return "1 win", "2 wins", "0 losses"."""
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number} {thing}{'es' if thing.endswith('s') else 's'}"
+
+
+def is_text(value: str) -> bool:
+    """Whether a string has no NUL and no lone surrogates."""
+    try:
+        return b"\0" not in value.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
+    """Return the names most like `name` as "'a' or 'b'", or all names if none is."""
+    import difflib
+
+    folded = {k.casefold(): k for k in known}
+    close = difflib.get_close_matches(name.casefold(), folded, n=most, cutoff=0.6)
+    names = [folded[c] for c in close] or list(known)
+    return "one of " + ", ".join(names) if len(names) > 2 else " or ".join(map(repr, names))

@@ -1,4 +1,4 @@
-"""Every player is started once, before the first game or to be tested."""
+"""Start and test every player: before the first game of a run, and for `check`."""
 
 from __future__ import annotations
 
@@ -8,31 +8,32 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import msgspec
 
-from ringmaster.event import Event
-from ringmaster.execution.executor import Done, Executor
-from ringmaster.execution.signals import Signals
+from ringmaster.execution.executor import Done, Executor, Signals
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob
 from ringmaster.model.results import SEARCH, TUNED_OPTIONS, CheckResult, Finding
 
-#: Seconds between two looks for an interruption while no result comes in.
+#: Seconds between two tests for an interruption.
 _PERIOD = 0.5
-#: Arguments of Player(…) that say which program it is.
+#: Arguments of Player(…) that define the engine's program.
 _PROGRAM = ("command", "cwd", "environ", "protocol")
 
 
 class FirstTests:
-    """The tests of each player that precede its first game in a competition: of its limits,
-    and of the options that are tuned.  They are repeated only when the control file says
-    something else of the player.
+    """Test the limits and tuned options of each player before its first game.
 
-    outcomes  warnings by what was tested: JSON data, to be stored and given back
+    A test is repeated only after a change of the player in the control file, or after a warning.
+
+    outcomes  warnings by the key of a test; JSON data for the store
     """
 
-    def __init__(self, event: Event, outcomes: Mapping[str, list[str]] | None = None) -> None:
-        self._event = event
+    def __init__(
+        self, loaded: LoadedCompetition, outcomes: Mapping[str, list[str]] | None = None
+    ) -> None:
+        self._loaded = loaded
         self.outcomes = {key: list(lines) for key, lines in (outcomes or {}).items()}
-        self._tuned = event.competition.tuned_options()
-        #: What is tested by a check, by its id, and what concerns this control file.
+        self._tuned = loaded.competition.tuned_options()
+        #: Keys of tests that are due, by the id of the check.
         self._keys: dict[str, list[str]] = {}
         self._present: dict[str, None] = {}
         self._untested: list[str] = []
@@ -46,7 +47,7 @@ class FirstTests:
         return msgspec.structs.replace(job, limits=limits, changes=changes)
 
     def take(self, result: CheckResult) -> None:
-        """Learn the outcome of a check that had tests."""
+        """Record the findings of a check."""
         for key in self._keys.get(result.check_id, ()):
             self.outcomes[key] = []
         for finding in result.findings:
@@ -58,28 +59,28 @@ class FirstTests:
                 self.outcomes[key].append(self._line(result.code, finding))
 
     def warnings(self) -> list[str]:
-        """Return what was found, in this run or in an earlier one."""
+        """Return the warnings of this run and of earlier runs."""
         idle = self._tuned.idle if self._tuned else ()
-        lines = [f"parameter {code!r} changes nothing of the player that is made" for code in idle]
+        lines = [f"parameter {code!r} does not change the player" for code in idle]
         for key in self._present:
             lines += self.outcomes.get(key, [])
         return [f"warning: {line}" for line in lines]
 
     def untested(self) -> list[str]:
-        """Return the tests of this run that could not be made, and why."""
+        """Return the tests of this run that were impossible, with reasons."""
         return [f"not tested: {line}" for line in self._untested]
 
     def _line(self, code: str, finding: Finding) -> str:
         if finding.name == TUNED_OPTIONS:
             return f"player {code!r}: {finding.detail}"
-        told = "does not keep to its limit" if finding.name != SEARCH else "fails in a search"
-        command = f"`ringmaster {self._event.paths.control.name} check` tells more"
-        return f"player {code!r} {told}: {finding.detail} ({command})"
+        fault = "fails in a search" if finding.name == SEARCH else "does not obey its limit"
+        command = f"details: `ringmaster {self._loaded.paths.control.name} check`"
+        return f"player {code!r} {fault}: {finding.detail} ({command})"
 
     def _is_due(self, job: CheckJob, key: str) -> bool:
         is_first = key not in self._present
         self._present[key] = None
-        # after a warning the engine may have been mended
+        # the engine may be repaired since the warning
         if not is_first or self.outcomes.get(key) == []:
             return False
         self._keys.setdefault(job.id, []).append(key)
@@ -94,14 +95,14 @@ class FirstTests:
         return _key("limits", limits, definition)
 
     def _options_key(self, job: CheckJob) -> str:
-        return _key("options", self._event.settings.get("parameters"), self._definition(job))
+        return _key("options", self._loaded.settings.get("parameters"), self._definition(job))
 
     def _definition(self, job: CheckJob) -> object:
-        """Return what the control file says of a job's player."""
-        found: object = self._event.settings
-        for name in self._event.competition.place_of(job.player.code):
-            found = found.get(name) if isinstance(found, dict) else None
-        return found
+        """Return the definition of a job's player in the control file."""
+        value: object = self._loaded.settings
+        for name in self._loaded.competition.place_of(job.player.code):
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
 
 
 def _key(kind: str, *data: object) -> str:
@@ -109,21 +110,25 @@ def _key(kind: str, *data: object) -> str:
     return f"{kind} {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def check_before_run(event: Event, executor: Executor, signals: Signals, tests: FirstTests) -> None:
-    """Start every player once, with the tests that are due; the event learns the engines'
-    names and settings.  Raises ControlFileError naming each problem."""
+def check_before_run(
+    loaded: LoadedCompetition, executor: Executor, signals: Signals, tests: FirstTests
+) -> None:
+    """Start every player once, with the tests that are due, and record engine names and settings.
+
+    Raises ControlFileError with all problems.
+    """
     results = check_players(
-        event, executor, [signals.fd], lambda: signals.came is not None, first_tests=tests
+        loaded, executor, [signals.fd], lambda: signals.received is not None, first_tests=tests
     )
-    failure = event.check_failure(results)
+    failure = loaded.check_failure(results)
     if failure is not None:
         raise failure
     for result in results:
-        event.conditions.take_check(result)
+        loaded.conditions.take_check(result)
 
 
 def check_players(
-    event: Event,
+    loaded: LoadedCompetition,
     executor: Executor,
     wake: Sequence[int] = (),
     interrupted: Callable[[], bool] = lambda: False,
@@ -132,18 +137,18 @@ def check_players(
     thorough: bool = False,
     first_tests: FirstTests | None = None,
 ) -> list[CheckResult]:
-    """Run the startup checks; returns their results in order.
+    """Run the startup checks; return their results in order.
 
-    thorough     whether to test each engine's keeping to its protocol, too; of players
-                 that differ by the values of options and limits only, just the first
-    first_tests  of a run, whose games follow and go on with the processes of the checks
+    thorough     whether to test the protocol, too, once for players that differ only in the
+                 values of options and limits
+    first_tests  the tests before a run; its games use the processes of the checks
     """
     jobs: list[CheckJob] = []
     tested: dict[Hashable, str] = {}
     tested_as: dict[str, str] = {}
-    tuned = event.competition.tuned_options() if thorough else None
-    for job in event.check_jobs():
-        key = event.engine_key(job.player)
+    tuned = loaded.competition.tuned_options() if thorough else None
+    for job in loaded.check_jobs():
+        key = loaded.engine_key(job.player)
         is_first = thorough and key not in tested
         changes = tuned.changes if tuned and is_first and tuned.check == job.id else ()
         job = msgspec.structs.replace(
@@ -155,7 +160,7 @@ def check_players(
         code = tested.setdefault(key, job.player.code)
         if thorough and code != job.player.code:
             tested_as[job.player.code] = code
-    # what is checked last is still there when the first game begins
+    # the pool keeps the processes of the last checks, so the first players are checked last
     for job in jobs if first_tests is None else reversed(jobs):
         executor.submit(job)
     results: dict[str, CheckResult] = {}

@@ -1,10 +1,9 @@
-"""Makes controlfiles/openings.epd: short, varied, balanced chess openings.
+"""Make controlfiles/openings.epd: short, varied, balanced chess openings.
 
-Each opening is a random walk from the initial position: at every ply one of the
-moves that the engine rates within MARGIN centipawns of the best is taken, so the
-positions are such as occur in games.  A position is kept if a deeper search finds
-it balanced and it differs from all kept before.  One thread and a cleared hash
-before every search make the output the same for the same seed and engine version.
+Each opening is a random walk from the initial position, through moves that the engine scores
+within MARGIN centipawns of the best.  A new position is written if a deeper search scores it
+as balanced.  One thread and a cleared hash before every search give the same output for the same
+seed and engine version.
 
     python scripts/make_openings.py --engine stockfish > controlfiles/openings.epd
 """
@@ -25,7 +24,7 @@ CHECK = chess.engine.Limit(depth=14)
 
 
 def candidates(engine: chess.engine.SimpleEngine, board: chess.Board) -> list[chess.Move]:
-    """Return the moves that are at most MARGIN centipawns worse than the best."""
+    """Return the moves at most MARGIN centipawns worse than the best."""
     lines = engine.analyse(board, WALK, multipv=CHOICES, game=object())
     scores = [line["score"].relative.score(mate_score=100_000) for line in lines]
     return [
@@ -44,10 +43,10 @@ def walk(engine: chess.engine.SimpleEngine, rng: random.Random, plies: int) -> c
 
 
 def main() -> None:
-    """Print the openings, one EPD line each."""
+    """Print the openings as EPD lines."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--engine", default="stockfish", help="UCI engine that judges")
-    parser.add_argument("--count", type=int, default=1000, help="openings to make")
+    parser.add_argument("--engine", default="stockfish", help="UCI engine for the scores")
+    parser.add_argument("--count", type=int, default=1000, help="number of openings")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--max-score", type=int, default=60, help="centipawns, either side")
     arguments = parser.parse_args()

@@ -1,30 +1,179 @@
-"""Makes docs/reference/* from the settings tables.
+"""Make docs/reference/* from the settings tables.
 
-`python scripts/make_reference.py` writes the pages; with `--check` it fails if
-they are out of date.
+`python scripts/make_reference.py` writes the pages; with `--check` it fails if they are out
+of date.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.control.reference import changes_rst, reference_rst
+from ringmaster.control.calls import calls_in
+from ringmaster.model.settings import (
+    REQUIRED,
+    CallOf,
+    Change,
+    DictOf,
+    ListOf,
+    Maybe,
+    Setting,
+    SettingType,
+)
 
 FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+_MARKUP = re.compile(r"([\\*`|]|_(?=\W|$))")
+
+
+def reference_rst(type_name: str, table: Sequence[Setting]) -> str:
+    """Return reStructuredText: a section of settings, then a section for each call.
+
+    A setting's help is reStructuredText; other text is escaped.
+    """
+    lines = [*_heading(type_name, "="), "", *_entries(table)]
+    for kind, call in calls_in(table).items():
+        lines += [*_heading(kind, "-"), "", *_signature(call), "", *_entries(call.settings)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _heading(text: str, underline: str) -> list[str]:
+    return [_escaped(text), underline * max(3, len(_escaped(text)))]
+
+
+def _signature(call: CallOf) -> list[str]:
+    others = [s.name for s in call.settings if s.name not in call.positional]
+    arguments = [*call.positional, *(f"{name}=…" for name in others)]
+    lines = [f"``{call.kind}({', '.join(arguments)})``"]
+    if call.positional:
+        names = ", ".join(f"``{name}``" for name in call.positional)
+        lines += ["", f"May be given by position: {names}; the others only by name."]
+    if call.shorthand and call.positional:
+        lines += ["", f"A bare value stands for ``{call.kind}({call.positional[0]})``."]
+    return lines
+
+
+def _entries(table: Sequence[Setting]) -> Iterator[str]:
+    for setting in table:
+        yield f"``{setting.name}``"
+        yield f"    {_capital(_escaped(setting.type.describe()))}. {_default(setting.default)}"
+        yield ""
+        yield f"    {setting.help}"
+        yield ""
+        yield f"    {_changing(setting)}"
+        yield ""
+
+
+def _changing(setting: Setting) -> str:
+    match setting.change:
+        case "refused":
+            return "Cannot be changed between runs: the results so far would lose their meaning."
+        case "report":
+            text = "May be changed between runs; only reports are affected."
+        case "played":
+            text = "May be changed between runs while it gives the values that were played."
+        case _:
+            text = "May be changed between runs."
+    return f"{text} {setting.limits}".rstrip()
+
+
+def changes_rst(tables: Mapping[str, Sequence[Setting]]) -> str:
+    """Return reStructuredText: for each competition type, a table of the effects of
+    changes between runs."""
+    lines: list[str] = []
+    for type_name, table in tables.items():
+        rows: dict[str, list[str]] = {kind: [] for kind in _MEANING}
+        ruled: list[tuple[str, str]] = []
+        for name, setting in _with_arguments(table):
+            kind = setting.change or "free"
+            if setting.rule is not None:
+                ruled.append((name, setting.limits))
+            else:
+                rows[kind].append(name)
+        cells = [(_names(names), _MEANING[kind]) for kind, names in rows.items() if names]
+        cells += [(_names([name]), text) for name, text in ruled]
+        lines += [*_heading(type_name, "~"), "", ".. list-table::", "   :widths: 60 40"]
+        lines += ["   :header-rows: 1", "", "   * - Setting", "     - A change between runs"]
+        for names, meaning in cells:
+            lines += [f"   * - {names}", f"     - {meaning}"]
+        lines.append("")
+    return "\n".join(lines)
+
+
+#: Meaning of each kind of change.
+_MEANING: dict[str, str] = {
+    "free": "Applies from the next game on.",
+    "report": "Applies at once, to what is reported.",
+    "played": "Applies from the next game on, if it gives the values that were played; "
+    "refused otherwise.",
+    "refused": "Refused: the results so far would lose their meaning.",
+}
+
+
+def _with_arguments(table: Sequence[Setting]) -> Iterator[tuple[str, Setting]]:
+    """Yield a table's settings, and arguments with another effect than their setting.
+
+    An example is `parameters[…].format`.
+    """
+    for setting in table:
+        yield setting.name, setting
+        yield from _judged_otherwise(setting.name, setting.type, setting.change or "free")
+
+
+def _judged_otherwise(
+    name: str, type_: SettingType, outer: Change
+) -> Iterator[tuple[str, Setting]]:
+    match type_:
+        case Maybe(inner=inner):
+            yield from _judged_otherwise(name, inner, outer)
+        case ListOf(inner=inner) | DictOf(inner=inner):
+            yield from _judged_otherwise(f"{name}[…]", inner, outer)
+        case CallOf(settings=settings):
+            for argument in settings:
+                change = argument.change or outer
+                path = f"{name}.{argument.name}"
+                if argument.rule is not None or change != outer:
+                    yield path, argument
+                yield from _judged_otherwise(path, argument.type, change)
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(f"``{name}``" for name in names)
+
+
+def _default(value: Any) -> str:
+    if value is REQUIRED:
+        return "Required."
+    if value is None:
+        return "Default: not set (``None``)."
+    if callable(value):
+        return f"Default: ``{getattr(value, '__name__', type(value).__name__)}``."
+    if isinstance(value, tuple):
+        value = list(value)
+    return f"Default: ``{value!r}``."
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _escaped(text: str) -> str:
+    return _MARKUP.sub(r"\\\1", text)
 
 
 def pages() -> dict[str, str]:
     """Return the text of every page by file name."""
     tables = {}
     for name in type_names():
-        found = competition_class(name)
-        assert found is not None
-        tables[name] = found.table
-    made = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
+        competition = competition_class(name)
+        assert competition is not None
+        tables[name] = competition.table
+    references = {f"{name}.rst": reference_rst(name, table) for name, table in tables.items()}
     # included by docs/changing.rst
-    return {**made, "changes.txt": changes_rst(tables)}
+    return {**references, "changes.txt": changes_rst(tables)}
 
 
 def main() -> int:

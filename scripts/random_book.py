@@ -1,12 +1,13 @@
-"""Openings for self-play that are to be as different as can be: each line of a book with a
-few random legal moves behind it.  What two equal engines play from one opening is always
-the same game, and a set of labelled positions wants thousands.
+"""Print varied openings for self-play: the lines of a book, each with a few random legal moves.
+
+Two equal engines repeat the same game from the same opening, but a set of labelled positions
+needs thousands of games.
 
     python scripts/random_book.py chess controlfiles/openings.epd > book.epd
     python scripts/random_book.py shogi controlfiles/openings.sfen > book.sfen
 
-Chess: the lines with no, one, two and three random moves, mixed.  Shogi: 1,600 positions,
-two to six random moves behind the lines (needs cshogi, of the extra `test`).
+Chess: all lines with none, one, two and three random moves, in random order.  Shogi: 1,600
+positions, two to six random moves after the lines (needs cshogi, in the extra `test`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def chess_book(lines: list[str]) -> list[str]:
     import chess
 
     draw = random.Random(6)
-    found: dict[str, None] = {}
+    positions: dict[str, None] = {}
     for moves in range(4):
         for line in lines:
             board = chess.Board(" ".join(line.split()[:4]).rstrip(";") + " 0 1")
@@ -33,20 +34,20 @@ def chess_book(lines: list[str]) -> list[str]:
                     break
                 board.push(draw.choice(legal))
             if not board.is_game_over() and not board.is_check():
-                found[board.epd()] = None
-    book = list(found)
+                positions[board.epd()] = None
+    book = list(positions)
     draw.shuffle(book)
     return book
 
 
 def shogi_book(lines: list[str]) -> list[str]:
-    """Return positions as SFEN lines, of `startpos moves …` lines."""
+    """Return positions as SFEN lines from lines `startpos moves …`."""
     import cshogi
 
     draw = random.Random(7)
-    found: dict[str, None] = {}
+    positions: dict[str, None] = {}
     number = 0
-    while len(found) < SHOGI_POSITIONS:
+    while len(positions) < SHOGI_POSITIONS:
         board = cshogi.Board()
         for move in lines[number % len(lines)].split("moves")[1].split():
             board.push_usi(move)
@@ -57,8 +58,8 @@ def shogi_book(lines: list[str]) -> list[str]:
                 break
             board.push(draw.choice(legal))
         if not board.is_check() and not board.is_game_over():
-            found[f"sfen {board.sfen()}"] = None
-    return list(found)
+            positions[f"sfen {board.sfen()}"] = None
+    return list(positions)
 
 
 def main() -> None:

@@ -1,5 +1,8 @@
-"""How property tests are run: machines are noisy, so no example has a deadline;
-where a red run must mean a fault of the change (CI), examples are not drawn anew."""
+"""Settings of the property tests, and a guard against stale compiled modules.
+
+Hypothesis profiles: ``dev`` (20 examples) and ``ci`` (100 examples, the same in each run);
+HYPOTHESIS_PROFILE selects one, CI without a choice uses ``ci``.
+"""
 
 from __future__ import annotations
 
@@ -9,18 +12,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "ringmaster",
-    deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
-    derandomize="CI" in os.environ,
-)
-settings.load_profile("ringmaster")
+# Machines are noisy: no example has a deadline.
+SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("dev", SHARED, max_examples=20)
+settings.register_profile("ci", SHARED, max_examples=100, derandomize=True)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if "CI" in os.environ else "dev"))
 
 
 def pytest_sessionstart() -> None:
-    """An extension module hides the source that it was made of: one that is older would
-    be tested in its place."""
+    """Refuse to test a compiled module that is older than its source."""
     package = Path(__file__).parent.parent / "ringmaster"
     for module in package.glob("*/*.so"):
         source = module.with_name(module.name.partition(".")[0] + ".py")
@@ -30,10 +30,3 @@ def pytest_sessionstart() -> None:
                 "(RINGMASTER_COMPILE=1 pip install -e .) or delete ringmaster/*/*.so",
                 returncode=2,
             )
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Real engines with clocks are not made to play against those of other tests."""
-    for item in items:
-        if item.get_closest_marker("real") is not None:
-            item.add_marker(pytest.mark.xdist_group("real"))

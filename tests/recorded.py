@@ -1,18 +1,21 @@
-"""Competitions with recorded results for the tests of results and exports; no
-engine is started."""
+"""Make competitions with recorded results without an engine, and stores in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import EngineUsage, GameResult
-from ringmaster.storage.sqlite_store import SqliteStore
-from ringmaster.storage.store import Run
+from ringmaster.storage.connect import View
+from ringmaster.storage.entries import RunEntry
+from ringmaster.storage.migrations import migrate
+from ringmaster.storage.store import Store
 
-#: Seconds since the epoch at which everything is recorded: 2023-11-14T22:13:20Z.
+#: The time of every record, in seconds since the epoch: 2023-11-14T22:13:20Z.
 NOW = 1_700_000_000
 
 CHESS = """competition_type = "playoff"
@@ -61,14 +64,14 @@ USAGE = (
 
 
 def write(folder: Path, source: str = CHESS) -> Path:
-    """Write a control file; returns its path."""
+    """Write a control file; return its path."""
     control = folder / "event.ctl"
     control.write_text(source)
     return control
 
 
 def won(game_id: str, winner: int | None = 0, **changes: Any) -> GameResult:
-    """Return a game that was won by mate."""
+    """Return a game won by mate."""
     fields: dict[str, Any] = {
         "outcome": "win",
         "winner": winner,
@@ -82,8 +85,7 @@ def won(game_id: str, winner: int | None = 0, **changes: Any) -> GameResult:
 
 
 def ticket(matchup: str = "0", number: int = 0, *, pair: int | None = None) -> dict[str, Any]:
-    """Return the ticket of a playoff's game; odd ones have the colours swapped
-    when they are of a pair."""
+    """Return the ticket of a playoff's game; in a pair, odd numbers have swapped colours."""
     return {
         "m": matchup,
         "i": number,
@@ -93,30 +95,50 @@ def ticket(matchup: str = "0", number: int = 0, *, pair: int | None = None) -> d
     }
 
 
-def open_store(control: Path, *, started: float = NOW - 100) -> SqliteStore:
-    """Open the status file of a control file as a run does."""
-    event = Event(control)
-    store = SqliteStore.open(event.paths.status, now=lambda: NOW)
+def open_store(control: Path, *, started: float = NOW - 100) -> Store:
+    """Open the status file of a control file and begin a run."""
+    loaded = LoadedCompetition(control)
+    store = Store.open(loaded.paths.status, now=lambda: NOW)
     if not store.runs():
         with store.transaction() as transaction:
-            transaction.save_state(event.competition.state())
+            transaction.save_state(loaded.competition.state())
     store.begin_run(
-        Run(0, started, "0.1", event.loaded.source, event.loaded.source_hash, event.settings)
+        RunEntry(
+            0,
+            started,
+            "0.1",
+            loaded.control_file.source,
+            loaded.control_file.source_hash,
+            loaded.settings,
+        )
     )
     return store
 
 
-def add(store: SqliteStore, results: Iterable[tuple[dict[str, Any], GameResult]]) -> None:
+def add(store: Store, results: Iterable[tuple[dict[str, Any], GameResult]]) -> None:
     """Record results in one transaction."""
     with store.transaction() as transaction:
         for each, result in results:
-            transaction.record(each, result)
+            transaction.store_result(each, result)
 
 
 def recorded(control: Path, results: Iterable[tuple[dict[str, Any], GameResult]]) -> Path:
-    """Record results as a run that has ended; returns the control file."""
+    """Record the results of a complete run; return the control file."""
     store = open_store(control)
     add(store, results)
     store.end_run(1, NOW + 1.5, "competition complete")
     store.close()
     return control
+
+
+def memory_store(now: Callable[[], float] = time.time) -> Store:
+    """Return an empty store in memory; `now` returns seconds since the epoch."""
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection, "memory")
+    path = Path("memory")
+    return Store(path, View(path, connection), now=now)
+
+
+def scored_passes(store: Store) -> set[int]:
+    """Return the numbers of the passes with stored scores."""
+    return {number for (number,) in store._connection.execute("SELECT pass FROM scores")}

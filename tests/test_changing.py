@@ -1,5 +1,4 @@
-"""A run that begins, records and ends while the status file is read changes nothing of
-what a reader is told but that it is newer."""
+"""Reads of a status file while a run begins, records and ends."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ import pytest
 
 import ringmaster
 from ringmaster.cli import run
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import GameResult
-from ringmaster.storage.sqlite_store import SqliteStore
-from ringmaster.storage.store import Issue, Store
+from ringmaster.storage.entries import IssuedJob
+from ringmaster.storage.store import Store
 from tests.recorded import TUNE, add, open_store, recorded, ticket, won, write
 
 GAMES = 3
@@ -37,16 +36,16 @@ def games(first: int) -> list[tuple[dict[str, Any], GameResult]]:
 def disturbed(monkeypatch: pytest.MonkeyPatch, control: Path) -> Callable[[], int]:
     """Each of the first two times that an event is restored, a run has begun since the
     file was opened, and ends; returns how often it has been restored."""
-    restore = Event.restore
-    calls: list[Event] = []
+    restore = LoadedCompetition.restore
+    calls: list[LoadedCompetition] = []
 
-    def disturb(event: Event, store: Store) -> list[Issue]:
-        calls.append(event)
+    def disturb(loaded: LoadedCompetition, store: Store) -> list[IssuedJob]:
+        calls.append(loaded)
         if len(calls) <= 2:
             a_run(control, GAMES * len(calls))
-        return restore(event, store)
+        return restore(loaded, store)
 
-    monkeypatch.setattr(Event, "restore", disturb)
+    monkeypatch.setattr(LoadedCompetition, "restore", disturb)
     return lambda: len(calls)
 
 
@@ -60,7 +59,7 @@ def completed(text: str) -> object:
     return json.loads(text)["games"]["completed"]
 
 
-def test_show_tells_the_newest(
+def test_show_prints_the_newest_state(
     control: Path, disturbed: Callable[[], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([str(control), "show"]) == 0
@@ -70,7 +69,7 @@ def test_show_tells_the_newest(
     assert capsys.readouterr() == printed
 
 
-def test_show_json_tells_the_newest(
+def test_show_json_prints_the_newest_state(
     control: Path, disturbed: Callable[[], int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([str(control), "show", "--json"]) == 0
@@ -98,14 +97,15 @@ def test_load_reads_again(control: Path, disturbed: Callable[[], int]) -> None:
 
 
 def test_games_are_read_on_while_a_run_ends(control: Path) -> None:
-    found = ringmaster.load(control)
-    reading = found.iter_games()
+    results = ringmaster.load(control)
+    reading = results.iter_games()
     ids = [next(reading).id]
     a_run(control, GAMES)
     ids += [game.id for game in reading]
     assert ids == [f"0_{n}" for n in range(GAMES)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("action", ["plan", "simulate"])
 def test_forecasts_read_again(
     tmp_path: Path,
@@ -114,9 +114,9 @@ def test_forecasts_read_again(
     action: str,
 ) -> None:
     control = recorded(write(tmp_path, TUNE), [({"k": 1, "g": 0}, won("1_0"))])
-    counts, calls = SqliteStore.counts, 0
+    counts, calls = Store.counts, 0
 
-    def disturb(store: SqliteStore) -> tuple[int, int]:
+    def disturb(store: Store) -> tuple[int, int]:
         nonlocal calls
         calls += 1
         if calls == 1:
@@ -125,25 +125,26 @@ def test_forecasts_read_again(
             writer.close()
         return counts(store)
 
-    monkeypatch.setattr(SqliteStore, "counts", disturb)
+    monkeypatch.setattr(Store, "counts", disturb)
     words = ["--replicates", "2"] if action == "simulate" else []
     assert run([str(control), action, *words]) == 0
     assert "2 games" in capsys.readouterr().out
 
 
-def test_a_file_that_changes_all_the_time_is_given_up(
+@pytest.mark.slow
+def test_file_that_changes_all_the_time_is_given_up(
     control: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    restore = Event.restore
+    restore = LoadedCompetition.restore
     calls = 0
 
-    def disturb(event: Event, store: Store) -> list[Issue]:
+    def disturb(loaded: LoadedCompetition, store: Store) -> list[IssuedJob]:
         nonlocal calls
         calls += 1
         a_run(control, GAMES * calls)
-        return restore(event, store)
+        return restore(loaded, store)
 
-    monkeypatch.setattr(Event, "restore", disturb)
+    monkeypatch.setattr(LoadedCompetition, "restore", disturb)
     assert run([str(control), "show"]) == 1
     assert "it is changing all the time; try again" in capsys.readouterr().err
     assert calls == 10

@@ -1,8 +1,9 @@
-"""What is compiled, and when; and what mypyc would make something else of."""
+"""The list of compiled modules, and code that mypyc would compile to something else."""
 
 from __future__ import annotations
 
 import ast
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -10,70 +11,41 @@ from types import ModuleType
 import pytest
 
 ROOT = Path(__file__).parent.parent
-pytestmark = pytest.mark.skipif(
-    not (ROOT / "scripts/compiling.py").exists(), reason="there is no source tree here"
-)
+pytestmark = pytest.mark.skipif(not (ROOT / "setup.py").exists(), reason="no source tree here")
 
 
 @pytest.fixture
-def compiling(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
-    import compiling
-
-    return compiling
+def build(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    return load_build(monkeypatch, None)
 
 
-def trees(compiling: ModuleType) -> Iterator[tuple[str, ast.Module]]:
-    for source in compiling.sources():
-        yield source, ast.parse((ROOT / source).read_text())
-
-
-@pytest.mark.parametrize(
-    ("setting", "wheel", "compiler", "wanted"),
-    [
-        (None, True, "true", True),
-        (None, True, "false", False),
-        (None, True, "no-such-compiler", False),
-        (None, False, "true", False),
-        ("1", False, "false", True),
-        ("0", True, "true", False),
-    ],
-)
-def test_wheels_are_compiled_where_that_can_be_done_and_all_else_when_it_is_asked_for(
-    compiling: ModuleType,
-    monkeypatch: pytest.MonkeyPatch,
-    setting: str | None,
-    wheel: bool,
-    compiler: str,
-    wanted: bool,
-) -> None:
-    monkeypatch.setenv("CC", compiler)
+def load_build(monkeypatch: pytest.MonkeyPatch, setting: str | None) -> ModuleType:
+    """Load setup.py as pip does, with a value of RINGMASTER_COMPILE."""
     monkeypatch.delenv("RINGMASTER_COMPILE", raising=False)
     if setting is not None:
         monkeypatch.setenv("RINGMASTER_COMPILE", setting)
-    assert compiling.wanted(wheel=wheel) is wanted
+    spec = importlib.util.spec_from_file_location("ringmaster_build", ROOT / "setup.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def test_other_settings_are_refused(compiling: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RINGMASTER_COMPILE", "yes")
-    with pytest.raises(SystemExit, match="'yes' is neither 0 nor 1"):
-        compiling.wanted(wheel=True)
+def trees(build: ModuleType) -> Iterator[tuple[str, ast.Module]]:
+    for source in build.sources():
+        yield source, ast.parse((ROOT / source).read_text())
 
 
-def test_without_mypyc_it_is_left_as_it_is_unless_it_has_to_be_compiled(
-    compiling: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("setting", "compiles"), [(None, False), ("0", False), ("1", True)])
+def test_only_a_demand_compiles(
+    monkeypatch: pytest.MonkeyPatch, setting: str | None, compiles: bool
 ) -> None:
-    def fail() -> list[object]:
-        raise ImportError("no mypyc here")
-
-    monkeypatch.setattr(compiling, "_make", fail)
-    monkeypatch.setenv("CC", "true")
-    monkeypatch.delenv("RINGMASTER_COMPILE", raising=False)
-    assert compiling.extensions(wheel=True) == []
-    assert "is not compiled, and plays no worse: no mypyc here" in capsys.readouterr().err
-    monkeypatch.setenv("RINGMASTER_COMPILE", "1")
-    with pytest.raises(ImportError, match="no mypyc here"):
-        compiling.extensions(wheel=True)
+    build = load_build(monkeypatch, setting)
+    assert compiles is build.IS_COMPILED
+    for hook in (build.get_requires_for_build_wheel, build.get_requires_for_build_editable):
+        monkeypatch.setattr(build.build_meta, hook.__name__, lambda settings: ["wheel"])
+        assert hook() == ["wheel", *(build.REQUIREMENTS if compiles else [])]
 
 
 #: What may be called within a slice: mypyc evaluates it twice where it does not know the
@@ -81,12 +53,13 @@ def test_without_mypyc_it_is_left_as_it_is_unless_it_has_to_be_compiled(
 PURE = {"len", "min", "max", "start", "end"}
 
 
+@pytest.mark.slow
 def test_nothing_is_done_twice_where_mypyc_evaluates_a_slice_twice(
-    compiling: ModuleType,
+    build: ModuleType,
 ) -> None:
     found = [
         f"{source}:{call.lineno} {ast.unparse(call)}"
-        for source, tree in trees(compiling)
+        for source, tree in trees(build)
         for part in ast.walk(tree)
         if isinstance(part, ast.Slice)
         for call in ast.walk(part)
@@ -105,10 +78,10 @@ OBJECTS = {
 }
 
 
-def test_only_objects_with_an_identity_are_compared_by_it(compiling: ModuleType) -> None:
+def test_only_objects_with_an_identity_are_compared_by_it(build: ModuleType) -> None:
     found = {
         ast.unparse(compared)
-        for _, tree in trees(compiling)
+        for _, tree in trees(build)
         for compared in ast.walk(tree)
         if isinstance(compared, ast.Compare)
         for operator, right in zip(compared.ops, compared.comparators, strict=True)

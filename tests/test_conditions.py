@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from ringmaster.conditions import NOTE, Conditions
+from ringmaster.conditions import NOTE, ReportedConditions
 from ringmaster.execution.affinity import usable_cpus
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.report import Report
-from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult
+from ringmaster.model.results import CheckResult, EngineUsage, EvaluationResult, GameResult, Problem
 from ringmaster.reporting.tables import render_report
-from ringmaster.storage.memory_store import MemoryStore
 from tests.competitions.settings_of import call, make, uci
-from tests.events import ENGINES, MATERIAL, POSITIONS, REPOSITORY, book, ringmaster, shown
 from tests.play.workers import one_worker
+from tests.program import ENGINES, MATERIAL, POSITIONS, REPOSITORY, book, ringmaster, shown
+from tests.recorded import memory_store
 from tests.test_tournaments import write
 
 BOOK = call("Openings", str(REPOSITORY / "controlfiles" / "openings.epd"), order="random")
@@ -80,11 +80,11 @@ def events() -> dict[str, Any]:
     }
 
 
-def text_of(conditions: Conditions) -> str:
+def text_of(conditions: ReportedConditions) -> str:
     return render_report(Report(tuple(conditions.blocks())))
 
 
-def rows_of(conditions: Conditions) -> dict[str, list[str]]:
+def rows_of(conditions: ReportedConditions) -> dict[str, list[str]]:
     """Return the rows of the table by player, cells divided where two spaces are."""
     table = text_of(conditions).split("\n\n")[0]
     rows = [line.split("  ") for line in table.splitlines()]
@@ -94,7 +94,7 @@ def rows_of(conditions: Conditions) -> dict[str, list[str]]:
 @pytest.mark.parametrize("kind", list(events()))
 def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) -> None:
     competition = events()[kind]
-    conditions = Conditions(competition)
+    conditions = ReportedConditions(competition)
     for job in [*competition.check_jobs(), *competition.check_jobs()]:
         own = f"Engine of {job.player.command[0]} 1.5"
         conditions.take_check(CheckResult(job.id, job.player.code, own, hash=32, threads=1))
@@ -113,34 +113,34 @@ def test_every_type_states_engine_limits_hash_threads_and_openings(kind: str) ->
         "texel": {"a", "c"},
     }
     assert set(rows) == expected.get(kind, {"a", "b", "c"})
-    found = conditions.summary()
-    assert [player["code"] for player in found["players"]] == list(rows)
-    assert {player["engine"] for player in found["players"]} == {"Engine of engine 1.5"}
-    assert found["players"][0]["limits"]["nodes"] == 100
-    assert (found["players"][0]["hash"], found["players"][0]["threads"]) == (64, 2)
+    summary = conditions.summary()
+    assert [player["code"] for player in summary["players"]] == list(rows)
+    assert {player["engine"] for player in summary["players"]} == {"Engine of engine 1.5"}
+    assert summary["players"][0]["limits"]["nodes"] == 100
+    assert (summary["players"][0]["hash"], summary["players"][0]["threads"]) == (64, 2)
     if kind == "texel":
         assert "openings of the closing match: own.epd" in text_of(conditions)
-        assert found["openings"] == [{"of": "the closing match", "file": "own.epd"}]
+        assert summary["openings"] == [{"of": "the closing match", "file": "own.epd"}]
     else:
         assert "openings: openings.epd, order random" in text_of(conditions)
-        assert found["openings"] == [{"of": None, "file": "openings.epd", "order": "random"}]
+        assert summary["openings"] == [{"of": None, "file": "openings.epd", "order": "random"}]
 
 
-def test_matchups_with_other_openings_are_told_apart() -> None:
+def test_openings_of_matchups_are_distinguished() -> None:
     matchups = [
         call("Matchup", "a", "b"),
         call("Matchup", "a", "c", openings=None),
         call("Matchup", "b", "c"),
     ]
-    text = text_of(Conditions(make("playoff", matchups=matchups, **CHESS)))
+    text = text_of(ReportedConditions(make("playoff", matchups=matchups, **CHESS)))
     assert "openings of matchups 0, 2: openings.epd, order random\n" in text
     assert "openings of matchups 1: none\n" in text
 
 
-def test_names_in_results_stand_for_checks_that_were_skipped() -> None:
+def test_engine_names_come_from_results_without_a_check() -> None:
     usage = (EngineUsage("One 1.0", description="One 1.0\nkomi 7"), EngineUsage("Two"))
     for kind, competition in events().items():
-        conditions = Conditions(competition)
+        conditions = ReportedConditions(competition)
         job = None if kind == "texel" else competition.next_job()
         if job is None:
             codes: tuple[str, ...] = ("a",)
@@ -148,7 +148,7 @@ def test_names_in_results_stand_for_checks_that_were_skipped() -> None:
             task: Any = EvaluationJob("p", player, competition.settings, "", 0, 1)
             result: Any = EvaluationResult("p", 0, "evaluated", usage=usage[0])
         else:
-            codes = tuple(competition.contestant_of(code) for code in job.who)
+            codes = tuple(competition.reported_code(code) for code in job.who)
             task, result = job, GameResult(job.id, 0, "draw", usage=usage)
         assert conditions.take(task, result), kind
         assert not conditions.take(task, result), "nothing new"
@@ -160,32 +160,32 @@ def test_names_in_results_stand_for_checks_that_were_skipped() -> None:
         assert told == (task.who[0] == codes[0])
 
 
-def test_engines_of_players_that_play_no_more_stay_in_the_report() -> None:
-    conditions = Conditions(events()["playoff"])
+def test_engines_of_removed_players_stay_in_the_report() -> None:
+    conditions = ReportedConditions(events()["playoff"])
     conditions.take_check(CheckResult("check-gone", "gone", "Old 1.0"))
     rows = rows_of(conditions)
     assert rows["gone"] == ["Old 1.0"]
     assert [player["code"] for player in conditions.summary()["players"]] == ["a", "b"]
 
 
-def test_void_games_and_failed_checks_tell_nothing_of_an_engine() -> None:
+def test_void_games_and_failed_checks_give_no_engine_facts() -> None:
     competition = events()["playoff"]
-    conditions = Conditions(competition)
+    conditions = ReportedConditions(competition)
     job = competition.next_job()
     usage = (EngineUsage("wrong"), EngineUsage("wrong"))
     assert not conditions.take(job, GameResult(job.id, 0, "void", usage=usage))
-    conditions.take_check(CheckResult("check-a", "a", "wrong", problems=("it crashed",)))
+    conditions.take_check(CheckResult("check-a", "a", "wrong", problems=(Problem("it crashed"),)))
     assert "wrong" not in text_of(conditions)
 
 
-def test_conditions_are_stored_and_read_of_results_in_a_file_without_them() -> None:
+def test_conditions_are_stored_or_read_from_results() -> None:
     competition = events()["spsa"]
-    store = MemoryStore()
+    store = memory_store()
     job = competition.next_job()
     usage = (EngineUsage("One"), EngineUsage("Two"))
     with store.transaction() as transaction:
-        transaction.record(job.ticket, GameResult(job.id, 0, "draw", usage=usage))
-    conditions = Conditions(competition)
+        transaction.store_result(job.ticket, GameResult(job.id, 0, "draw", usage=usage))
+    conditions = ReportedConditions(competition)
     conditions.restore(store)
     assert {code: row[0] for code, row in rows_of(conditions).items() if code in "ab"} == {
         "a": "One",
@@ -193,12 +193,13 @@ def test_conditions_are_stored_and_read_of_results_in_a_file_without_them() -> N
     }
     conditions.take_check(CheckResult("check-c", "c", "Three", hash=8))
     with store.transaction() as transaction:
-        transaction.set_note(NOTE, conditions.as_note())
-    again = Conditions(competition)
+        transaction.set_value(NOTE, conditions.as_note())
+    again = ReportedConditions(competition)
     again.restore(store)
     assert again.summary() == conditions.summary()
 
 
+@pytest.mark.process
 def test_report_and_data_of_a_run_state_conditions(tmp_path: Path) -> None:
     control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=2)]')
     assert "nodes 1" in ringmaster(control, "show").stdout, "before the first run"
@@ -211,6 +212,7 @@ def test_report_and_data_of_a_run_state_conditions(tmp_path: Path) -> None:
     assert all(player["engine"] in report and player["engine"] for player in players)
 
 
+@pytest.mark.process
 def test_texel_event_states_its_engine(tmp_path: Path) -> None:
     (tmp_path / "positions.epd").write_bytes(POSITIONS.read_bytes())
     control = tmp_path / "event.ctl"
@@ -253,14 +255,13 @@ def crowding(parallel: int, cpus: int, games: int | None = None, **changes: Any)
     players = {"a": uci(**changes), "b": uci()}
     matchup = call("Matchup", "a", "b", number_of_games=games)
     playoff = make("playoff", game="chess", players=players, matchups=[matchup])
-    return Conditions(playoff).crowding(parallel, cpus)
+    return ReportedConditions(playoff).crowding(parallel, cpus)
 
 
-def test_more_games_than_cpus_are_warned_of() -> None:
+def test_more_games_than_cpus_give_a_warning() -> None:
     assert crowding(2, 2) == ""
     assert crowding(64, 2) == (
-        "64 games at a time need 64 CPUs, and 2 CPUs can be used here: nothing becomes faster "
-        "by it; use -j 2"
+        "64 games at a time need 64 CPUs, but 2 CPUs are usable: games do not end sooner; use -j 2"
     )
 
 
@@ -268,28 +269,31 @@ def test_threads_of_engines_count() -> None:
     threads: dict[str, Any] = {"options": {"threads": 8}}
     assert crowding(1, 8, **threads) == ""
     line = crowding(2, 8, time_control="1+0.1", nodes=None, **threads)
-    assert "2 games at a time need 16 CPUs (player 'a' has 8 threads), and 8 CPUs" in line
-    assert line.endswith("engines lose time on their clocks, and strength; use -j 1")
+    assert "2 games at a time need 16 CPUs (player 'a' has 8 threads), but 8 CPUs" in line
+    assert line.endswith("engines lose time and strength; use -j 1")
     assert crowding(1, 2, **threads).endswith("use at most 2 threads an engine")
 
 
 def test_both_sides_count_where_one_ponders() -> None:
     assert crowding(1, 2, ponder=True) == ""
-    assert "2 games at a time need 4 CPUs (both sides think at once" in crowding(2, 2, ponder=True)
+    line = crowding(2, 2, ponder=True)
+    assert "2 games at a time need 4 CPUs (both sides think at the same time" in line
 
 
-def test_games_that_are_not_to_be_played_need_no_cpu() -> None:
+def test_finished_games_need_no_cpu() -> None:
     assert crowding(64, 2, games=2) == ""
     assert "3 games at a time need 3 CPUs" in crowding(64, 2, games=3)
 
 
-def test_player_whose_games_are_not_to_be_played_needs_no_cpu() -> None:
+def test_player_without_games_needs_no_cpu() -> None:
     players = {"a": uci(), "b": uci(), "fat": uci(options={"Threads": 8})}
     matchups = [call("Matchup", "a", "b"), call("Matchup", "a", "fat")]
     chess: dict[str, Any] = {"game": "chess", "players": players, "matchups": matchups}
-    assert "player 'fat' has 8 threads" in Conditions(make("playoff", **chess)).crowding(1, 2)
+    assert "player 'fat' has 8 threads" in ReportedConditions(make("playoff", **chess)).crowding(
+        1, 2
+    )
     withdrawn = make("playoff", **chess, withdrawn=["fat"])
-    assert Conditions(withdrawn).crowding(1, 2) == ""
+    assert ReportedConditions(withdrawn).crowding(1, 2) == ""
 
 
 @pytest.mark.parametrize(
@@ -306,7 +310,7 @@ def test_player_whose_games_are_not_to_be_played_needs_no_cpu() -> None:
         (["gnugo", "--mode", "gtp"], [], None),
     ],
 )
-def test_threads_of_gtp_engines_are_read_of_their_words(
+def test_threads_of_gtp_engines_are_read_from_the_command(
     command: list[str], startup: list[str], threads: int | None
 ) -> None:
     player = call("Player", command, startup_gtp_commands=startup)
@@ -317,27 +321,28 @@ def test_threads_of_gtp_engines_are_read_of_their_words(
         board_size=9,
         komi=7,
     )
-    conditions = Conditions(playoff)
+    conditions = ReportedConditions(playoff)
     assert conditions.summary()["players"][0]["threads"] == threads
     assert bool(conditions.crowding(1, 2)) == (threads is not None)
 
 
-def test_threads_that_an_engine_has_by_itself_count() -> None:
+def test_default_threads_of_an_engine_count() -> None:
     playoff = events()["playoff"]
-    conditions = Conditions(playoff)
+    conditions = ReportedConditions(playoff)
     conditions.take_check(CheckResult("check-b", "b", "Yane", threads=4))
     assert "player 'b' has 4 threads" in conditions.crowding(1, 2)
 
 
-def test_run_and_check_warn_of_too_few_cpus(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_run_and_check_warn_about_too_few_cpus(tmp_path: Path) -> None:
     tail = 'matchups = [Matchup("a", "b", number_of_games=200)]'
     control = write(tmp_path, "playoff", tail)
     (tmp_path / "book.epd").write_text(book())
-    said = "warning: 64 games at a time need 64 CPUs"
-    assert said in ringmaster(control, "-j", "64", "-g", "1").stderr
-    assert said in control.with_suffix(".log").read_text()
+    warning = "warning: 64 games at a time need 64 CPUs"
+    assert warning in ringmaster(control, "-j", "64", "-g", "1").stderr
+    assert warning in control.with_suffix(".log").read_text()
     checked = ringmaster(control, "check", "--quick", "--json", "-j", "64")
-    assert any(line.startswith(said) for line in json.loads(checked.stdout)["warnings"])
+    assert any(line.startswith(warning) for line in json.loads(checked.stdout)["warnings"])
 
 
 def cgroups(root: Path, files: dict[str, str]) -> Path:
@@ -374,7 +379,5 @@ def cgroups(root: Path, files: dict[str, str]) -> Path:
         ({"proc/self/cgroup": "nonsense\n\n0::\n", "sys/fs/cgroup/cpu.max": "x"}, 1000),
     ],
 )
-def test_cpus_are_no_more_than_control_groups_grant(
-    tmp_path: Path, files: dict[str, str], most: int
-) -> None:
+def test_control_groups_limit_usable_cpus(tmp_path: Path, files: dict[str, str], most: int) -> None:
     assert usable_cpus(root=cgroups(tmp_path, files)) == min(most, usable_cpus(root=tmp_path / "-"))

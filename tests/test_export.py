@@ -1,4 +1,4 @@
-"""`export`: what is written, where, and what is refused."""
+"""`export`: formats, outputs and errors."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from ringmaster.cli import run
 from ringmaster.export import export_results
 from ringmaster.games.openings import load_openings
 from ringmaster.results import Game, Results
+from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import GameRecords
-from ringmaster.storage.store import Pending
-from tests.events import PLAYOFF, environment, write_event
-from tests.events import ringmaster as run_ringmaster
+from tests.program import PLAYOFF, environment, write_control_file
+from tests.program import ringmaster as run_ringmaster
 from tests.recorded import GO, SHOGI, TUNE, add, open_store, recorded, ticket, won, write
+from tests.requirements import package
 from tests.test_results import histories
 
 HOSTILE = 'it said "1,2"\r\nthen\n\r=HYPERLINK("x")\0\x1b[2Jé\u2028end'
@@ -120,7 +121,8 @@ def test_json_lines_have_the_parameters_of_each_player_as_an_object(tmp_path: Pa
     assert (row["param_1.x"], row["param_1.n"], row["param_2.n"]) == ("1.5", "2", "1")
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories())
 def test_every_recorded_result_can_be_read_back(history: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -141,6 +143,7 @@ def test_every_recorded_result_can_be_read_back(history: list[Any]) -> None:
                 assert type(value)(cells[name]) == value
 
 
+@pytest.mark.process
 def test_standard_output_gets_utf8_whatever_the_terminal_is(control: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "ringmaster", str(control), "export"],
@@ -152,8 +155,9 @@ def test_standard_output_gets_utf8_whatever_the_terminal_is(control: Path) -> No
     assert done.stdout == export(control).read_bytes()
 
 
+@pytest.mark.optional
 def test_parquet_has_typed_columns(tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = package("pyarrow.parquet")
     moves = {"k": 1, "p": [1.5, 2], "m": [0.5, 1]}
     control = recorded(write(tmp_path, TUNE), [({**moves, "g": 0}, won("1a", detail=HOSTILE))])
     table = parquet.read_table(export(control, "--format", "parquet"))
@@ -169,7 +173,7 @@ def test_parquet_has_typed_columns(tmp_path: Path) -> None:
     assert parquet.read_table(export(control, "--format", "parquet")).num_rows == 0
 
 
-def test_parquet_without_pyarrow_names_what_to_install(
+def test_parquet_without_pyarrow_names_the_package(
     control: Path, capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
@@ -188,9 +192,7 @@ def test_file_name_tells_the_format(control: Path) -> None:
     assert [text[0] for text in texts] == ["{", "g"]
 
 
-def test_competition_that_was_not_run_exports_nothing_but_a_header(
-    tmp_path: Path, capfd: Captured
-) -> None:
+def test_competition_without_games_exports_a_header_only(tmp_path: Path, capfd: Captured) -> None:
     control = write(tmp_path)
     assert run([str(control), "export"]) == 0
     (header,) = capfd.readouterr().out.splitlines()
@@ -202,7 +204,7 @@ def test_competition_that_was_not_run_exports_nothing_but_a_header(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "expected"),
     [
         (["export", "--format", "xlsx"], "choose from csv, jsonl, parquet, pgn, sgf"),
         (["export", "--format", "sgf"], "did you mean --format pgn?"),
@@ -215,10 +217,10 @@ def test_competition_that_was_not_run_exports_nothing_but_a_header(
         (["export", "-o", "event.games/0_0.pgn"], "belongs to the competition itself"),
         (["export", "-o", "link"], "belongs to the competition itself"),
         (["export", "-o", "hard"], "belongs to the competition itself"),
-        (["export", "-o", "other.ctl"], "would be taken for a .ctl file"),
-        (["export", "-o", "OTHER.CTL"], "would be taken for a .ctl file"),
-        (["export", "-o", "other.hist"], "would be taken for a .hist file"),
-        (["export", "-o", "other.tree.jsonl"], "would be taken for a .tree.jsonl file"),
+        (["export", "-o", "other.ctl"], "would be mistaken for a .ctl file"),
+        (["export", "-o", "OTHER.CTL"], "would be mistaken for a .ctl file"),
+        (["export", "-o", "other.hist"], "would be mistaken for a .hist file"),
+        (["export", "-o", "other.tree.jsonl"], "would be mistaken for a .tree.jsonl file"),
         (
             ["show", "--format", "csv"],
             "show has no format 'csv'; expected 'fastchess' or 'openbench'",
@@ -227,12 +229,12 @@ def test_competition_that_was_not_run_exports_nothing_but_a_header(
         (["export", "--json"], "--json goes with show, "),
     ],
 )
-def test_what_cannot_be_exported_is_refused_and_nothing_is_written(
+def test_impossible_export_is_refused_and_writes_nothing(
     control: Path,
     capfd: Captured,
     monkeypatch: pytest.MonkeyPatch,
     arguments: list[str],
-    told: str,
+    expected: str,
 ) -> None:
     folder = control.parent
     monkeypatch.chdir(folder)
@@ -241,12 +243,12 @@ def test_what_cannot_be_exported_is_refused_and_nothing_is_written(
     before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     assert run(["event.ctl", *arguments]) == 2
     captured = capfd.readouterr()
-    assert told in captured.err
+    assert expected in captured.err
     assert captured.out == ""
     assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
-def test_status_file_that_is_a_folder_is_told(tmp_path: Path, capfd: Captured) -> None:
+def test_folder_as_status_file_is_reported(tmp_path: Path, capfd: Captured) -> None:
     control = write(tmp_path)
     (tmp_path / "event.status").mkdir()
     assert run([str(control), "export"]) == 1
@@ -262,9 +264,7 @@ def test_ticket_that_ringmaster_has_not_written_is_a_damaged_file(
     assert "event.status is damaged: a game's ticket cannot be read" in capfd.readouterr().err
 
 
-def test_export_that_fails_leaves_what_was_there(
-    control: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_export_leaves_the_old_file(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = export(control)
     before = sorted(os.listdir(control.parent))
     target.write_text("precious")
@@ -295,6 +295,7 @@ def test_device_stays_a_device(control: Path) -> None:
     assert not Path("/dev/null").is_file()
 
 
+@pytest.mark.process
 def test_output_that_cannot_be_written_is_an_error(control: Path, capfd: Captured) -> None:
     folder = control.parent
     for target in ("/dev/full", folder, folder / "none" / "out.csv"):
@@ -314,6 +315,7 @@ def test_output_that_cannot_be_written_is_an_error(control: Path, capfd: Capture
     assert done.stderr == "ringmaster: cannot write the output: No space left on device\n"
 
 
+@pytest.mark.process
 def test_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
     history = [(ticket("0", n), won(f"0_{n}", detail="x" * 500)) for n in range(1000)]
     control = recorded(write(tmp_path), history)
@@ -340,7 +342,7 @@ def test_records_come_in_the_order_of_finishing_and_missing_ones_are_counted(
     history = [(ticket("0", n), won(f"0_{n}")) for n in (5, 4, 3, 2)]
     add(store, history)
     with store.transaction() as transaction:
-        transaction.add_pending(Pending("0_2", 0, "event.games", "0_2.pgn", "waiting é\n\n"))
+        transaction.add_pending(PendingRecord("0_2", 0, "event.games", "0_2.pgn", "waiting é\n\n"))
     store.close()
     for folder, name in (
         ("games", "0_0"),
@@ -357,10 +359,10 @@ def test_records_come_in_the_order_of_finishing_and_missing_ones_are_counted(
         return f'[Round "{name}"]\r\n\r\n*\n\n'.encode()
 
     data = export(control, "--format", "pgn").read_bytes()
-    told = capfd.readouterr().err
+    message = capfd.readouterr().err
     assert data == game("0_0") + game("0_1") + game("0_5") + game("0_4") + "waiting é\n\n".encode()
     folder = control.with_suffix(".games")
-    assert told == f"ringmaster: 1 of 6 game records are not in {folder} and were left out\n"
+    assert message == f"ringmaster: 1 of 6 game records are not in {folder} and were left out\n"
     data = export(control, "--format", "pgn", "--void").read_bytes()
     assert data.count(b"[Round") == 5
     assert game("0_0") + game("0_1_0") + game("0_1") in data
@@ -405,7 +407,7 @@ def test_shogi_records_of_each_format_make_a_file_and_the_others_are_counted(
     add(store, [(ticket("0", n), won(f"0_{n}")) for n in range(4)])
     record = make_record(["7g7f", "3c3d"], score="0-1", reason="resignation")
     with store.transaction() as transaction:
-        waiting = Pending("0_3", 0, "event.games", "0_3.kifu", write_kif(record))
+        waiting = PendingRecord("0_3", 0, "event.games", "0_3.kifu", write_kif(record))
         transaction.add_pending(waiting)
     store.close()
     folder = control.with_suffix(".games")
@@ -446,7 +448,7 @@ def _written(format: str, game_id: str, comment: str) -> str:
     from ringmaster.games.pgn import write_pgn
     from ringmaster.games.sgf import write_sgf
     from ringmaster.model.jobs import GameSettings
-    from ringmaster.model.record import MoveRecord
+    from ringmaster.model.results import MoveRecord
     from tests.games.shogi_records import make_record
 
     write, game, move = {
@@ -475,13 +477,13 @@ def test_collected_file_stands_in_for_files_that_are_not_there(
         for n in range(len(FALSE_STARTS)):
             records.place(transaction, f"0_{n}")
     texts = {}
-    # they end in another order than that in which they were given out
+    # games end in another order than they start
     for n, comment in reversed(list(enumerate(FALSE_STARTS))):
         add(store, [(ticket("0", n), won(f"0_{n}"))])
         text = texts[f"0_{n}"] = _written(format, f"0_{n}", comment)
-        pending = Pending(f"0_{n}", 0, "event.games", f"0_{n}.{suffix}", text)
+        pending = PendingRecord(f"0_{n}", 0, "event.games", f"0_{n}.{suffix}", text)
         with store.transaction() as transaction:
-            records.note(transaction, pending.game_id, 0, pending)
+            records.add(transaction, pending.game_id, 0, pending)
         records.write([pending])
     records.finish()
     records.close()
@@ -570,10 +572,12 @@ def test_collected_files_of_earlier_versions_and_later_games_are_read_alike(cont
     ]
 
 
+@pytest.mark.slow
+@pytest.mark.process
 def test_games_that_were_really_played_can_be_read_from_one_file(tmp_path: Path) -> None:
     import chess.pgn
 
-    control = write_event(tmp_path, PLAYOFF, 4)
+    control = write_control_file(tmp_path, PLAYOFF, 4)
     assert run_ringmaster(control, "-q", "-j", "2").returncode == 0
     done = run_ringmaster(control, "export", "--format", "pgn")
     assert done.stderr == ""

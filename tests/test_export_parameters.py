@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import math
 import shutil
 import sqlite3
 import subprocess
@@ -17,11 +16,8 @@ from hypothesis import strategies as st
 
 from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.errors import ControlFileError, UsageError
-from ringmaster.event import Event
-from ringmaster.export.constants import c_constants, c_macros, rust_constants
-from ringmaster.export.parameter_list import parameter_list
-from ringmaster.export.parameters import FORMATS, render
-from ringmaster.export.tuned import Tuned, tuned_parameters
+from ringmaster.export.parameters import FORMATS, c_constants, c_macros, render, rust_constants
+from ringmaster.export.tuned import Tuned, parameter_list, tuned_parameters
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.parameter_files import FORMATS as FILE_FORMATS
 from ringmaster.parameter_files import (
@@ -29,15 +25,14 @@ from ringmaster.parameter_files import (
     PowerOfTwo,
     ReadOptions,
     Text,
-    WriteOptions,
     read_file,
     write_file,
 )
 from ringmaster.reporting.text import width
+from ringmaster.scaffold.control_file import Places
 from ringmaster.scaffold.importers import import_material, material_of
-from ringmaster.scaffold.match import Places
-from tests.events import SPSA, write_event
 from tests.parameter_files.samples import entries
+from tests.program import SPSA, write_control_file
 from tests.recorded import CHESS
 from tests.scaffold.loading import event_of
 
@@ -79,8 +74,9 @@ def one(code: str = "a", value: float | int = 3, **more: object) -> Tuned:
 # From the tune to the file
 
 
-def test_values_are_those_that_the_tune_has_reached(tmp_path: Path, capsys: Captured) -> None:
-    control = write_event(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 40)
+@pytest.mark.slow
+def test_exported_values_are_the_tuned_ones(tmp_path: Path, capsys: Captured) -> None:
+    control = write_control_file(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 40)
     assert run([str(control), "run", "--quiet"]) == 0
     capsys.readouterr()
     assert run([str(control), "show", "--json"]) == 0
@@ -115,19 +111,19 @@ def test_exported_file_is_read_again(format: str, control: Path, capsys: Capture
     else:
         expected = [(12.0, 0.0, 100.0), (-0.25, -1.0, 1.0)]
     text = exported(control, capsys, format.replace("_", "-"))
-    found = read_file(Text("x.params", text), format, ReadOptions(1000))
-    assert [e.code for e in found.entries] == ["LmrBase", "Null_Pruning"]
-    assert [(e.start, e.minimum, e.maximum) for e in found.entries] == expected
+    imported = read_file(Text("x.params", text), format, ReadOptions(1000))
+    assert [e.code for e in imported.entries] == ["LmrBase", "Null_Pruning"]
+    assert [(e.start, e.minimum, e.maximum) for e in imported.entries] == expected
     if format in ("spsa_tuner", "fishtest", "openbench", "yaneuraou"):
-        assert [(e.c_end, e.r_end) for e in found.entries] == [(5, 0.004), (0.1, 0.002)]
+        assert [(e.c_end, e.r_end) for e in imported.entries] == [(5, 0.004), (0.1, 0.002)]
 
 
 @pytest.mark.parametrize("format", ["fishtest", "spsa_tuner", "openbench"])
 def test_exported_file_tunes_on_from_where_the_tune_was(format: str, control: Path) -> None:
     target = control.parent / "tuned.txt"
     assert run([str(control), "export-parameters", "--format", format, "-o", str(target)]) == 0
-    event = event_of(HEAD + 'parameters = read_parameters("tuned.txt")\n', control.parent)
-    assert [(p.start, p.c_end) for p in event.loaded.values["parameters"]] == [
+    loaded = event_of(HEAD + 'parameters = read_parameters("tuned.txt")\n', control.parent)
+    assert [(p.start, p.c_end) for p in loaded.control_file.values["parameters"]] == [
         (12, 5),
         (-0.25, 0.1),
     ]
@@ -140,11 +136,11 @@ def test_exported_file_can_be_imported(
     monkeypatch.chdir(control.parent)
     target = "tuned.params" if format == "yaneuraou" else "tuned.txt"
     assert run([control.name, "export-parameters", "--format", format, "-o", target]) == 0
-    found = import_material(
+    imported = import_material(
         material_of([target], control.parent), Places(control.parent, control.parent)
     )
-    assert "LmrBase" in found.render("x.ctl")
-    assert found.game == ("shogi" if format == "yaneuraou" else "chess")
+    assert "LmrBase" in imported.render("x.ctl")
+    assert imported.game == ("shogi" if format == "yaneuraou" else "chess")
 
 
 def test_control_files_own_list_is_ready_to_be_pasted(tmp_path: Path) -> None:
@@ -154,10 +150,13 @@ def test_control_files_own_list_is_ready_to_be_pasted(tmp_path: Path) -> None:
     )
     assert notes == []
     after = event_of(HEAD + text, tmp_path)
-    (first, _), (was, _) = after.loaded.values["parameters"], before.loaded.values["parameters"]
+    (first, _), (was, _) = (
+        after.control_file.values["parameters"],
+        before.control_file.values["parameters"],
+    )
     assert first.start == 44
     assert first == TunedParameter(**{**first_fields(was), "start": 44.0})
-    assert after.loaded.values["parameters"][1].option == "Null_Pruning"
+    assert after.control_file.values["parameters"][1].option == "Null_Pruning"
 
 
 def first_fields(parameter: TunedParameter) -> dict[str, object]:
@@ -169,15 +168,15 @@ def _moved(tuned: Tuned, value: float) -> Tuned:
     if not tuned.parameter.integer:
         return tuned
     given = int(value)
-    return Tuned(tuned.parameter, value, given, tuned.given_at_start, tuned.low, tuned.high)
+    return Tuned(tuned.parameter, value, given, tuned.start_value, tuned.low, tuned.high)
 
 
 def test_parameters_of_a_file_are_written_out(tmp_path: Path) -> None:
     (tmp_path / "p.csv").write_text("Speed,12,0,100,5,0.002\n")
     head = HEAD
     event_of(head + 'parameters = read_parameters("p.csv")\n', tmp_path)
-    event, tuned = tuned_parameters(tmp_path / "made.ctl")
-    assert parameter_list(tuned, event)[0] == (
+    loaded, tuned = tuned_parameters(tmp_path / "made.ctl")
+    assert parameter_list(tuned, loaded)[0] == (
         'parameters = [\n    Parameter("Speed", start=12, min=0, max=100, c_end=5, r_end=0.002, '
         "integer=True),\n]\n"
     )
@@ -186,8 +185,8 @@ def test_parameters_of_a_file_are_written_out(tmp_path: Path) -> None:
 def test_long_call_is_written_with_a_line_an_argument(tmp_path: Path) -> None:
     name = "x" * 70
     event_of(CONTROL.replace("LmrBase", name), tmp_path)
-    event, tuned = tuned_parameters(tmp_path / "made.ctl")
-    text = parameter_list(tuned, event)[0]
+    loaded, tuned = tuned_parameters(tmp_path / "made.ctl")
+    text = parameter_list(tuned, loaded)[0]
     assert f'    Parameter(\n        "{name}",\n        start=12,\n' in text
     assert max(map(len, text.splitlines())) <= 96
 
@@ -251,6 +250,7 @@ def test_any_names_give_a_constant_each_on_a_line_of_its_own(
     assert all(line.isprintable() and line.isascii() and not line.endswith("\\") for line in lines)
 
 
+@pytest.mark.process
 @pytest.mark.skipif(shutil.which("g++") is None, reason="there is no g++")
 def test_compiler_takes_the_constants(tmp_path: Path) -> None:
     (tmp_path / "a.cpp").write_text(
@@ -276,47 +276,47 @@ def test_parameter_on_a_logarithmic_scale_is_written_in_the_engines_units() -> N
     assert entry.c_end is None
 
 
-def test_value_beyond_what_its_bounds_become_is_no_line_of_a_file() -> None:
+def test_value_outside_its_transformed_bounds_is_refused() -> None:
     parameter = TunedParameter("a", 0, -1, 1, transform=lambda x: 4 - x * x)
     assert Tuned(parameter, 0.0, 4.0, 4.0, 3.0, 3.0).entry() is None
 
 
 def test_value_that_is_a_text_is_no_line_of_a_file_and_no_constant(tmp_path: Path) -> None:
-    event = event_of(CONTROL, tmp_path)
+    loaded = event_of(CONTROL, tmp_path)
     style = Tuned(TunedParameter("style", 0, 0, 2), 1, "wild", "calm", "calm", "mad")
-    assert render("setoption", [style], event)[0] == "setoption name style value wild\n"
+    assert render("setoption", [style], loaded)[0] == "setoption name style value wild\n"
     for format in ("fishtest", "c", "rust"):
         with pytest.raises(Exception, match="style"):
-            render(format, [style], event)
+            render(format, [style], loaded)
 
 
-def test_what_is_no_option_is_left_out_and_told(tmp_path: Path) -> None:
-    event = event_of(CONTROL, tmp_path)
-    text, notes = render("setoption", [one("a"), one("b", gtp="level %s")], event)
+def test_other_parameters_than_options_are_left_out_with_a_note(tmp_path: Path) -> None:
+    loaded = event_of(CONTROL, tmp_path)
+    text, notes = render("setoption", [one("a"), one("b", gtp="level %s")], loaded)
     assert text == "setoption name a value 3\n"
-    assert notes == ["setoption: no options of the engine, and left out: b"]
+    assert notes == ["setoption: left out, not an option of the engine: b"]
 
 
-def test_format_of_a_parameter_is_what_engines_get(tmp_path: Path) -> None:
-    event = event_of(CONTROL, tmp_path)
-    assert render("setoption", [one("a", 0.5, format="%.3f")], event)[0].endswith(" 0.500\n")
+def test_format_of_a_parameter_is_applied(tmp_path: Path) -> None:
+    loaded = event_of(CONTROL, tmp_path)
+    assert render("setoption", [one("a", 0.5, format="%.3f")], loaded)[0].endswith(" 0.500\n")
 
 
 def test_frozen_parameters_are_no_lines_of_a_file(tmp_path: Path) -> None:
-    event = event_of(CONTROL, tmp_path)
-    text, notes = render("fishtest", [one("a"), one("b", frozen=True)], event)
+    loaded = event_of(CONTROL, tmp_path)
+    text, notes = render("fishtest", [one("a"), one("b", frozen=True)], loaded)
     assert text.startswith("a,3,")
     assert len(text.splitlines()) == 1
     assert notes[-1] == "fishtest: frozen, and left out: b"
-    assert "b" in render("setoption", [one("b", frozen=True)], event)[0]
+    assert "b" in render("setoption", [one("b", frozen=True)], loaded)[0]
 
 
-def test_assumed_gains_are_told(control: Path, capsys: Captured, tmp_path: Path) -> None:
-    event = event_of(CONTROL, tmp_path)
-    _, notes = render("fishtest", [one("a")], event)
+def test_assumed_gains_become_a_note(control: Path, capsys: Captured, tmp_path: Path) -> None:
+    loaded = event_of(CONTROL, tmp_path)
+    _, notes = render("fishtest", [one("a")], loaded)
     assert notes == [
-        "fishtest: c_end is a twentieth of the range where the tune has none (1)",
-        "fishtest: r_end is 0.002 where the tune has none (1)",
+        "fishtest: c_end is a twentieth of the range for parameters without one (1)",
+        "fishtest: r_end is 0.002 for parameters without one (1)",
     ]
 
 
@@ -356,27 +356,29 @@ def test_params_file_comes_back_as_it_was(way: str, tmp_path: Path, capsys: Capt
     assert "YaneuraOu's script plays int(v + 0.5), so -45 as -44" in err
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=entries("yaneuraou"))
 def test_any_params_file_comes_back_as_it_was(rows: list[Entry], tmp_path: Path) -> None:
-    text, _ = write_file("yaneuraou", rows, WriteOptions())
+    text, _ = write_file("yaneuraou", rows)
     (tmp_path / "t.params").write_text(text, encoding="utf-8")
     places = Places(tmp_path, tmp_path)
     try:
-        found = import_material(material_of([str(tmp_path / "t.params")], tmp_path), places).render(
-            "x.ctl"
-        )
-        event = event_of(found, tmp_path)
+        imported = import_material(
+            material_of([str(tmp_path / "t.params")], tmp_path), places
+        ).render("x.ctl")
+        loaded = event_of(imported, tmp_path)
     except (ControlFileError, UsageError):
         return  # no parameter that is used, or a perturbation beyond half the range
-    assert render("yaneuraou", tuned_parameters(event.paths.control)[1], event)[0] == text
+    assert render("yaneuraou", tuned_parameters(loaded.paths.control)[1], loaded)[0] == text
 
 
+@pytest.mark.process
 def test_params_file_has_theta_where_engines_get_whole_numbers(
     tmp_path: Path, capsys: Captured
 ) -> None:
     text = SPSA.replace("verify = Verify(games=20)\n", "")
-    control = write_event(tmp_path, text.replace("1000, int", "1000, c_end=20, int"), 40)
+    control = write_control_file(tmp_path, text.replace("1000, int", "1000, c_end=20, int"), 40)
     assert run([str(control), "run", "--quiet"]) == 0
     capsys.readouterr()
     assert run([str(control), "show", "--json"]) == 0
@@ -395,24 +397,25 @@ def test_rows_not_used_are_left_out_of_files_that_cannot_mark_them(
     for format in FORMATS:
         assert run([str(tmp_path / "made.ctl"), "export-parameters", "--format", format]) == 0
         out, err = capsys.readouterr()
-        kept = format in ("yaneuraou", "control-file")
-        assert ("Old" in out) == kept
-        if format in FILE_FORMATS and not kept:
+        has_unused = format in ("yaneuraou", "control-file")
+        assert ("Old" in out) == has_unused
+        if format in FILE_FORMATS and not has_unused:
             assert f"{format}: not used, and left out: Old, Bare" in err
 
 
 def test_rows_not_used_and_comments_survive_in_the_control_files_own_list(tmp_path: Path) -> None:
     (tmp_path / "t.params").write_text(PARAMS, encoding="utf-8")
     before = event_of(f'{HEAD}parameters = read_parameters("t.params")\n', tmp_path)
-    event, tuned = tuned_parameters(tmp_path / "made.ctl")
-    text, _ = parameter_list(tuned, event)
-    after = event_of(HEAD + text, tmp_path).loaded.values["parameters"]
-    for was, now in zip(before.loaded.values["parameters"], after, strict=True):
+    loaded, tuned = tuned_parameters(tmp_path / "made.ctl")
+    text, _ = parameter_list(tuned, loaded)
+    after = event_of(HEAD + text, tmp_path).control_file.values["parameters"]
+    for was, now in zip(before.control_file.values["parameters"], after, strict=True):
         assert (was.comment, was.not_used) == (now.comment, now.not_used)
 
 
-def test_tune_of_a_version_without_rows_goes_on(tmp_path: Path) -> None:
-    control = write_event(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 20)
+@pytest.mark.slow
+def test_tune_of_an_older_version_without_rows_continues(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, SPSA.replace("verify = Verify(games=20)\n", ""), 20)
     assert run([str(control), "run", "--quiet", "-g", "10"]) == 0
     with contextlib.closing(sqlite3.connect(control.with_suffix(".status"))) as store, store:
         (stored,) = store.execute("SELECT settings FROM runs").fetchone()
@@ -424,7 +427,7 @@ def test_tune_of_a_version_without_rows_goes_on(tmp_path: Path) -> None:
     assert run([str(control), "run", "--quiet"]) == 0
 
 
-def test_competition_that_tunes_nothing_is_told_so(tmp_path: Path, capsys: Captured) -> None:
+def test_competition_without_parameters_is_refused(tmp_path: Path, capsys: Captured) -> None:
     (tmp_path / "t.ctl").write_text(CHESS)
     assert run([str(tmp_path / "t.ctl"), "export-parameters"]) == REPORTED
     assert "has no tuned parameters: its competition_type is 'playoff'" in capsys.readouterr().err
@@ -446,15 +449,3 @@ def test_name_that_a_format_cannot_hold_is_refused(tmp_path: Path, capsys: Captu
         assert run([*action, format, "-o", str(tmp_path / "out")]) == USAGE
         assert "'Lmr, Base' cannot be" in capsys.readouterr().err
         assert not (tmp_path / "out").exists()
-
-
-def test_options_of_export_are_not_those_of_parameters(control: Path, capsys: Captured) -> None:
-    assert run([str(control), "export-parameters", "--void"]) == USAGE
-    assert "--void goes with export" in capsys.readouterr().err
-
-
-def test_every_format_can_be_rendered(control: Path) -> None:
-    event, tuned = tuned_parameters(control)
-    assert isinstance(event, Event)
-    assert all(render(format, tuned, event)[0].endswith("\n") for format in FORMATS)
-    assert all(math.isfinite(t.value) for t in tuned)

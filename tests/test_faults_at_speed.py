@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
-from ringmaster.engines import watcher
+from ringmaster.engines import reaper
 from ringmaster.execution.executor import Done
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.model.jobs import GameJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
-from tests.events import ENGINES, living_engines, ringmaster, shown
+from tests.program import ENGINES, living_engines, ringmaster, shown
+
+pytestmark = [pytest.mark.slow, pytest.mark.process]
 
 #: Seconds of silence until an engine has hung, in the games in which one does.
 HANG = 0.7
@@ -29,7 +31,7 @@ Verdict = tuple[str, int | None, str, int | None, bool]
 
 @dataclass(frozen=True)
 class Fault:
-    """An engine's misbehaviour and what it must lead to.
+    """An engine's misbehaviour and the expected result.
 
     flags     of the engine
     reason    of the result
@@ -49,7 +51,7 @@ class Fault:
         return " ".join((self.protocol, *self.flags))
 
     def verdict(self, side: int) -> Verdict:
-        """Return what is to be said when `side` (0: first to move) has the fault."""
+        """Return the expected result when `side` (0: first to move) has the fault."""
         if self.forfeits:
             return ("win", 1 - side, self.reason, side, True)
         return ("void", None, self.reason, side, False)
@@ -104,8 +106,8 @@ def player(folder: Path, code: str, protocol: str, *flags: str, **limits: Any) -
 
 
 def schedule(folder: Path) -> tuple[list[GameJob], dict[str, Verdict]]:
-    """Return games of the three protocols in turn, every third with a fault, and what
-    is to become of each."""
+    """Return games of the three protocols in turn, every third with a fault, and the
+    expected results."""
     jobs, expected = [], {}
     for number in range(3 * len(FAULTS)):
         fault = FAULTS[number // 3] if number % 3 == 1 else None
@@ -130,23 +132,22 @@ def schedule(folder: Path) -> tuple[list[GameJob], dict[str, Verdict]]:
 
 
 def moves(record: str | None) -> str:
-    """Return what a record has of the game itself: no headers, comments or times."""
+    """Return a record's moves without headers, comments and times."""
     assert record is not None
     text = re.sub(r"\{[^}]*\}|^\[.*\]$|^['$NT%].*$|T\d+$", "", record, flags=re.MULTILINE)
     text = re.sub(r"\d+\.+|C\[[^\]]*\]|(DT|RE|EV|GN|AP)\[[^\]]*\]", "", text)
     return " ".join(text.split())
 
 
-@pytest.mark.parametrize(("parallel", "processes"), [(2, 2), (4, 4), (12, 2)])
+@pytest.mark.parametrize("parallel", [2, 12])
 def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
-    tmp_path: Path, parallel: int, processes: int
+    tmp_path: Path, parallel: int
 ) -> None:
     jobs, expected = schedule(tmp_path)
     executor = LocalExecutor(
-        "ringmaster.play.worker:make_worker",
+        "ringmaster.play.worker:Worker",
         parallel,
-        watcher=watcher.__file__,
-        processes=processes,
+        reaper=reaper.__file__,
     )
     try:
         for job in jobs:
@@ -160,11 +161,11 @@ def test_every_game_gets_its_verdict_whatever_happens_in_the_others(
     finally:
         executor.close()
     assert sorted(result.id for result in results) == sorted(expected)
-    found = {
+    verdicts = {
         each.id: (each.outcome, each.winner, each.reason, each.faulty, each.forfeit)
         for each in results
     }
-    assert found == expected
+    assert verdicts == expected
     # the honest games are all the same, up to the clock on the wall
     games = {job.id: job.settings.game for job in jobs}
     for game, verdict in zip(GAMES.values(), HONEST.values(), strict=True):
@@ -230,7 +231,7 @@ def play(folder: Path, source: str, parallel: int) -> tuple[list[Row], str]:
 
 
 @pytest.mark.parametrize("parallel", [2, 4])
-def test_engines_that_fail_in_every_game_lose_each_and_only_those(
+def test_engines_that_fail_in_every_game_lose_exactly_their_games(
     tmp_path: Path, parallel: int
 ) -> None:
     rows, history = play(tmp_path, LOST, parallel)

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.player_checks import FirstTests
-from ringmaster.storage.sqlite_store import SqliteStore
-from tests.events import ENGINES, engine_pids, living_engines, ringmaster, write_event
+from ringmaster.storage.store import Store
+from tests.program import ENGINES, engine_pids, living_engines, ringmaster, write_control_file
+
+pytestmark = pytest.mark.process
 
 CAREFUL = ENGINES / "careful_uci.py"
 SCORED = ENGINES / "scored.py"
@@ -36,7 +38,7 @@ players = {{
 }}
 matchups = [Matchup("liar", "sound", number_of_games=4)]
 """
-FOUND = "player 'liar' does not keep to its limit: asked for nodes 5,000 it searched 7 nodes; "
+FOUND = "player 'liar' does not obey its limit: with nodes 5,000 it searched 7 nodes; "
 
 #: The engine declares Weight, which has an effect, and Idle.
 TUNE = f"""
@@ -108,7 +110,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_run_starts_each_engine_once(tmp_path: Path) -> None:
-    control = write_event(tmp_path, DUEL, 6)
+    control = write_control_file(tmp_path, DUEL, 6)
     assert ringmaster(control, "run", "-q").returncode == 0
     assert len(engine_pids(control)) == 2
     assert living_engines(control) == []
@@ -125,10 +127,10 @@ def test_engine_that_ignores_its_limit_is_warned_of_before_the_first_game(tmp_pa
 
 
 def due(control: Path, outcomes: dict[str, list[str]] | None) -> list[str]:
-    """Return the players whose limits a run would test."""
-    event = Event(control)
-    tests = FirstTests(event, outcomes)
-    jobs = map(tests.add_to, event.competition.check_jobs())
+    """Return the players with limits that a run would test."""
+    loaded = LoadedCompetition(control)
+    tests = FirstTests(loaded, outcomes)
+    jobs = map(tests.add_to, loaded.competition.check_jobs())
     return [job.player.code for job in jobs if job.limits]
 
 
@@ -137,8 +139,8 @@ def test_limits_are_tested_again_after_a_warning_and_after_another_command_or_li
 ) -> None:
     control = write(tmp_path, LIAR)
     assert ringmaster(control, "run", "-q", "-g", "1").returncode == 0
-    store = SqliteStore.open(control.with_suffix(".status"))
-    outcomes = store.note("tests")
+    store = Store.open(control.with_suffix(".status"))
+    outcomes = store.read_value("tests")
     store.close()
     assert due(control, None) == ["liar", "sound"]
     # an engine that was warned of may have been mended under its name
@@ -182,7 +184,7 @@ def test_check_tells_of_tuned_options_without_effect(tmp_path: Path) -> None:
 
 
 def test_parameter_that_make_candidate_does_not_use_is_warned_of(tmp_path: Path) -> None:
-    control = write_event(tmp_path, IGNORED, 2)
+    control = write_control_file(tmp_path, IGNORED, 2)
     result = ringmaster(control, "run", "-q")
-    assert "parameter 'Unused' changes nothing of the player that is made" in result.stderr
+    assert "parameter 'Unused' does not change the player" in result.stderr
     assert "'Strength' changes" not in result.stderr

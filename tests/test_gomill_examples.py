@@ -1,6 +1,6 @@
 """Every control file in Gomill's documentation loads unchanged, and so does every
 fragment of one.  They are read from Gomill's source distribution, which
-RINGMASTER_GOMILL points to; nothing of it is kept here."""
+RINGMASTER_GOMILL points to; no part of it is in this repository."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.competitions import type_names
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 
 PLACE = os.environ.get("RINGMASTER_GOMILL", "")
 
@@ -76,8 +76,8 @@ def examples() -> Iterator[tuple[str, str]]:
             if block.startswith("competition_type"):
                 yield name, block
             else:
-                for number, made in enumerate(fragments(page.stem, block), start=1):
-                    yield f"{name}-{number}", made
+                for number, fragment in enumerate(fragments(page.stem, block), start=1):
+                    yield f"{name}-{number}", fragment
 
 
 def fragments(page: str, block: str) -> Iterator[str]:
@@ -151,11 +151,11 @@ def test_gomills_documentation_has_an_example_of_each_of_its_competition_types()
 def test_example_of_gomills_documentation_loads_unchanged(name: str, tmp_path: Path) -> None:
     control = tmp_path / "example.ctl"
     control.write_text(EXAMPLES[name], encoding="utf-8")
-    event = Event(control)
-    event.prepare()
-    assert event.warnings() == []
-    assert event.settings
-    assert event.competition.check_jobs()
-    job = event.competition.next_job()
+    loaded = LoadedCompetition(control)
+    loaded.prepare()
+    assert loaded.warnings() == []
+    assert loaded.settings
+    assert loaded.competition.check_jobs()
+    job = loaded.competition.next_job()
     assert job is not None
     assert job.settings.game == "go"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.cli import run
-from tests.events import PLAYOFF, write_event
+from tests.program import PLAYOFF, write_control_file
 
 FILES = {
     "log": "run started at 2010-05-06 07:08 with max_games None\n",
@@ -23,7 +23,7 @@ FILES = {
 @pytest.fixture
 def control(tmp_path: Path) -> Path:
     """Return a control file beside files of Gomill."""
-    control = write_event(tmp_path, PLAYOFF, 2)
+    control = write_control_file(tmp_path, PLAYOFF, 2)
     for name, text in FILES.items():
         path = control.parent / f"{control.stem}.{name}"
         path.parent.mkdir(exist_ok=True)
@@ -37,6 +37,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "action", ["run", "show", "report", "diff", "reset", "stop", "export", "check", "plot"]
 )
@@ -48,8 +49,8 @@ def test_no_action_touches_a_file_of_gomill(
         control.with_suffix(".status").unlink()
     before = contents(control.parent)
     status = run([str(control), action])
-    found = contents(control.parent)
-    assert {name: found[name] for name in before} == before
+    after = contents(control.parent)
+    assert {name: after[name] for name in before} == before
     if has_status or action in ("run", "report", "reset", "stop"):
         assert status == 1
         assert "Gomill" in capfd.readouterr().err
@@ -84,7 +85,7 @@ def test_any_one_file_of_gomill_is_enough_to_refuse_a_run(control: Path, left: s
 def test_report_does_not_write_over_a_file_of_another_program(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    control = write_event(tmp_path, PLAYOFF, 2)
+    control = write_control_file(tmp_path, PLAYOFF, 2)
     thesis = control.with_suffix(".report")
     thesis.write_text("Chapter 1\n")
     assert run([str(control), "report"]) == 1
@@ -98,7 +99,7 @@ def test_report_does_not_write_over_a_file_of_another_program(
 def test_plot_does_not_write_over_a_page_of_another_program(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    control = write_event(tmp_path, PLAYOFF, 2)
+    control = write_control_file(tmp_path, PLAYOFF, 2)
     page = control.with_suffix(".html")
     page.write_text("<html>mine</html>")
     assert run([str(control), "plot", "-q"]) == 1
@@ -110,8 +111,9 @@ def test_plot_does_not_write_over_a_page_of_another_program(
     assert not page.exists()
 
 
-def test_run_after_a_reset_after_a_run_begins_anew(tmp_path: Path) -> None:
-    control = write_event(tmp_path, PLAYOFF, 2)
+@pytest.mark.slow
+def test_run_after_a_reset_starts_over(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, PLAYOFF, 2)
     assert run([str(control), "-q", "--log-gtp"]) == 0
     control.with_suffix(".status").unlink()
     assert run([str(control), "-q"]) == 0

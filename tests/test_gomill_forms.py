@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.cli import run as command
-from ringmaster.control.diagnostics import ControlFileProblems
-from ringmaster.event import Event
+from ringmaster.control.source import ControlFileProblems
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.players import Player
 from ringmaster.model.settings import Context, DictOf, Identifier, String
 from tests.competitions.settings_of import call
@@ -31,7 +31,7 @@ def playoff(folder: Path, players: str) -> tuple[Player, ...]:
     """Return the players of a control file's first game."""
     control = folder / "event.ctl"
     control.write_text(PLAYOFF.replace("PLAYERS", players))
-    job: Any = Event(control).competition.next_job()
+    job: Any = LoadedCompetition(control).competition.next_job()
     return tuple(job.players)
 
 
@@ -49,7 +49,7 @@ def test_players_environ_and_aliases_may_be_pairs(tmp_path: Path) -> None:
     "players",
     ['zip("ab", [Player("x"), Player("y")])', '{"a": Player("x"), "b": Player("y")}.items()'],
 )
-def test_players_may_be_whatever_dict_takes(tmp_path: Path, players: str) -> None:
+def test_players_may_be_any_argument_of_dict(tmp_path: Path, players: str) -> None:
     assert [p.command for p in playoff(tmp_path, players)] == [("x",), ("y",)]
 
 
@@ -89,8 +89,8 @@ def test_player_with_an_iterator_may_stand_under_two_codes(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("map(str, __import__('itertools').count())", "it gives items without end"),
-        ("(1 / 0 for _ in 'x')", "going through it raised ZeroDivisionError"),
+        ("map(str, __import__('itertools').count())", "it has items without end"),
+        ("(1 / 0 for _ in 'x')", "its iteration raised ZeroDivisionError"),
         ("map(int, 'x')", "ValueError: invalid literal"),
         ("map(int, '1')", "is not a command"),
         ("'x', startup_gtp_commands=[(w for w in ('a\\n', 'b'))]", "must be on one line"),
@@ -102,11 +102,11 @@ def test_wrong_iterator_is_refused(tmp_path: Path, command: str, message: str) -
 
 
 @pytest.mark.parametrize(
-    ("given", "seat"), [("black", 0), ("B", 0), ("White", 1), ("W", 1), ("white", 1)]
+    ("colour", "seat"), [("black", 0), ("B", 0), ("White", 1), ("W", 1), ("white", 1)]
 )
-def test_colour_of_candidates_has_other_names(given: str, seat: int) -> None:
-    assert tuner(candidate_colour=given).next_job().ticket["s"] == seat
-    assert tuner(candidate_colour=given).values["candidate_colour"] == "bw"[seat]
+def test_colour_of_candidates_has_other_names(colour: str, seat: int) -> None:
+    assert tuner(candidate_colour=colour).next_job().ticket["s"] == seat
+    assert tuner(candidate_colour=colour).values["candidate_colour"] == "bw"[seat]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_generations_have_no_limit_and_a_deep_tree_can_be_stored() -> None:
     tune = tuner(max_depth=10**6, parameters=[parameter(split=1)])
     for _ in range(400):
         job = tune.next_job()
-        tune.take(job.ticket, result(job, True))
+        tune.record_result(job.ticket, result(job, True))
     stored = json.loads(json.dumps(tune.state()))
     fresh = tuner(max_depth=10**6, parameters=[parameter(split=1)])
     fresh.restore(stored)
@@ -146,6 +146,7 @@ def test_generations_have_no_limit_and_a_deep_tree_can_be_stored() -> None:
     assert fresh.function_failures() == []
 
 
+@pytest.mark.process
 def test_run_of_no_games_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -158,13 +159,11 @@ def test_run_of_no_games_changes_nothing(
 
 
 @given(st.dictionaries(st.text(max_size=4), st.text(max_size=4), max_size=5), st.booleans())
-def test_pairs_mean_what_the_dictionary_of_them_means(
-    environ: dict[str, str], tuples: bool
-) -> None:
+def test_pairs_equal_their_dictionary(environ: dict[str, str], tuples: bool) -> None:
     def interpreted(value: Any) -> tuple[Any, list[str]]:
         context = Context(Path("/nowhere"))
-        found = DictOf(Identifier(), String()).interpret(value, ("environ",), context)
-        return found, [f"{problem.path}: {problem}" for problem in context.problems]
+        value_read = DictOf(Identifier(), String()).interpret(value, ("environ",), context)
+        return value_read, [f"{problem.path}: {problem}" for problem in context.problems]
 
     pairs = [(k, v) if tuples else [k, v] for k, v in environ.items()]
     assert interpreted(pairs) == interpreted(environ)

@@ -6,12 +6,10 @@ import json
 import os
 import random
 import re
-import select
 import signal
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.events import (
+from tests.program import (
     CE_TUNER,
     ENGINE,
     MC_TUNER,
@@ -32,8 +30,10 @@ from tests.events import (
     ringmaster,
     shown,
     start,
-    write_event,
+    write_control_file,
 )
+
+pytestmark = [pytest.mark.kill, pytest.mark.process]
 
 #: Rounds of each test; `RINGMASTER_KILLS=50` makes a hundred kills in all.
 ROUNDS = int(os.environ.get("RINGMASTER_KILLS", "4"))
@@ -42,7 +42,7 @@ GAMES = 252 * ROUNDS
 
 
 def results(control: Path) -> list[tuple[Any, ...]]:
-    """Return what the store knows of each game, in order of recording."""
+    """Return the recorded games in order."""
     connection = sqlite3.connect(control.with_suffix(".status"))
     try:
         return connection.execute(
@@ -53,7 +53,7 @@ def results(control: Path) -> list[tuple[Any, ...]]:
 
 
 def state(control: Path) -> tuple[int, dict[str, Any]]:
-    """Return the final state, without the CPU times, which no two runs share."""
+    """Return the final state without CPU times, which differ from run to run."""
     connection = sqlite3.connect(control.with_suffix(".status"))
     try:
         seq, data = connection.execute("SELECT seq, data FROM state").fetchone()
@@ -122,10 +122,10 @@ def test_killed_event_ends_as_an_uninterrupted_one(
     tmp_path: Path, source: str, parallel: int
 ) -> None:
     games = GAMES // 3 if source is PLAYOFF or source is SPRT else GAMES
-    whole = write_event(tmp_path / "whole", source, games)
+    whole = write_control_file(tmp_path / "whole", source, games)
     assert ringmaster(whole, "-q").returncode == 0
 
-    control = write_event(tmp_path / "killed", source, games)
+    control = write_control_file(tmp_path / "killed", source, games)
     rng = random.Random(parallel)
     killed = 0
     for _ in range(ROUNDS):
@@ -147,8 +147,7 @@ def test_killed_event_ends_as_an_uninterrupted_one(
     assert sorted(games_told) == sorted(f"game {id}" for id in ids)
     records = {path.stem: path.read_text() for path in control.with_suffix(".games").iterdir()}
     assert records.keys() == set(ids)
-    # all of them are in one file, whole and once, in the order in which the games
-    # were first given out
+    # All are in one file, whole and once, in the order of first issue.
     log = control.with_suffix(".log").read_text()
     order = dict.fromkeys(re.findall(r" starting game (\S+): ", log))
     assert sorted(order) == sorted(ids)
@@ -170,7 +169,9 @@ def test_killed_event_ends_as_an_uninterrupted_one(
 @pytest.mark.parametrize("parallel", [1, 2])
 def test_killed_closing_match_ends_as_an_uninterrupted_one(tmp_path: Path, parallel: int) -> None:
     # in the middle of the tune, by the action `verify`, then at its end
-    whole, control = (write_event(tmp_path / name, CLOSING, 40) for name in ("whole", "killed"))
+    whole, control = (
+        write_control_file(tmp_path / name, CLOSING, 40) for name in ("whole", "killed")
+    )
     rng = random.Random(parallel)
     killed = 0
     for event in (whole, control):
@@ -227,7 +228,7 @@ def kill_at_result(control: Path, rng: random.Random, parallel: int, wanted: int
 @pytest.fixture(name="whole_tune", scope="module")
 def whole_tune_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return an event of positions that was not interrupted."""
-    whole = write_event(tmp_path_factory.mktemp("whole"), TEXEL, 40)
+    whole = write_control_file(tmp_path_factory.mktemp("whole"), TEXEL, 40)
     assert ringmaster(whole, "-q").returncode == 0
     return whole
 
@@ -236,7 +237,7 @@ def whole_tune_fixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_killed_passes_over_positions_end_as_uninterrupted_ones(
     tmp_path: Path, whole_tune: Path, parallel: int
 ) -> None:
-    control = write_event(tmp_path / "killed", TEXEL, 40)
+    control = write_control_file(tmp_path / "killed", TEXEL, 40)
     rng = random.Random(parallel)
     total = recorded(whole_tune)
     killed = 0
@@ -251,12 +252,12 @@ def test_killed_passes_over_positions_end_as_uninterrupted_ones(
     assert len(ids) == len(set(ids))
     assert living_engines(control) == []
     assert sorted(ids) == sorted(row[0] for row in results(whole_tune))
-    seq, found = state(control)
+    seq, matched = state(control)
     expected = state(whole_tune)
     # the probe and the clock measure time, and each event has a folder of its own
-    for one in (found, expected[1]):
+    for one in (matched, expected[1]):
         del one["seconds"], one["facts"], one["key"], one["engine"]
-    assert (seq, found) == expected
+    assert (seq, matched) == expected
     one, other = (
         [line for line in path.with_suffix(".hist").read_text().splitlines() if "probe" not in line]
         for path in (control, whole_tune)
@@ -266,7 +267,7 @@ def test_killed_passes_over_positions_end_as_uninterrupted_ones(
 
 
 def test_killed_worker_costs_only_its_own_game(tmp_path: Path) -> None:
-    control = write_event(tmp_path, PLAYOFF, 2000)
+    control = write_control_file(tmp_path, PLAYOFF, 2000)
     process = start(control, "-q", "-j", "2")
     try:
         workers = _wait_for_workers(psutil.Process(process.pid))
@@ -282,39 +283,6 @@ def test_killed_worker_costs_only_its_own_game(tmp_path: Path) -> None:
     ids = [row[0] for row in results(control)]
     assert len(ids) == len(set(ids)) > 0
     assert shown(control)["games"]["completed"] == len(ids)
-
-
-@pytest.fixture
-def one_cpu() -> Iterator[None]:
-    """This process and its children have one CPU: a few workers share a process."""
-    if not hasattr(os, "sched_getaffinity") or not hasattr(select, "epoll"):
-        pytest.skip("needs Linux")
-    cpus = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cpus)})
-    yield
-    os.sched_setaffinity(0, cpus)
-
-
-@pytest.mark.usefixtures("one_cpu")
-def test_killed_event_whose_workers_share_a_process_loses_no_game(tmp_path: Path) -> None:
-    control = write_event(tmp_path, PLAYOFF, GAMES // 3)
-    rng = random.Random(1)
-    for _ in range(ROUNDS):
-        kill_at_random(control, rng, 8)
-        assert living_engines(control) == []
-    process = start(control, "-q", "-j", "8")
-    try:
-        (worker,) = _wait_for_workers(psutil.Process(process.pid), 1)
-        worker.kill()
-        assert process.wait(120) == 0
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
-    assert living_engines(control) == []
-    ids = [row[0] for row in results(control)]
-    assert len(ids) == len(set(ids)) == shown(control)["games"]["total"]
-    assert {path.stem for path in control.with_suffix(".games").iterdir()} == set(ids)
 
 
 def _wait_for_workers(main: psutil.Process, count: int = 2) -> list[psutil.Process]:
@@ -357,7 +325,7 @@ matchups = [Matchup("slow", "quick", number_of_games={games})]
 
 
 def test_nothing_is_left_of_processes_that_wait_for_their_first_game(tmp_path: Path) -> None:
-    control = write_event(tmp_path, SLOW, 2)
+    control = write_control_file(tmp_path, SLOW, 2)
     process = start(control, "run", "-q")
     try:
         # the quick engine has been checked by the time that the slow one is started

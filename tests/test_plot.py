@@ -1,4 +1,4 @@
-"""The action plot: which files it writes, which it refuses, and what it says."""
+"""The action `plot`: files, refused files and messages."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Screen = pytest.CaptureFixture[str]
 def played(tmp_path: Path) -> Path:
     """A tune of 20 games, not done yet."""
     control = write(tmp_path, TUNE.replace("game =", 'description = "<b>weights</b>"\ngame =', 1))
-    from ringmaster.event import Event
+    from ringmaster.loaded_competition import LoadedCompetition
 
-    competition = Event(control).competition
+    competition = LoadedCompetition(control).competition
     store = open_store(control)
     for i in range(20):
         job = competition.next_job()
         assert job is not None
         result = won(job.id, i % 3 % 2)
-        competition.take(job.ticket, result)
+        competition.record_result(job.ticket, result)
         add(store, [(job.ticket, result)])
     store.end_run(1, 0, "")
     store.close()
@@ -35,6 +35,7 @@ def files(control: Path) -> set[str]:
     return {path.name for path in control.parent.iterdir()} - {"event.ctl", "event.status"}
 
 
+@pytest.mark.slow
 def test_plot_writes_the_page_beside_the_control_file(played: Path, capsys: Screen) -> None:
     assert run([str(played), "plot"]) == 0
     assert capsys.readouterr().out == f"{played.with_suffix('.html')}\n"
@@ -55,8 +56,9 @@ def test_page_is_an_output_that_reset_deletes(played: Path) -> None:
     assert not played.with_suffix(".html").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.svg", "a.png", "a.pdf", "A.PNG", "other.html"])
-def test_suffix_says_which_picture(played: Path, name: str) -> None:
+def test_suffix_selects_the_picture_format(played: Path, name: str) -> None:
     assert run([str(played), "plot", "-o", str(played.parent / name)]) == 0
     starts = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF", "html": b"<!DOCTYPE html>"}
     start = starts[name.rpartition(".")[2].lower()]
@@ -86,16 +88,6 @@ def test_folder_that_is_not_there_is_a_clear_error(played: Path, capsys: Screen)
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_output_goes_with_what_writes_files_only(played: Path, capsys: Screen) -> None:
-    assert run([str(played), "show", "-o", "a.png"]) == 2
-    assert (
-        "--output goes with export, export-parameters, plot and positions"
-        in capsys.readouterr().err
-    )
-    assert run([str(played), "plot", "--format", "csv"]) == 2
-    assert "--format goes with export" in capsys.readouterr().err
-
-
 def test_before_the_first_game_there_is_a_page_and_no_picture(
     tmp_path: Path, capsys: Screen
 ) -> None:
@@ -120,7 +112,7 @@ def test_tournament_has_its_matchups_drawn(tmp_path: Path) -> None:
 def test_without_matplotlib_nothing_is_read_or_written(
     played: Path, capsys: Screen, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ringmaster.export.plots.find_spec", lambda name: None)
+    monkeypatch.setattr("ringmaster.commands.plot.find_spec", lambda name: None)
     assert run([str(played), "plot"]) == 1
     assert capsys.readouterr().err == (
         "ringmaster: pictures need matplotlib, which is not installed: "
@@ -129,6 +121,7 @@ def test_without_matplotlib_nothing_is_read_or_written(
     assert files(played) == set()
 
 
+@pytest.mark.slow
 def test_control_file_that_does_not_go_with_the_results_is_refused(
     played: Path, capsys: Screen
 ) -> None:

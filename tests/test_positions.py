@@ -1,4 +1,4 @@
-"""`positions`: labelled sets of a competition's own games, and what sets are like."""
+"""`positions`: labelled positions from a competition's games, and statistics of a set."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ringmaster.games.csa import write_csa
 from ringmaster.games.kif import write_kif
 from ringmaster.games.pgn import write_pgn
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 from tests.games.shogi_records import make_record, random_game
 from tests.recorded import GO, SHOGI, recorded, ticket, won, write
 
@@ -102,7 +102,7 @@ def test_the_games_that_count_become_a_set_beside_the_control_file(
         fields = dict(line.split(" ", 1) for line in block.split("\n"))
         ply = int(fields["ply"])
         assert ply >= 8
-        # each move's score is its ply, told by who makes it
+        # each move's score is its ply, from the mover's view
         assert int(fields["score"]) == ply
         assert chess.Board(fields["fen"]).is_legal(chess.Move.from_uci(fields["move"]))
 
@@ -127,7 +127,7 @@ def test_most_takes_a_random_part_of_the_whole(control: Path, tmp_path: Path) ->
     assert lines(part) == lines(whole)
 
 
-def test_positions_may_be_those_of_one_player(control: Path, tmp_path: Path) -> None:
+def test_positions_of_one_player(control: Path, tmp_path: Path) -> None:
     path = tmp_path / "a.epd"
     assert run([str(control), "positions", "-q", "-o", str(path), "--players", "b"]) == 0
     # without pairs, player a has White in every game
@@ -176,7 +176,7 @@ def test_a_record_that_cannot_be_read_is_left_out(
 ) -> None:
     (control.parent / "event.games" / "0_0.pgn").write_text("1. Ke2 1-0")
     assert run([str(control), "positions"]) == 0
-    assert "left out: whose record cannot be read" in capsys.readouterr().out
+    assert "left out: with an unreadable record" in capsys.readouterr().out
 
 
 def test_without_scores_only_some_formats_can_be_written(
@@ -188,7 +188,7 @@ def test_without_scores_only_some_formats_can_be_written(
     assert run([str(control), "positions", "-o", str(path)]) == REPORTED
     err = capsys.readouterr().err
     assert "there is no position to write" in err
-    assert "--format epd can do without scores" in err
+    assert "--format epd needs no scores" in err
     assert path.read_text() == "what was there"
     assert run([str(control), "positions", "-o", str(tmp_path / "a.epd")]) == 0
     assert "without a score" in capsys.readouterr().out
@@ -200,15 +200,15 @@ def test_without_scores_only_some_formats_can_be_written(
         (["--format", "psv"], "psv is not for chess"),
         (["--format", "xyz"], "there is no format 'xyz'; choose from plain, epd, bar"),
         (["--resolve", "--all-moves"], "exclude each other"),
-        (["--players", "z"], "no game is of the player 'z'; there are games of a, b"),
+        (["--players", "z"], "the player 'z' has no games; players with games: a, b"),
         (["--per-game", "0"], "'0' is not a positive integer"),
         (["--first-ply", "-1"], "'-1' is not a number of plies"),
         (["--output", "event.ctl"], "belongs to the competition itself"),
-        (["--output", "a.epd.gz"], "would not be packed; name it without .gz"),
-        (["--output", "a.pgn"], "would be taken for a .pgn file"),
+        (["--output", "a.epd.gz"], "would not be packed; leave out .gz"),
+        (["--output", "a.pgn"], "would be mistaken for a .pgn file"),
     ],
 )
-def test_what_cannot_be_had_is_refused(
+def test_impossible_sets_are_refused(
     control: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -222,11 +222,6 @@ def test_what_cannot_be_had_is_refused(
     assert sorted(control.parent.iterdir()) == before
 
 
-def test_options_of_positions_go_with_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["event.ctl", "show", "--per-game", "3"]) == USAGE
-    assert "--per-game goes with positions" in capsys.readouterr().err
-
-
 def test_a_match_that_was_not_played_has_no_positions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -238,7 +233,7 @@ def test_games_of_go_have_no_labelled_positions(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run([str(write(tmp_path, GO)), "positions"]) == USAGE
-    assert "labelled positions are of chess and shogi" in capsys.readouterr().err
+    assert "labelled positions are for chess and shogi" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("suffix", ["csa", "kifu"])
@@ -265,7 +260,7 @@ def test_shogi_is_packed_and_surveyed(
     assert "won by Black 10 50.0%" in words(out)
 
 
-def test_the_verb_says_what_it_takes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_positions_command_has_help(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["positions", "--help"]) == 0
     assert "FILE" in capsys.readouterr().out
     assert run(["positions"]) == USAGE

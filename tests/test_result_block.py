@@ -40,8 +40,7 @@ def draw(game_id: str) -> GameResult:
 def games(
     penta: tuple[int, ...], split: int, matchup: str = "0"
 ) -> Iterator[tuple[dict[str, Any], GameResult]]:
-    """Yield games with these pairs by the first player's points; `split` of the even ones
-    are a win each."""
+    """Yield games with these pairs by the first player's points, `split` of them with two wins."""
     ll, ld, even, wd, ww = penta
     pairs = [("l", "l")] * ll + [("l", "d")] * ld + [("w", "l")] * split
     pairs += [("d", "d")] * (even - split) + [("w", "d")] * wd + [("w", "w")] * ww
@@ -62,6 +61,7 @@ def block(
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_block_of_fastchess_has_the_words_and_numbers_of_fastchess(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -79,6 +79,7 @@ def test_block_of_fastchess_has_the_words_and_numbers_of_fastchess(
     ]
 
 
+@pytest.mark.slow
 def test_block_of_openbench_has_the_words_and_numbers_of_openbench(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,12 +173,12 @@ def test_tournament_has_the_table_of_fastchess(
     assert {len(line) for line in lines[1:5]} == {len(lines[1])}
 
 
-def test_closing_match_of_a_tune_has_a_block(
+def test_tune_without_a_closing_match_has_no_block(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     control = write(tmp_path, TUNE)
     assert run([str(control), "show", "--format", "fastchess"]) == 2
-    assert "no closing match has begun" in capsys.readouterr().err
+    assert "it has no closing match yet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -17,13 +17,13 @@ from hypothesis import HealthCheck, given, settings
 
 import ringmaster
 from ringmaster.errors import ControlFileError, RingmasterError, StoreCorrupt, StoreError
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.results import Game, Results
-from ringmaster.results.rows import FIXED, flat, survey
-from ringmaster.storage.encoding import kept
-from tests.events import SPSA, write_event
-from tests.events import ringmaster as run_ringmaster
+from ringmaster.results.games import FIXED, flat, survey
+from ringmaster.storage.entries import storable_game
+from tests.program import SPSA, write_control_file
+from tests.program import ringmaster as run_ringmaster
 from tests.recorded import (
     CHESS,
     GO,
@@ -37,6 +37,7 @@ from tests.recorded import (
     won,
     write,
 )
+from tests.requirements import package
 
 TEXT = st.text(max_size=12)
 SECONDS = st.floats(0, 1e6)
@@ -89,13 +90,13 @@ def histories(draw: st.DrawFn) -> list[tuple[dict[str, Any], GameResult]]:
     return history
 
 
-def test_import_loads_nothing_that_is_not_asked_for() -> None:
+def test_import_loads_no_unused_package() -> None:
     code = "import sys, ringmaster; print([m for m in sys.modules if m.startswith('ringmaster.')])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-def test_competition_that_was_not_run_has_no_results_and_gets_no_files(tmp_path: Path) -> None:
+def test_competition_without_a_run_has_no_results_and_gets_no_files(tmp_path: Path) -> None:
     results = ringmaster.load(write(tmp_path))
     assert (results.completed, results.void, results.total) == (0, 0, None)
     assert (results.games, results.void_games, results.runs, results.rows()) == ([], [], [], [])
@@ -114,7 +115,7 @@ def test_loading_writes_nothing(tmp_path: Path) -> None:
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_competition_says_what_it_is(tmp_path: Path) -> None:
+def test_results_describe_the_competition(tmp_path: Path) -> None:
     control = recorded(write(tmp_path), [])
     results = ringmaster.load(control)
     assert (results.path, results.code) == (control, "event")
@@ -128,9 +129,10 @@ def test_competition_says_what_it_is(tmp_path: Path) -> None:
     assert repr(results) == f"<Results of {control}: playoff, 0 games>"
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(histories())
-def test_every_recorded_result_comes_back_the_same(
+def test_recorded_results_are_read_unchanged(
     history: list[tuple[dict[str, Any], GameResult]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -141,8 +143,8 @@ def test_every_recorded_result_comes_back_the_same(
         assert (len(results.games), len(results.void_games)) == (results.completed, results.void)
         check_matchups(results)
         # what a report says of the same games
-        event = Event(results.path)
-        for id, tally in event.competition.tallies.items():  # type: ignore[attr-defined]
+        loaded = LoadedCompetition(results.path)
+        for id, tally in loaded.competition.tallies.items():  # type: ignore[attr-defined]
             assert results.matchups[id].players == tally.players
     assert len(everything) == len(history)
     for number, (game, (which, result)) in enumerate(zip(everything, history, strict=True), 1):
@@ -152,7 +154,7 @@ def test_every_recorded_result_comes_back_the_same(
         assert (game.white, game.black) == game.players
         assert game.opening == which["o"]
         assert game.finished == datetime.fromtimestamp(NOW, UTC)
-        assert_same(game, kept(result))
+        assert_same(game, storable_game(result))
 
 
 def assert_same(game: Game, result: GameResult) -> None:
@@ -209,6 +211,7 @@ def check_matchups(results: Results) -> None:
         assert sum(matchup.points.values()) == matchup.total - matchup.unknown == matchup.known
 
 
+@pytest.mark.process
 def test_points_and_elo_are_those_of_the_report_where_results_are_unknown(tmp_path: Path) -> None:
     history = [
         (
@@ -231,6 +234,7 @@ def test_points_and_elo_are_those_of_the_report_where_results_are_unknown(tmp_pa
     assert told["pentanomial"] == matchup.pentanomial
 
 
+@pytest.mark.process
 def test_elo_is_the_one_of_the_report(tmp_path: Path) -> None:
     # seven pairs, three of them won twice by one side
     winners = [0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1]
@@ -329,7 +333,7 @@ def test_game_describes_itself(
     assert game.describe() == told
 
 
-def test_void_games_are_apart_and_the_game_that_counts_tells_of_them(tmp_path: Path) -> None:
+def test_void_games_are_separate_and_counted_as_attempts(tmp_path: Path) -> None:
     void = won("0_0", outcome="void", winner=None, reason="crash", faulty=1)
     control = recorded(write(tmp_path), [(ticket(), void), (ticket(), won("0_0", attempt=1))])
     results = ringmaster.load(control)
@@ -355,7 +359,7 @@ def test_record_is_found_where_there_is_one(tmp_path: Path) -> None:
     assert [row["record"] for row in rows] == ["event.games/0_0.pgn", "event.void/0_1_2.pgn", None]
 
 
-def test_results_stay_as_they_were_while_a_run_goes_on(tmp_path: Path) -> None:
+def test_results_do_not_change_during_a_run(tmp_path: Path) -> None:
     control = write(tmp_path)
     store = open_store(control)
     add(store, [(ticket(), won("0_0"))])
@@ -369,7 +373,7 @@ def test_results_stay_as_they_were_while_a_run_goes_on(tmp_path: Path) -> None:
     assert [game.id for game in results.iter_games()] == ["0_0"]
 
 
-def test_results_that_were_reset_since_are_not_mixed_with_others(tmp_path: Path) -> None:
+def test_results_before_a_reset_are_not_mixed_with_later_ones(tmp_path: Path) -> None:
     control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
     results = ringmaster.load(control)
     (tmp_path / "event.status").unlink()
@@ -378,11 +382,11 @@ def test_results_that_were_reset_since_are_not_mixed_with_others(tmp_path: Path)
     store = open_store(control, started=NOW + 1000)
     add(store, [(ticket(), won("0_0", 1))])
     store.close()
-    with pytest.raises(StoreError, match="begun anew since it was loaded"):
+    with pytest.raises(StoreError, match="was reset since it was loaded"):
         next(results.iter_games())
 
 
-def test_what_cannot_be_loaded_is_an_error_of_ringmaster(tmp_path: Path) -> None:
+def test_unreadable_files_are_ringmaster_errors(tmp_path: Path) -> None:
     with pytest.raises(RingmasterError, match="no such file"):
         ringmaster.load(tmp_path / "none.ctl")
     control = recorded(write(tmp_path), [(ticket(), won("0_0"))])
@@ -427,7 +431,7 @@ def test_tune_has_parameters_in_games_and_rows(tmp_path: Path) -> None:
     assert results.rows()[1]["opening"] == "b.epd:7"
 
 
-def test_parameters_that_are_no_numbers_are_told_by_their_columns() -> None:
+def test_columns_have_the_kinds_of_their_parameters() -> None:
     import numpy
 
     columns = survey(
@@ -462,8 +466,9 @@ def test_data_frame_needs_pandas_and_says_so(
         results.to_dataframe()
 
 
+@pytest.mark.optional
 def test_data_frame_has_the_columns_of_the_rows(tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
+    package("pandas")
     results = ringmaster.load(recorded(write(tmp_path), [(ticket(), won("0_0"))]))
     frame = results.to_dataframe()
     assert list(frame.columns) == list(results.rows()[0])
@@ -474,8 +479,9 @@ def test_data_frame_has_the_columns_of_the_rows(tmp_path: Path) -> None:
     assert (len(empty), list(empty.columns)) == (0, list(frame.columns))
 
 
-def test_results_of_a_tune_that_was_really_played(tmp_path: Path) -> None:
-    control = write_event(tmp_path, SPSA, 6)
+@pytest.mark.process
+def test_results_of_a_played_tune(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, SPSA, 6)
     assert run_ringmaster(control, "-q").returncode == 0
     results = ringmaster.load(control)
     assert (results.completed, results.total) == (26, 26)
@@ -494,7 +500,7 @@ def test_results_of_a_tune_that_was_really_played(tmp_path: Path) -> None:
         assert game.opening.startswith("book.epd:")
 
 
-def test_candidates_of_a_tune_are_there_with_their_parameters(tmp_path: Path) -> None:
+def test_candidates_of_a_tune_have_their_parameters(tmp_path: Path) -> None:
     source = """competition_type = "mc_tuner"
 board_size = 9
 komi = 7.5

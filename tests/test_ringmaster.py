@@ -1,26 +1,25 @@
-"""The loop, in one process: what a failing store or control file must not do."""
+"""Test the loop in one process, with failing stores and control files."""
 
 from __future__ import annotations
 
 import signal
 import sys
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from ringmaster.errors import CompetitionHalted, ControlFileError, StoreUnwritable
-from ringmaster.event import Event
-from ringmaster.execution.executor import Event as ExecutorEvent
-from ringmaster.execution.inline import InlineExecutor
+from ringmaster.execution.executor import JobEnd as ExecutorEvent
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import GameJob, Job, Ticket
 from ringmaster.model.results import CheckResult, GameResult, JobResult, Result
 from ringmaster.reporting.live import QuietDisplay
 from ringmaster.ringmaster import Ringmaster, RunOptions
 from ringmaster.storage.journal import Journal
-from ringmaster.storage.sqlite_store import SqliteStore, _SqliteTransaction
-from ringmaster.storage.store import Transaction
+from ringmaster.storage.store import Store, Transaction
+from tests.execution.inline import InlineExecutor
 
 SOURCE = """
 competition_type = "spsa"
@@ -31,14 +30,14 @@ parameters = [Parameter("X", start=50, min=0, max=100, c_end=5, integer=True)]
 number_of_games = 12
 def make_candidate(X):
     if (HERE / "fail").exists():
-        raise RuntimeError("told to fail")
+        raise RuntimeError("fail exists")
     return Player(["engine", str(X)], nodes=1)
 HERE = __import__("pathlib").Path(__file__).parent
 """
 
 
 class Players:
-    """Work that is done at once: the first to move wins every game."""
+    """Complete every job at once: the first to move wins."""
 
     def run(self, job: Job) -> JobResult:
         if not isinstance(job, GameJob):
@@ -63,7 +62,7 @@ def control(tmp_path: Path) -> Path:
 
 
 class AtOnce(InlineExecutor):
-    """Its jobs all come back together."""
+    """Report the results of all submitted jobs together."""
 
     def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[ExecutorEvent]:
         return [event for _ in self.running() for event in super(AtOnce, self).wait(timeout, wake)]
@@ -79,7 +78,7 @@ def run(
     executor: InlineExecutor | None = None,
 ) -> int:
     return Ringmaster(
-        Event(control),
+        LoadedCompetition(control),
         RunOptions(max_games=max_games, parallel=at_once),
         executor=lambda: executor or AtOnce(players or Players(), at_once),
         display=QuietDisplay(sys.stderr),
@@ -88,7 +87,7 @@ def run(
 
 
 class Roomy(AtOnce):
-    """Its two workers are quick; counts the jobs that they have at a time."""
+    """Accept three jobs ahead, and count the most jobs at a time."""
 
     most = 0
 
@@ -107,7 +106,7 @@ game = "chess"
 players = {"a": Player("engine", nodes=1), "b": Player("engine", nodes=1)}
 matchups = [Matchup("a", "b", number_of_games=12)]
 """
-#: Results may end it.
+#: A competition that results may end.
 TEST = PLAYOFF + "sprt = SPRT(0, 5)\n"
 ADAPTIVE = """
 competition_type = "mc_tuner"
@@ -137,7 +136,7 @@ number_of_games = 12
         (ADAPTIVE, 2, False),
     ],
 )
-def test_games_are_given_out_ahead_where_no_result_could_change_them_much(
+def test_short_games_are_queued_ahead_of_results(
     control: Path, source: str, parallel: int, ahead: bool
 ) -> None:
     control.write_text(source)
@@ -148,8 +147,8 @@ def test_games_are_given_out_ahead_where_no_result_could_change_them_much(
 
 
 def recorded(control: Path) -> tuple[list[str], int]:
-    """Return the ids of recorded games, and how many the state has counted."""
-    store = SqliteStore.open_readonly(control.with_suffix(".status"))
+    """Return the ids of recorded games, and the number of games in the state."""
+    store = Store.open_readonly(control.with_suffix(".status"))
     try:
         ids = [r.result.game_id for r in store.results()]
         snapshot = store.snapshot()
@@ -159,7 +158,7 @@ def recorded(control: Path) -> tuple[list[str], int]:
         store.close()
 
 
-def test_run_ends_when_all_is_played(control: Path) -> None:
+def test_run_ends_after_the_last_game(control: Path) -> None:
     assert run(control) == 0
     ids, counted = recorded(control)
     assert len(ids) == len(set(ids)) == counted == 12
@@ -169,7 +168,7 @@ def test_run_ends_when_all_is_played(control: Path) -> None:
     ("at_once", "period", "shared"),
     [(5, 0.0, [5, 5, 2]), (1, 0.0, [1] * 12), (1, 1e9, [1, 11]), (5, 1e9, [5, 7])],
 )
-def test_results_that_come_at_once_or_before_a_commit_is_due_share_a_transaction(
+def test_results_before_the_next_commit_share_a_transaction(
     control: Path,
     monkeypatch: pytest.MonkeyPatch,
     at_once: int,
@@ -177,33 +176,33 @@ def test_results_that_come_at_once_or_before_a_commit_is_due_share_a_transaction
     shared: list[int],
 ) -> None:
     in_one: list[int] = []
-    begin, record = SqliteStore.transaction, _SqliteTransaction.record
+    begin, store_result = Store.transaction, Transaction.store_result
 
-    def counted(self: _SqliteTransaction, ticket: Ticket, result: Result) -> int | None:
+    def counted(self: Transaction, ticket: Ticket, result: Result) -> int | None:
         in_one[-1] += 1
-        return record(self, ticket, result)
+        return store_result(self, ticket, result)
 
-    def begun(self: SqliteStore) -> AbstractContextManager[Transaction]:
+    def begun(self: Store) -> AbstractContextManager[Transaction]:
         in_one.append(0)
         return begin(self)
 
-    monkeypatch.setattr(SqliteStore, "transaction", begun)
-    monkeypatch.setattr(_SqliteTransaction, "record", counted)
+    monkeypatch.setattr(Store, "transaction", begun)
+    monkeypatch.setattr(Transaction, "store_result", counted)
     assert run(control, at_once=at_once, period=period) == 0
     assert [number for number in in_one if number] == shared
     assert history(control) == recorded(control)[0]
 
 
 def history(control: Path) -> list[str]:
-    """Return the games that the history has a line of."""
+    """Return the ids of games in the history."""
     lines = control.with_suffix(".hist").read_text().splitlines()
     return [line.split()[1].rstrip(":") for line in lines if line.startswith("game ")]
 
 
 @pytest.mark.parametrize("write", range(3))
-@pytest.mark.parametrize("left", [0, 10, 45, 90])
-def test_history_is_completed_when_results_that_came_at_once_were_not_told(
-    control: Path, monkeypatch: pytest.MonkeyPatch, write: int, left: int
+@pytest.mark.parametrize("characters", [0, 10, 45, 90])
+def test_next_run_completes_the_history_after_a_kill(
+    control: Path, monkeypatch: pytest.MonkeyPatch, write: int, characters: int
 ) -> None:
     class Killed(BaseException): ...
 
@@ -213,8 +212,8 @@ def test_history_is_completed_when_results_that_came_at_once_were_not_told(
     def cut_short(self: Journal, lines: Sequence[str]) -> None:
         nonlocal writes
         if writes == write:
-            # what a kill leaves of a write
-            text = "".join(f"{line}\n" for line in lines)[:left]
+            # a kill may leave a part of a write
+            text = "".join(f"{line}\n" for line in lines)[:characters]
             with control.with_suffix(".hist").open("a") as file:
                 file.write(text)
             raise Killed
@@ -252,7 +251,7 @@ skip_player_checks = True
 """
 
 
-def test_no_line_of_the_tree_log_is_missing_when_results_come_at_once(tmp_path: Path) -> None:
+def test_tree_log_has_a_line_for_each_of_simultaneous_results(tmp_path: Path) -> None:
     logs = []
     for at_once in (1, 5):
         folder = tmp_path / str(at_once)
@@ -260,7 +259,7 @@ def test_no_line_of_the_tree_log_is_missing_when_results_come_at_once(tmp_path: 
         control = folder / "tune.ctl"
         control.write_text(TREE)
         assert run(control, at_once=at_once) == 0
-        log = Event(control).paths.tree_log
+        log = LoadedCompetition(control).paths.tree_log
         logs.append(len(log.read_text().splitlines()))
     assert logs[0] == logs[1] > 5
 
@@ -271,25 +270,21 @@ def test_failing_commit_loses_and_doubles_nothing(
     control: Path, monkeypatch: pytest.MonkeyPatch, commit: int, at_once: int, period: float
 ) -> None:
     commits = 0
-    drop = SqliteStore.transaction
-
-    from contextlib import contextmanager
+    transaction = Store.transaction
 
     @contextmanager
-    def failing(self: SqliteStore):  # type: ignore[no-untyped-def]
+    def failing(self: Store):  # type: ignore[no-untyped-def]
         nonlocal commits
         commits += 1
-        with drop(self) as transaction:
-            yield transaction
+        with transaction(self) as open_transaction:
+            yield open_transaction
             if commits == commit:
                 raise StoreUnwritable("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteStore, "transaction", failing)
-        try:
+        patch.setattr(Store, "transaction", failing)
+        with suppress(StoreUnwritable):
             run(control, at_once=at_once, period=period)
-        except StoreUnwritable:
-            pass
     assert run(control, at_once=at_once, period=period) == 0
     ids, counted = recorded(control)
     assert len(ids) == len(set(ids)) == counted == 12
@@ -300,7 +295,7 @@ def test_failing_function_of_the_control_file_loses_no_game(control: Path, games
     if games:
         assert run(control, max_games=games) == 0
     (control.parent / "fail").touch()
-    with pytest.raises(ControlFileError, match="told to fail"):
+    with pytest.raises(ControlFileError, match="fail exists"):
         run(control)
     (control.parent / "fail").unlink()
     assert run(control) == 0
@@ -317,11 +312,11 @@ def test_void_first_game_ends_the_run_and_is_played_again_in_the_next(control: P
 
 
 def interrupted_before_a_result(control: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave a store with games given out and no result."""
+    """Leave a store with issued games and no result."""
     with monkeypatch.context() as patch:
 
         def no_loop(self: Ringmaster) -> None:
-            self._signals.came = signal.SIGINT
+            self._signals.received = signal.SIGINT
 
         patch.setattr(Ringmaster, "_loop", no_loop)
         assert run(control) == 3
@@ -338,19 +333,19 @@ def test_everything_may_be_edited_before_the_first_result(
     control.write_text(
         SOURCE.replace(old, new).replace("candidate(X)", "candidate(**v)").replace("str(X)", "'x'")
     )
-    event = Event(control)
+    loaded = LoadedCompetition(control)
     assert run(control) == 0
     ids, counted = recorded(control)
     assert len(ids) == len(set(ids)) == counted == 12
-    store = SqliteStore.open_readonly(control.with_suffix(".status"))
+    store = Store.open_readonly(control.with_suffix(".status"))
     try:
         first = next(iter(store.results()))
         assert list(store.issues()) == []
     finally:
         store.close()
-    asked = event.competition.next_job()
-    assert asked is not None
-    assert first.ticket == asked.ticket
+    job = loaded.competition.next_job()
+    assert job is not None
+    assert first.ticket == job.ticket
 
 
 GENERATIONS = """
@@ -371,8 +366,9 @@ skip_player_checks = True
 """
 
 
-def test_finished_generation_is_stored_at_once_however_large_the_state(tmp_path: Path) -> None:
-    """What has been settled must not be computed again under other settings."""
+@pytest.mark.slow
+def test_finished_generation_is_stored_with_its_result(tmp_path: Path) -> None:
+    """A finished generation must not be computed again under other settings."""
     control = tmp_path / "tune.ctl"
     source = GENERATIONS.replace("SAMPLES", "1500").replace("TRANSFORM", "None")
     control.write_text(source)
@@ -382,7 +378,7 @@ def test_finished_generation_is_stored_at_once_however_large_the_state(tmp_path:
         def run(self, job: Job) -> JobResult:
             assert isinstance(job, GameJob)
             if job.id in ("g0#1499r0", "g1#0r0"):
-                store = SqliteStore.open_readonly(control.with_suffix(".status"))
+                store = Store.open_readonly(control.with_suffix(".status"))
                 snapshot = store.snapshot()
                 store.close()
                 assert snapshot is not None
@@ -395,22 +391,32 @@ def test_finished_generation_is_stored_at_once_however_large_the_state(tmp_path:
     assert before < 1499, "a large state is not stored with every result"
 
 
-def test_result_counts_when_the_job_after_it_cannot_be_made(tmp_path: Path) -> None:
+def test_result_counts_if_the_next_job_fails(tmp_path: Path) -> None:
     control = tmp_path / "tune.ctl"
     source = GENERATIONS.replace("SAMPLES", "20").replace("TRANSFORM", "None")
     control.write_text(source)
-    tune = Event(control).competition
+    tune = LoadedCompetition(control).competition
     values = [job.parameters[0]["x"] for _ in range(20) if (job := tune.next_job())]
     sixth = sorted(values[:6])[-1]
     bad = next(i for i, x in enumerate(values) if x > sixth)
-    # before the first game the transform would be tried, and the run refused
+    # before the first game the transform would be called, and the run refused
     run(control, max_games=1)
     control.write_text(source.replace("=None", f"=lambda f: 1 / (f <= {sixth!r}) and f"))
     for _ in range(2):
         with pytest.raises(ControlFileError, match="ZeroDivisionError"):
             run(control)
-    store = SqliteStore.open_readonly(control.with_suffix(".status"))
+    store = Store.open_readonly(control.with_suffix(".status"))
     played = [recorded.result.game_id for recorded in store.results()]
     store.close()
-    assert played == [f"g0#{i}r0" for i in range(bad)], "all that could be played, each once"
+    assert played == [f"g0#{i}r0" for i in range(bad)], "each playable game once"
     assert bad >= 6
+
+
+def test_unreadable_state_of_an_earlier_version_is_refused(control: Path) -> None:
+    loaded = LoadedCompetition(control)
+    store = Store.open(loaded.paths.status)
+    with store.transaction() as transaction:
+        transaction.save_state({"matchups": "a form of earlier versions"})
+    with pytest.raises(ControlFileError, match=r"finish with that version, or `reset`"):
+        loaded.restore(store)
+    store.close()

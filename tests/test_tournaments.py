@@ -1,4 +1,4 @@
-"""Tournaments through the whole program: run, edited, gone on with."""
+"""Tournaments through the whole program: runs, edits, continued runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.events import ENGINE, book, ringmaster, shown
+from tests.program import ENGINE, book, ringmaster, shown
 
 HEAD = f"""
 game = "chess"
@@ -29,6 +29,7 @@ def write(folder: Path, type_name: str, tail: str) -> Path:
     return control
 
 
+@pytest.mark.process
 def test_competitor_is_added_to_a_tournament_that_was_played(tmp_path: Path) -> None:
     control = write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 4')
     done = ringmaster(control, "-j", "2")
@@ -50,6 +51,7 @@ def test_competitor_is_added_to_a_tournament_that_was_played(tmp_path: Path) -> 
         assert line in control.with_suffix(".report").read_text()
 
 
+@pytest.mark.process
 def test_competitor_that_played_can_be_removed_and_come_back(tmp_path: Path) -> None:
     control = write(tmp_path, "allplayall", 'competitors = ["a", "b", "c"]\nrounds = 2')
     assert ringmaster(control, "-g", "3").returncode == 0
@@ -76,6 +78,7 @@ def with_crashing(folder: Path, type_name: str, tail: str) -> Path:
     return write(folder, type_name, head + tail)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("workers", ["1", "4"])
 @pytest.mark.parametrize(
     ("type_name", "tail", "games"),
@@ -116,6 +119,7 @@ def test_rest_is_played_where_one_engine_crashes_and_a_repaired_one_plays_on(
     assert final["stopped"] == []
 
 
+@pytest.mark.process
 def test_tournament_is_complete_when_the_crashing_opponent_is_removed(tmp_path: Path) -> None:
     tail = 'challengers = ["a"]\nopponents = ["x", "b"]\nrounds = 2'
     control = with_crashing(tmp_path, "gauntlet", tail)
@@ -130,7 +134,8 @@ def test_tournament_is_complete_when_the_crashing_opponent_is_removed(tmp_path: 
     assert "withdrawn: x" in control.with_suffix(".report").read_text()
 
 
-def test_swiss_plays_its_round_and_goes_on_when_the_crashing_player_is_withdrawn(
+@pytest.mark.process
+def test_swiss_continues_when_the_crashing_player_is_withdrawn(
     tmp_path: Path,
 ) -> None:
     tail = 'competitors = ["a", "b", "x", "c"]\nrounds = 2'
@@ -145,6 +150,7 @@ def test_swiss_plays_its_round_and_goes_on_when_the_crashing_player_is_withdrawn
     assert after["games"]["completed"] == after["games"]["total"] == 4
 
 
+@pytest.mark.process
 def test_players_of_a_matchup_cannot_be_changed(tmp_path: Path) -> None:
     control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=2)]')
     assert ringmaster(control).returncode == 0
@@ -160,6 +166,7 @@ def test_players_of_a_matchup_cannot_be_changed(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.process
 def test_player_meets_itself(tmp_path: Path) -> None:
     control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "a", number_of_games=4)]')
     done = ringmaster(control)
@@ -171,7 +178,8 @@ def test_player_meets_itself(tmp_path: Path) -> None:
     assert '[Black "a"]' in record
 
 
-def test_diff_and_check_know_what_an_earlier_run_has_played(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_diff_and_check_know_the_players_of_earlier_runs(tmp_path: Path) -> None:
     one, both = 'Matchup("a", "b", id="m")', 'Matchup("a", "b", id="x")'
     control = write(tmp_path, "playoff", f"number_of_games = 2\nmatchups = [{one}, {both}]")
     assert ringmaster(control).returncode == 0
@@ -182,12 +190,13 @@ def test_diff_and_check_know_what_an_earlier_run_has_played(tmp_path: Path) -> N
     for action in ("diff", "check", "run", "show"):
         done = ringmaster(control, action)
         assert done.returncode == 1, action
-        told = done.stdout + done.stderr
-        assert "matchup x was played between a and b, the control file has c and d" in told
-        assert f"    {other}]" in told, "the line is shown"
+        output = done.stdout + done.stderr
+        assert "matchup x was played between a and b, the control file has c and d" in output
+        assert f"    {other}]" in output, "the line is shown"
 
 
-def test_gauntlet_is_gone_on_with_when_both_lists_have_grown(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_gauntlet_continues_with_added_players_in_both_lists(tmp_path: Path) -> None:
     control = write(tmp_path, "gauntlet", 'challengers = ["a"]\nopponents = ["b"]\nrounds = 2')
     assert ringmaster(control).returncode == 0
     before = shown(control)
@@ -207,7 +216,8 @@ def test_gauntlet_is_gone_on_with_when_both_lists_have_grown(tmp_path: Path) -> 
     assert shown(control)["withdrawn"] == ["a"]
 
 
-def test_swiss_is_stopped_edited_and_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_swiss_continues_after_a_stop_and_an_edit(tmp_path: Path) -> None:
     control = write(tmp_path, "swiss", 'competitors = ["a", "b", "c"]\nrounds = 2')
     # the last game of the first round, and no pairing yet of the second
     assert ringmaster(control, "-g", "2").returncode == 0
@@ -216,7 +226,7 @@ def test_swiss_is_stopped_edited_and_gone_on_with(tmp_path: Path) -> None:
     assert ringmaster(control, "-g", "1").returncode == 0
     second = shown(control)["rounds"][1]
     assert second["bye"] is None
-    # edits do not change what is paired
+    # edits do not change paired rounds
     write(tmp_path, "swiss", 'competitors = ["a", "b", "c", "d"]\nrounds = 3\nratings = {"d": 9}')
     done = ringmaster(control, "-j", "2")
     assert (done.returncode, done.stderr) == (0, "")
@@ -233,7 +243,8 @@ def test_swiss_is_stopped_edited_and_gone_on_with(tmp_path: Path) -> None:
     assert len(ringmaster(control, "export", "--format", "pgn").stdout.split("[Event ")) == 11
 
 
-def test_swiss_with_a_competitor_that_withdrew_says_so(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_report_of_swiss_names_a_withdrawn_competitor(tmp_path: Path) -> None:
     control = write(tmp_path, "swiss", 'competitors = ["a", "b", "c", "d"]\nrounds = 2')
     assert ringmaster(control, "-g", "1").returncode == 0
     write(
@@ -253,21 +264,23 @@ def test_swiss_with_a_competitor_that_withdrew_says_so(tmp_path: Path) -> None:
     assert "bye" in report
 
 
+@pytest.mark.process
 def test_games_that_repeat_are_counted_from_run_to_run(tmp_path: Path) -> None:
     control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=14)]')
     (tmp_path / "book.epd").write_text("".join(book().splitlines(keepends=True)[:3]))
-    said = "3 openings with both colours make 6 different games, and 14 may be played"
+    warning = "3 openings with both colours make 6 different games, and 14 may be played"
     for games in ("5", "4", "9"):
         done = ringmaster(control, "-g", games)
-        assert said in done.stderr, "before each run"
-        assert control.with_suffix(".log").read_text().count(said)
+        assert warning in done.stderr, "before each run"
+        assert control.with_suffix(".log").read_text().count(warning)
     (matchup,) = shown(control)["matchups"]
     assert (matchup["games"], matchup["repeats"]) == (14, 8)
     assert "move for move: 8 (6 distinct games)" in control.with_suffix(".report").read_text()
-    assert said in ringmaster(control, "check", "--quick").stderr
+    assert warning in ringmaster(control, "check", "--quick").stderr
 
 
-def test_status_file_of_a_version_without_fingerprints_is_gone_on_with(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_status_file_without_fingerprints_continues(tmp_path: Path) -> None:
     control = write(tmp_path, "playoff", 'matchups = [Matchup("a", "b", number_of_games=18)]')
     (tmp_path / "book.epd").write_text("".join(book().splitlines(keepends=True)[:3]))
     assert ringmaster(control, "-g", "6").returncode == 0
@@ -283,5 +296,5 @@ def test_status_file_of_a_version_without_fingerprints_is_gone_on_with(tmp_path:
     assert shown(control)["matchups"][0]["repeats"] == 0
     assert ringmaster(control).returncode == 0
     (matchup,) = shown(control)["matchups"]
-    # the first six have no fingerprint: the next six repeat nothing that is known
+    # the first six have no fingerprint to compare with
     assert (matchup["games"], matchup["repeats"]) == (18, 6)

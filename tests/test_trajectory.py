@@ -15,8 +15,9 @@ import pytest
 
 import ringmaster
 from ringmaster.cli import USAGE, run
-from ringmaster.tuners.spsa import trajectory as thinning
-from tests.events import PLAYOFF, SPSA, TEXEL, write_event
+from ringmaster.tuners.spsa import course as thinning
+from tests.program import PLAYOFF, SPSA, TEXEL, write_control_file
+from tests.requirements import package
 
 TUNE = SPSA.replace("verify = Verify(games=20)\n", "")
 Captured = pytest.CaptureFixture[str]
@@ -37,10 +38,10 @@ def rows_of(control: Path, capsys: Captured, *options: str) -> list[dict[str, st
 def in_history(control: Path) -> list[tuple[int, dict[str, str]]]:
     """Return the iterations of the history file, with θ in six digits."""
     lines = control.with_suffix(".hist").read_text().splitlines()
-    found = [re.fullmatch(r"iteration (\d+): W-L [^;]+; (.*)", line) for line in lines]
+    matches = [re.fullmatch(r"iteration (\d+): W-L [^;]+; (.*)", line) for line in lines]
     return [
         (int(match[1]), dict(part.rsplit(" ", 1) for part in match[2].split(", ")))  # type: ignore[misc]
-        for match in found
+        for match in matches
         if match
     ]
 
@@ -51,28 +52,31 @@ def shown(control: Path, capsys: Captured) -> Any:
     return json.loads(capsys.readouterr().out)["parameters"]
 
 
+@pytest.mark.slow
 def test_every_iteration_has_a_row_with_theta_after_it(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_event(tmp_path, SPSA, 40), "-j", "2")
+    control = played(write_control_file(tmp_path, SPSA, 40), "-j", "2")
     rows = rows_of(control, capsys)
     # the columns of the SPSA Tuner's log
     assert list(rows[0]) == ["iteration", "Strength", "Width"]
-    told = [
+    reported = [
         (int(row.pop("iteration")), {code: f"{float(value):.6g}" for code, value in row.items()})
         for row in rows
     ]
-    assert told == in_history(control)
-    assert len(told) == 20
+    assert reported == in_history(control)
+    assert len(reported) == 20
     last = {row["code"]: row["value"] for row in shown(control, capsys)}
     assert {code: float(value) for code, value in rows[-1].items()} == last
 
 
+@pytest.mark.process
+@pytest.mark.optional
 def test_all_formats_and_python_have_the_same_rows(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_event(tmp_path, TUNE, 20))
+    control = played(write_control_file(tmp_path, TUNE, 20))
     rows = [{name: float(value) for name, value in row.items()} for row in rows_of(control, capsys)]
     assert ringmaster.load(control).trajectory == rows
     assert run([str(control), "export", "--trajectory", "--format", "jsonl"]) == 0
     assert [json.loads(line) for line in capsys.readouterr().out.splitlines()] == rows
-    parquet = pytest.importorskip("pyarrow.parquet")
+    parquet = package("pyarrow.parquet")
     target = tmp_path / "course.parquet"
     assert run([str(control), "export", "--trajectory", "-o", str(target)]) == 0
     table = parquet.read_table(target)
@@ -81,23 +85,25 @@ def test_all_formats_and_python_have_the_same_rows(tmp_path: Path, capsys: Captu
 
 
 def test_tune_without_a_game_has_the_columns_and_no_row(tmp_path: Path, capsys: Captured) -> None:
-    control = write_event(tmp_path, TUNE, 20)
+    control = write_control_file(tmp_path, TUNE, 20)
     assert run([str(control), "export", "--trajectory"]) == 0
     assert capsys.readouterr().out == "iteration,Strength,Width\r\n"
     assert ringmaster.load(control).trajectory == []
 
 
+@pytest.mark.process
 def test_no_iteration_of_a_long_tune_is_left_out(
     tmp_path: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(thinning, "MOST_POINTS", 8)
     monkeypatch.setattr(thinning, "FEWEST_POINTS", 8)
-    control = played(write_event(tmp_path, TUNE, 60))
+    control = played(write_control_file(tmp_path, TUNE, 60))
     assert [int(row["iteration"]) for row in rows_of(control, capsys)] == list(range(1, 31))
 
 
+@pytest.mark.slow
 def test_parameter_that_came_later_has_no_value_before(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_event(tmp_path, TUNE, 40), "-g", "20")
+    control = played(write_control_file(tmp_path, TUNE, 40), "-g", "20")
     text = control.read_text()
     more = '    Parameter("Depth", start=3, min=1, max=9, option="Width", integer=True),\n'
     without_width = re.sub(r'    Parameter\("Width".*\n', more, text)
@@ -115,15 +121,17 @@ def test_parameter_that_came_later_has_no_value_before(tmp_path: Path, capsys: C
     assert ringmaster.load(control).trajectory[0]["Depth"] is None
 
 
+@pytest.mark.process
 def test_edit_that_no_run_has_adopted_changes_no_row(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_event(tmp_path, TUNE, 40), "-g", "20")
+    control = played(write_control_file(tmp_path, TUNE, 40), "-g", "20")
     before = rows_of(control, capsys)
     control.write_text(control.read_text().replace("max=1000", "max=2000"))
     assert rows_of(control, capsys) == before
 
 
+@pytest.mark.slow
 def test_tune_of_an_earlier_version_has_all_its_rows(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_event(tmp_path, TUNE, 40), "-g", "20")
+    control = played(write_control_file(tmp_path, TUNE, 40), "-g", "20")
     before = rows_of(control, capsys)
     with contextlib.closing(sqlite3.connect(control.with_suffix(".status"))) as store, store:
         (text,) = store.execute("SELECT data FROM state").fetchone()
@@ -135,17 +143,19 @@ def test_tune_of_an_earlier_version_has_all_its_rows(tmp_path: Path, capsys: Cap
     assert rows_of(control, capsys)[:10] == before
 
 
+@pytest.mark.process
 def test_parameter_called_iteration_has_a_column_of_its_own(
     tmp_path: Path, capsys: Captured
 ) -> None:
     control = played(
-        write_event(tmp_path, TUNE.replace('"Width",', '"iteration", option="Width",'), 4)
+        write_control_file(tmp_path, TUNE.replace('"Width",', '"iteration", option="Width",'), 4)
     )
     assert list(rows_of(control, capsys)[0]) == ["iteration", "Strength", "θ iteration"]
 
 
+@pytest.mark.slow
 def test_texel_event_has_the_values_by_passes(tmp_path: Path, capsys: Captured) -> None:
-    control = played(write_event(tmp_path, TEXEL, 12))
+    control = played(write_control_file(tmp_path, TEXEL, 12))
     rows = rows_of(control, capsys)
     assert list(rows[0])[:2] == ["passes", "Knight"]
     assert len(rows) > 1
@@ -159,19 +169,13 @@ def test_texel_event_has_the_values_by_passes(tmp_path: Path, capsys: Captured) 
     [
         (PLAYOFF, [], "is for competition_type 'spsa' and 'texel'; "),
         (TUNE, ["--format", "pgn"], "pgn is not; choose from csv, jsonl, parquet"),
-        (TUNE, ["--void"], "--void is of games; it does not go with --trajectory"),
+        (TUNE, ["--void"], "--void is for games; use it without --trajectory"),
     ],
 )
-def test_what_has_no_trajectory_is_refused(
+def test_trajectory_is_refused_without_iterations(
     source: str, options: list[str], message: str, tmp_path: Path, capsys: Captured
 ) -> None:
-    control = write_event(tmp_path, source, 40)
+    control = write_control_file(tmp_path, source, 40)
     assert run([str(control), "export", "--trajectory", *options]) == USAGE
     assert message in capsys.readouterr().err
     assert ringmaster.load(control).trajectory == []
-
-
-def test_trajectory_is_an_option_of_export_alone(tmp_path: Path, capsys: Captured) -> None:
-    control = write_event(tmp_path, TUNE, 4)
-    assert run([str(control), "show", "--trajectory"]) == USAGE
-    assert "--trajectory goes with export" in capsys.readouterr().err

@@ -1,17 +1,21 @@
-"""The action `verify`, as a user has it."""
+"""The action `verify`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 import ringmaster as package
-from tests.events import PLAYOFF, SPSA, ringmaster, shown, write_event
+from tests.program import PLAYOFF, SPSA, ringmaster, shown, write_control_file
 
 TUNE = SPSA.replace("verify = Verify(games=20)", "")
 
+pytestmark = pytest.mark.process
 
-def test_verify_plays_a_match_and_run_goes_on_with_the_tune(tmp_path: Path) -> None:
-    control = write_event(tmp_path, TUNE, 40)
+
+def test_verify_plays_a_match_and_run_continues_the_tune(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, TUNE, 40)
     assert ringmaster(control, "-q", "-g", "21").returncode == 0
     done = ringmaster(control, "verify", "--games", "6", "-g", "3")
     assert done.returncode == 0
@@ -33,8 +37,8 @@ def test_verify_plays_a_match_and_run_goes_on_with_the_tune(tmp_path: Path) -> N
     assert "verify1: complete, " in history
 
 
-def test_verify_of_a_tune_without_results_says_that_there_is_nothing(tmp_path: Path) -> None:
-    control = write_event(tmp_path, TUNE, 40)
+def test_verify_without_results_is_an_error(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, TUNE, 40)
     done = ringmaster(control, "verify")
     assert done.returncode == 0
     assert "nothing to verify (0/0 games)" in done.stdout
@@ -44,17 +48,15 @@ def test_verify_of_a_tune_without_results_says_that_there_is_nothing(tmp_path: P
     assert shown(control)["games"]["completed"] == 40
 
 
-def test_verify_refuses_what_has_no_closing_match(tmp_path: Path) -> None:
-    control = write_event(tmp_path, PLAYOFF, 2)
+def test_verify_without_a_closing_match_is_an_error(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, PLAYOFF, 2)
     done = ringmaster(control, "verify")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "only an spsa or a texel event has a closing match so far, not playoff" in done.stderr
+    assert "only spsa and texel have a closing match, not playoff" in done.stderr
     assert not control.with_suffix(".status").exists()
 
 
-def test_number_of_games_goes_with_verify_only_and_is_even(tmp_path: Path) -> None:
-    control = write_event(tmp_path, TUNE, 40)
-    done = ringmaster(control, "run", "--games", "4")
-    assert (done.returncode, "--games goes with verify" in done.stderr) == (2, True)
+def test_number_of_games_of_verify_is_even(tmp_path: Path) -> None:
+    control = write_control_file(tmp_path, TUNE, 40)
     done = ringmaster(control, "verify", "--games", "5")
-    assert (done.returncode, "5 games are no whole number of pairs" in done.stderr) == (2, True)
+    assert (done.returncode, "5 games are not a whole number of pairs" in done.stderr) == (2, True)

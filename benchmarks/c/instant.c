@@ -2,18 +2,17 @@
 
    instant uci|usi|gtp SCRIPT [--info N] [--busy MS | --sleep MS] [--times FILE]
 
-   SCRIPT has the moves of one game, both sides', with white space between.  Over UCI and
-   USI the move is that of the ply that the position line has reached, counted from the start
-   of the game (a FEN says how far it is from there), over GTP that of the moves made and
-   played since clear_board.  It serves both sides of a game.
+   SCRIPT has the moves of both sides of one game, separated by white space.  The ply of the
+   answer is counted from the start of the game: over UCI and USI by the position line (a FEN
+   has a move number), over GTP by the moves since clear_board.  It serves both sides of a game.
 
    --info N      prints N info lines before each bestmove
    --busy MS     computes for MS milliseconds before it answers; --sleep MS sleeps
    --times FILE  writes to FILE.PID, at the end, a line for each move: the nanoseconds of
                  the system's monotonic clock at which `go` was read and the answer written
 
-   With --busy and --sleep, an info line says as `nodes` how many nanoseconds passed from
-   reading `go` to writing the answer, by the engine's own clock. */
+   With --busy and --sleep, `nodes` of an info line is the number of nanoseconds from reading
+   `go` to writing the answer, by the engine's own clock. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,8 +63,8 @@ static int starts(const char *line, const char *word) {
     return !strncmp(line, word, length) && (line[length] == 0 || line[length] == ' ');
 }
 
-/* Plies that a FEN is from the start, by its side to move and its move number; of an SFEN
-   the number alone, which counts plies. */
+/* Return the plies from the start of the game to a FEN, by its side to move and move number.
+   The number of an SFEN counts plies. */
 static int count_before(const char *line) {
     char side = 'w', castling_or_hand[64], passant[8];
     int halfmoves, number = 1;
@@ -77,7 +76,7 @@ static int count_before(const char *line) {
     return number - 1;
 }
 
-/* Plies of a position line: those before its start, and the words behind "moves". */
+/* Return the plies of a position line: before its start, and the words after "moves". */
 static int count_moves(const char *line) {
     const char *at = strstr(line, " moves ");
     int count = count_before(line);
@@ -88,7 +87,7 @@ static int count_moves(const char *line) {
 
 static const char *pass(void) { return protocol == GTP ? "pass" : protocol == USI ? "resign" : "0000"; }
 
-/* Take the time that a move is to take; returns when it began. */
+/* Use up the time of a move. */
 static void think(long long start) {
     if (busy)
         while (now() - start < busy) {}
@@ -194,22 +193,22 @@ int main(int argc, char **argv) {
         else if (!strcmp(argv[i], "--times")) times_file = argv[i + 1];
         else return 2;
     }
-    size_t kept = 0;
+    size_t buffered = 0;
     ssize_t n;
-    while (kept < sizeof in - 1 && (n = read(0, in + kept, sizeof in - 1 - kept)) > 0) {
+    while (buffered < sizeof in - 1 && (n = read(0, in + buffered, sizeof in - 1 - buffered)) > 0) {
         long long start = now();
         char *line = in, *end;
-        kept += n;
-        in[kept] = 0;
-        while ((end = memchr(line, '\n', in + kept - line))) {
+        buffered += n;
+        in[buffered] = 0;
+        while ((end = memchr(line, '\n', in + buffered - line))) {
             *end = 0;
             if (end > line && end[-1] == '\r') end[-1] = 0;
             if (!command(line, start)) { flush(); write_times(); return 0; }
             line = end + 1;
         }
         flush();
-        kept = in + kept - line;
-        memmove(in, line, kept);
+        buffered = in + buffered - line;
+        memmove(in, line, buffered);
     }
     write_times();
     return 0;

@@ -1,12 +1,11 @@
-/* A bare pipe loop: how many answers a second an engine gives when nothing is done
-   with them but to count them.
+/* A bare pipe loop: count an engine's answers a second, and do nothing else with them.
 
    pipe_loop POSITIONS PASSES IN_FLIGHT REQUEST SIGN SETUP ENGINE [ARGUMENT...]
 
-   POSITIONS has a FEN a line; REQUEST follows each ("eval"); a line of the output that
-   begins with SIGN is an answer; SETUP is written first, with \n for line ends.  Prints
-   the seconds from the first request to the last answer, the first pass left out, and the
-   CPU seconds of loop and engine in that time. */
+   POSITIONS has a FEN a line; REQUEST follows each ("eval").  An answer is a line that begins
+   with SIGN.  SETUP is written first, with \n for line ends.  Prints the seconds from the first
+   request to the last answer without the first pass, and the CPU seconds of loop and engine
+   in this time. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@
 
 static char buffer[(1 << 16) + 512];
 
-static void fail(const char *what) { perror(what); exit(1); }
+static void fail(const char *call) { perror(call); exit(1); }
 
 static double now(clockid_t clock) {
     struct timespec t;
@@ -54,7 +53,7 @@ int main(int argc, char **argv) {
     if (pipe(in) || pipe(out)) fail("pipe");
     pid_t child = fork();
     if (!child) {
-        /* as ringmaster's engines are: Linux shares time among sessions first */
+        /* a session each, like ringmaster's engines: Linux shares time among sessions first */
         setsid();
         dup2(in[0], 0);
         dup2(out[1], 1);
@@ -68,7 +67,7 @@ int main(int argc, char **argv) {
         put(in[1], setup, at - setup);
         put(in[1], "\n", 1);
     }
-    size_t kept = 1, sent = 0, done = 0, total = passes * count;
+    size_t buffered = 1, sent = 0, done = 0, total = passes * count;
     buffer[0] = '\n';
     clockid_t theirs;
     if (clock_getcpuclockid(child, &theirs)) fail("clock");
@@ -85,9 +84,9 @@ int main(int argc, char **argv) {
             }
             put(in[1], batch, used);
         }
-        ssize_t n = read(out[0], buffer + kept, 1 << 16);
+        ssize_t n = read(out[0], buffer + buffered, 1 << 16);
         if (n <= 0) fail("read");
-        size_t have = kept + n;
+        size_t have = buffered + n;
         char *from = buffer, *at;
         while ((at = memmem(from, buffer + have - from, sign, sign_length))) {
             if (++done == count) {
@@ -96,9 +95,9 @@ int main(int argc, char **argv) {
             }
             from = at + sign_length;
         }
-        kept = sign_length - 1;
-        if ((size_t)(buffer + have - from) < kept) kept = buffer + have - from;
-        memmove(buffer, buffer + have - kept, kept);
+        buffered = sign_length - 1;
+        if ((size_t)(buffer + have - from) < buffered) buffered = buffer + have - from;
+        memmove(buffer, buffer + have - buffered, buffered);
     }
     printf("%.9f ", now(CLOCK_MONOTONIC) - start);
     printf("%.9f\n", now(CLOCK_PROCESS_CPUTIME_ID) + now(theirs) - cpu);

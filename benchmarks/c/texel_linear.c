@@ -1,5 +1,5 @@
 /* The gradient of the squared error of a tapered linear evaluation, as a plain loop over the
-   rows of a sparse matrix: what texel_linear.py is measured against. */
+   rows of a sparse matrix, for texel_linear.py. */
 
 #include <math.h>
 #include <stddef.h>

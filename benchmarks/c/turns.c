@@ -1,5 +1,5 @@
-/* A bare pipe loop: two engines take turns, and nothing else is done.  What a referee
-   could do at most.
+/* A bare pipe loop: two engines play in turn, and nothing else is done.  It is the upper limit
+   of a referee's speed.
 
    turns uci|usi|gtp GAMES PLIES ENGINE [ARGUMENT...]
 
@@ -7,8 +7,8 @@
    nodes 1`) and a read of the answer; over GTP one write, the opponent's move and genmove,
    and a read of both answers.
    Prints the seconds from the first move of the second game to the last answer, and the
-   CPU seconds in that time of the loop and of both engines (0 where there is no schedstat);
-   the first game is there to warm up. */
+   CPU seconds in this time of the loop and of both engines (0 without schedstat).  The first
+   game is a warm-up. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdio.h>
@@ -21,8 +21,8 @@ static pid_t pids[2];
 static int to[2], from[2];
 static char answer[1 << 16];
 
-static void fail(const char *what) {
-    perror(what);
+static void fail(const char *call) {
+    perror(call);
     for (int i = 0; i < 2; i++)
         if (pids[i] > 0) kill(pids[i], SIGKILL);
     exit(1);
@@ -53,7 +53,7 @@ static void start(int i, char **command) {
     if (pipe(in) || pipe(out)) fail("pipe");
     pids[i] = fork();
     if (!pids[i]) {
-        /* as ringmaster's engines are: Linux shares time among sessions first */
+        /* a session each, like ringmaster's engines: Linux shares time among sessions first */
         setsid();
         dup2(in[0], 0);
         dup2(out[1], 1);
@@ -68,9 +68,9 @@ static void start(int i, char **command) {
     from[i] = out[0];
 }
 
-/* Write a request and read until a line that begins with `sign` is complete; returns where
-   that line begins.  For GTP, without a sign, it reads `answers` of them, each up to an
-   empty line, and returns where the last begins. */
+/* Write a request, read until a line with `sign` at its start is complete, and return the line.
+   Without a sign (GTP), read `answers` answers, each up to an empty line, and return the
+   last. */
 static char *ask_all(int i, const char *request, size_t length, const char *sign, int answers) {
     size_t have = 1;
     char *last = answer + 1;

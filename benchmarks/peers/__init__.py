@@ -1,5 +1,5 @@
-"""Programs that ringmaster is measured beside, a module each.
+"""Programs that play matches beside ringmaster.
 
-`rows(path, rounds=…, short=…)` of a module plays what the program can play, in rounds
-that alternate with ringmaster's, and returns the lines of the table.
+`rows(path, rounds=…, short=…)` of `gomill` and `shogiarena`, and `uci_rows` of `uci`, play a
+peer's matches in rounds that alternate with ringmaster's, and return the lines of the table.
 """

@@ -2,11 +2,10 @@
 
     python benchmarks/peers/gomill.py "python2.7 PATH/ringmaster" [--rounds 5] [--short] [--json]
 
-Gomill 0.8.3 is on the package index and wants Python 2.7.  Both programs play Go with
-themselves by control files that say the same: engines that answer at once, two games at a
-time, scored by the referee, with an SGF file a game.  Gomill starts its engines anew for
-each game; ringmaster is measured as it does the same, which is its default too, and with
-engines that are kept (`restart="off"`).
+Gomill 0.8.3 is on the package index and needs Python 2.7.  Both programs play Go by equal
+control files: engines that answer at once, two games at a time, scored by the referee, with an
+SGF file a game.  Gomill restarts its engines for each game.  ringmaster is measured with
+restarted engines (its default) and with engines kept from game to game (`restart="off"`).
 """
 
 from __future__ import annotations
@@ -22,13 +21,12 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import instant
-from rounds import Row, alternate, show_rows
+from common import Row, alternate, show_rows
 
-from peers import ourselves
-from peers.matches import Game, Manager, Match, cost
+from peers.matches import Game, Manager, Match, cost, ringmaster
 
-#: By board: games of the longer and the shorter match of Gomill, and the same of ours,
-#: which has to play more to be measured at all.
+#: By board: games of the longer and the shorter match of Gomill, and of ringmaster, which needs
+#: more games for a measurable time.
 BOARDS = {"go9": ((24, 8), (1200, 400)), "go19": ((12, 4), (600, 200))}
 
 CONTROL = """\
@@ -42,7 +40,7 @@ record_games = True
 
 
 def manager(command: str) -> Manager:
-    """Return Gomill's ringmaster; `command` is that of its interpreter and script."""
+    """Return Gomill's ringmaster; `command` has its interpreter and script."""
 
     def words(match: Match, folder: Path) -> list[str]:
         control = CONTROL.format(
@@ -55,7 +53,7 @@ def manager(command: str) -> Manager:
 
 
 def read_sgf(folder: Path) -> list[Game]:
-    """Return the games of a folder of SGF files, one each."""
+    """Return the games of a folder with one SGF file a game."""
     games = []
     for path in folder.glob("*.sgf"):
         text = path.read_text()
@@ -67,20 +65,20 @@ def read_sgf(folder: Path) -> list[Game]:
 
 def rows(path: str, *, rounds: int, short: bool) -> list[Row]:
     """Return games a second of Gomill and of ringmaster, on 9x9 and 19x19."""
-    found = []
+    table = []
     with tempfile.TemporaryDirectory() as name:
         engine = instant.build("instant", Path(name))
-        ours = partial(ourselves.manager, games=lambda folder: read_sgf(folder / "match.games"))
+        ours = partial(ringmaster, games=lambda folder: read_sgf(folder / "match.games"))
         for board, (theirs, more) in BOARDS.items():
-            of = instant.script(board, Path(name))
+            script = instant.script(board, Path(name))
             match = Match(
                 "go",
-                of.protocol,
-                instant.command(engine, of),
+                script.protocol,
+                instant.command(engine, script),
                 theirs[0] // (2 if short else 1),
                 2,
                 1,
-                board_size=of.board_size,
+                board_size=script.board_size,
             )
             fewer = theirs[1] // (2 if short else 1)
             scale = more[0] // theirs[0]
@@ -88,22 +86,22 @@ def rows(path: str, *, rounds: int, short: bool) -> list[Row]:
             figures = alternate(
                 {
                     "Gomill": partial(cost, manager(path), match, fewer),
-                    "anew": partial(cost, ours(), longer, fewer * scale),
+                    "restarted": partial(cost, ours(), longer, fewer * scale),
                     "kept": partial(cost, ours(restart="off"), longer, fewer * scale),
                 },
                 rounds,
             )
-            size = f"{of.board_size}x{of.board_size}"
+            size = f"{script.board_size}x{script.board_size}"
             gomill = figures["Gomill"]
-            for key, words, target in (
-                ("anew", "started anew", ""),
-                ("kept", "kept", ">= 20"),
+            for key, target in (
+                ("restarted", ""),
+                ("kept", ">= 20"),
             ):
-                work = f"instant GTP engines, {size}, ours {words}"
+                work = f"instant GTP engines, {size}, ours {key}"
                 each = figures[key]
-                found.append(Row(work, "games/s", "Gomill", gomill["games"], each["games"], target))
-                found.append(Row(work, "own µs a ply", "Gomill", gomill["cpu"], each["cpu"]))
-    return found
+                table.append(Row(work, "games/s", "Gomill", gomill["games"], each["games"], target))
+                table.append(Row(work, "own µs a ply", "Gomill", gomill["cpu"], each["cpu"]))
+    return table
 
 
 def main() -> None:
@@ -114,8 +112,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     rounds = 1 if arguments.short else arguments.rounds
-    found = rows(arguments.gomill, rounds=rounds, short=arguments.short)
-    show_rows(found, as_json=arguments.json)
+    table = rows(arguments.gomill, rounds=rounds, short=arguments.short)
+    show_rows(table, as_json=arguments.json)
 
 
 if __name__ == "__main__":

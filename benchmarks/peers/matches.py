@@ -1,44 +1,54 @@
-"""Matches of one engine with itself, and what the program that plays them costs.
+"""Matches of one engine with itself, and the cost of the program that plays the matches.
 
-Two matches of different length are played, so that what it costs to start and to end a
-program drops out: what is told is what the longer one took more, for the games that it
-has more.  That every game was played, and to its end, is read from the records.
+The cost is the difference of two matches of different length, which excludes start and end of
+the program.  The records show that each game was completed.
 """
 
 from __future__ import annotations
 
-import math
 import re
+import sqlite3
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import meter
-import scratch
+from common import empty_folder
 
-#: What a match runner calls the two sides.
+#: Attempts to measure two matches of which the longer takes more time.
+TRIES = 5
+#: Names of the two sides in a match runner.
 SIDES = ("one", "two")
+
+CONTROL = """\
+competition_type = "playoff"
+game = {game!r}
+players = {{code: Player({engine!r}, protocol={protocol!r}{options}) for code in ("one", "two")}}
+matchups = [Matchup("one", "two")]
+number_of_games = {games}
+{more}"""
 
 
 class BadMatch(Exception):
-    """A program has not played what it was asked to."""
+    """A program has not played the requested games."""
 
 
 class Game(NamedTuple):
-    """How a game ended, and after how many plies."""
+    """The result of a game, and its plies."""
 
     result: str
     plies: int
 
 
 class Match(NamedTuple):
-    """What is to be played.
+    """A match to play.
 
-    game      "chess", "shogi" or "go"; board_size of the last
+    game      "chess", "shogi" or "go"; `board_size` is for "go"
     engine    the command of both sides, without spaces in its words
     slots     games at a time
-    openings  a file of FENs, each of which is played twice
-    expected  how every game has to end, None where that is not known
+    openings  a file of FENs, each played twice
+    expected  the end of every game, None if unknown
     """
 
     game: str
@@ -55,8 +65,8 @@ class Match(NamedTuple):
 class Manager(NamedTuple):
     """A program that plays matches.
 
-    command  given a match and an empty folder to work in, the command line
-    games    the games that it has played, of what it left in the folder
+    command  makes the command line for a match and an empty folder
+    games    reads the played games from the folder
     """
 
     name: str
@@ -65,21 +75,27 @@ class Manager(NamedTuple):
 
 
 def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
-    """Return what a program does with the games that a whole match has more than one of
-    `short` games: "plies" and "games" a second, "cpu", the microseconds of its own CPU time
-    that a ply takes, and the "length" of a game in plies; and the "seconds" of the whole
-    match, start and end included.  Rates are nan where the machine was too busy to tell the
-    longer match from the shorter one.
+    """Measure the additional games of a match over a match of `short` games.
 
-    Raises BadMatch, meter.ProgramFailed.
+    Return "plies" and "games" a second, "cpu" (microseconds of the program's own CPU a ply),
+    "length" (plies a game), and "seconds" of the whole match, start and end included.
+
+    On a busy machine the shorter match may take longer; then both are repeated.
+    Raises BadMatch, also after TRIES repetitions; meter.ProgramFailed.
     """
-    less, few = play(manager, match._replace(games=short))
-    more, many = play(manager, match)
+    for _ in range(TRIES):
+        less, few = play(manager, match._replace(games=short))
+        more, many = play(manager, match)
+        seconds = more.seconds - less.seconds
+        if seconds > 0:
+            break
+    else:
+        raise BadMatch(
+            f"{manager.name}: {match.games} games took less time than {short}, {TRIES} times; "
+            "the machine is too busy to measure"
+        )
     games = len(many) - len(few)
     plies = sum(game.plies for game in many) - sum(game.plies for game in few)
-    seconds = more.seconds - less.seconds
-    if seconds <= 0:
-        seconds = math.nan
     return {
         "plies": plies / seconds,
         "games": games / seconds,
@@ -90,24 +106,74 @@ def cost(manager: Manager, match: Match, short: int) -> Mapping[str, float]:
 
 
 def play(manager: Manager, match: Match) -> tuple[meter.Cost, list[Game]]:
-    """Play a match; returns what it cost and its games.  Raises BadMatch,
-    meter.ProgramFailed."""
-    folder = scratch.folder()
+    """Play a match; return its cost and games.  Raises BadMatch, meter.ProgramFailed."""
+    folder = empty_folder()
     command = manager.command(match, folder)
-    # a program may start it in its own folder
+    # a program may start the engine in the engine's own folder
     engine = f"/{Path(match.engine[0]).name}"
-    found = meter.run(command, [engine], cwd=folder, log=folder / "output")
+    match_cost = meter.run(command, [engine], cwd=folder, log=folder / "output")
     games = manager.games(folder)
     if len(games) != match.games:
         raise BadMatch(f"{manager.name}: {len(games)} games of {match.games}")
     for game in games:
         if match.expected not in (None, game) or game.result == "*":
             raise BadMatch(f"{manager.name}: {game}, but {match.expected} was expected")
-    return found, games
+    return match_cost, games
+
+
+def ringmaster(
+    *,
+    record: bool = True,
+    restart: str | None = None,
+    games: Callable[[Path], list[Game]] | None = None,
+) -> Manager:
+    """Return ringmaster with its defaults, or without game records.
+
+    restart  the players' argument: whether engines are restarted for each game; None: the default
+    games    reads the played games; by default from the PGN or the store
+    """
+
+    def command(match: Match, folder: Path) -> list[str]:
+        more = "" if record else "record_games = False\n"
+        if match.game == "go":
+            more += f'board_size = {match.board_size}\nkomi = 7.5\nscorer = "internal"\n'
+        elif match.expected is not None and match.game == "shogi":
+            more += f"move_limit = {match.expected.plies}\n"
+        if match.openings is not None:
+            more += f"openings = Openings({str(match.openings)!r})\n"
+        options = "" if match.protocol == "gtp" else f", nodes={match.nodes}"
+        if restart is not None:
+            options += f", restart={restart!r}"
+        control = CONTROL.format(
+            game=match.game,
+            engine=list(match.engine),
+            protocol=match.protocol,
+            options=options,
+            games=match.games,
+            more=more,
+        )
+        (folder / "match.ctl").write_text(control)
+        return [sys.executable, "-m", "ringmaster", "match.ctl", "run", "-j", str(match.slots)]
+
+    name = "ringmaster" if record else "ringmaster, no records"
+    return Manager(name, command, games or _recorded_games)
+
+
+def _recorded_games(folder: Path) -> list[Game]:
+    """Return the games of the PGN; of the store if there is no PGN."""
+    records = folder / "match.games.pgn"
+    if records.exists():
+        return read_pgn(records)
+    connection = sqlite3.connect(folder / "match.status")
+    try:
+        rows = connection.execute("SELECT score, plies FROM results WHERE outcome != 'void'")
+        return [Game(score, plies) for score, plies in rows]
+    finally:
+        connection.close()
 
 
 def read_pgn(path: Path) -> list[Game]:
-    """Return the games of a PGN file, their plies counted from the moves."""
+    """Return the games of a PGN file; plies are counted from the moves."""
     games = []
     for block in re.split(r"\n\s*\n", path.read_text()):
         text = block.strip()

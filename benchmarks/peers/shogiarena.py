@@ -2,9 +2,9 @@
 
     python benchmarks/peers/shogiarena.py PATH [--rounds 5] [--short]
 
-PATH is its program.  Both sides are instant engines that play 200 plies of shogi, where
-both programs end a game.  The dashboard is off, the engines live from game to game, and
-the records are what each program writes without being asked.
+PATH is its program.  Both sides are instant engines that play shogi; both programs end a game
+after 200 plies.  The dashboard is off, engines are kept from game to game, and each program
+writes its default records.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import shlex
 import sqlite3
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import instant
-from rounds import Row, alternate, show_rows
+from common import Row, alternate, show_rows
 
-from peers import ourselves
-from peers.matches import SIDES, Game, Manager, Match, cost
+from peers.matches import SIDES, Game, Manager, Match, cost, ringmaster
 
 TARGET = ">= 5"
 #: Games of the longer and of the shorter match, theirs and ours; the same in short.
 GAMES = ((44, 4), (160, 40))
 SHORT = ((8, 4), (24, 8))
-#: What its database calls a game that the move limit has ended.
+#: Result of a game that ended at the move limit, in its database.
 _LIMIT = "DRAW_BY_MAX_PLIES"
 _DRAW = "1/2-1/2"
 
@@ -40,7 +40,7 @@ def manager(path: str) -> Manager:
 
     def command(match: Match, folder: Path) -> list[str]:
         assert match.expected is not None
-        # an engine's file has no place for arguments
+        # an engine's YAML file cannot have arguments
         engine = folder / "engine"
         engine.write_text(f"#!/bin/sh\nexec {shlex.join(match.engine)}\n")
         engine.chmod(0o755)
@@ -74,7 +74,7 @@ def manager(path: str) -> Manager:
     return Manager("ShogiArena", command, _games)
 
 
-def _write(file: Path, content: dict[str, object]) -> None:
+def _write(file: Path, content: Mapping[str, object]) -> None:
     """Write a YAML file: JSON is YAML."""
     file.write_text(json.dumps(content, indent=1))
 
@@ -82,41 +82,39 @@ def _write(file: Path, content: dict[str, object]) -> None:
 def _games(folder: Path) -> list[Game]:
     connection = sqlite3.connect(folder / "run" / "game.db")
     try:
-        found = connection.execute("SELECT game_result, num_moves FROM game").fetchall()
+        rows = connection.execute("SELECT game_result, num_moves FROM game").fetchall()
     finally:
         connection.close()
-    return [Game(_DRAW if result == _LIMIT else str(result), plies) for result, plies in found]
+    return [Game(_DRAW if result == _LIMIT else str(result), plies) for result, plies in rows]
 
 
 def rows(path: str, *, rounds: int, short: bool) -> list[Row]:
     """Return plies a second and own CPU a ply, with one and two games at a time."""
-    found = []
+    table = []
     (theirs, fewer), (ours, our_fewer) = SHORT if short else GAMES
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        engine, of = instant.build("instant", folder), instant.script("shogi", folder)
+        engine, script = instant.build("instant", folder), instant.script("shogi", folder)
         for slots in (1, 2):
             match = Match(
                 "shogi",
-                of.protocol,
-                instant.command(engine, of),
+                script.protocol,
+                instant.command(engine, script),
                 theirs,
                 slots,
                 1,
-                expected=Game(_DRAW, of.plies),
+                expected=Game(_DRAW, script.plies),
             )
             figures = alternate(
                 {
                     "theirs": partial(cost, manager(path), match, fewer),
-                    "ours": partial(
-                        cost, ourselves.manager(), match._replace(games=ours), our_fewer
-                    ),
+                    "ours": partial(cost, ringmaster(), match._replace(games=ours), our_fewer),
                 },
                 rounds,
             )
             work = f"instant USI engines, {slots} at a time"
             for key, unit, target in (("plies", "plies/s", TARGET), ("cpu", "µs CPU/ply", "")):
-                found.append(
+                table.append(
                     Row(
                         work,
                         unit,
@@ -126,7 +124,7 @@ def rows(path: str, *, rounds: int, short: bool) -> list[Row]:
                         target,
                     )
                 )
-    return found
+    return table
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The competition types: settings, logic and report data of each in one module."""
+"""The competition types."""
 
 from __future__ import annotations
 
@@ -6,21 +6,20 @@ from importlib import import_module
 
 from ringmaster.competitions.competition import Competition
 
-#: Where each `competition_type` lives; imported when it is asked for.
+#: Module and class of each `competition_type`, imported on demand.
 _TYPES = {
-    "allplayall": ("ringmaster.competitions.allplayall", "AllPlayAll"),
-    "ce_tuner": ("ringmaster.competitions.ce_tuner", "CeTuner"),
-    "gauntlet": ("ringmaster.competitions.gauntlet", "Gauntlet"),
-    "mc_tuner": ("ringmaster.competitions.mc_tuner", "McTuner"),
-    "playoff": ("ringmaster.competitions.playoff", "Playoff"),
+    "allplayall": ("ringmaster.competitions.tournaments.roster_tournaments", "AllPlayAll"),
+    "ce_tuner": ("ringmaster.competitions.tuning.ce_tuner", "CeTuner"),
+    "gauntlet": ("ringmaster.competitions.tournaments.roster_tournaments", "Gauntlet"),
+    "mc_tuner": ("ringmaster.competitions.tuning.mc_tuner", "McTuner"),
+    "playoff": ("ringmaster.competitions.tournaments.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa.competition", "SpsaCompetition"),
-    "swiss": ("ringmaster.competitions.swiss", "Swiss"),
+    "swiss": ("ringmaster.competitions.tournaments.swiss", "Swiss"),
     "texel": ("ringmaster.competitions.texel.competition", "TexelCompetition"),
 }
 
 
-#: What control files may call, whatever their type: a helper function that is
-#: shared between files may mention what only another type understands.
+#: Names callable in control files of every type, since files may share helper functions.
 KINDS = (
     "Anchor",
     "Annealing",
@@ -65,5 +64,5 @@ def competition_class(type_name: str) -> type[Competition] | None:
     if type_name not in _TYPES:
         return None
     module, name = _TYPES[type_name]
-    found: type[Competition] = getattr(import_module(module), name)
-    return found
+    competition: type[Competition] = getattr(import_module(module), name)
+    return competition

@@ -1,8 +1,8 @@
-"""The contract of a competition: what to play next, and what results mean.
+"""The contract of a competition, which chooses jobs and interprets their results.
 
-A competition decides; it never plays, waits, or touches a file.  Everything it
-decides is a function of (settings, seed, number, results so far), so that a
-run can be stopped at any instant and gone on with exactly.
+A competition never plays or waits.  It touches files only in `prepare` and `complete_result`.
+Each of its decisions is a function of settings, seed, number and earlier results.  A run can
+thus stop at any instant and resume exactly.
 """
 
 from __future__ import annotations
@@ -14,32 +14,37 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.sequential import SprtReport
-from ringmaster.competitions.tuned_options import TunedOptions
-from ringmaster.competitions.voids import VoidKinds
+from ringmaster.competitions.matchup_sprt import SprtReport
+from ringmaster.competitions.result_lines import VoidKinds
 from ringmaster.errors import SettingError, UsageError
-from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Opening, Task, Ticket
+from ringmaster.model.jobs import (
+    CheckJob,
+    GameJob,
+    GameSettings,
+    Opening,
+    OptionChange,
+    Task,
+    Ticket,
+)
 from ringmaster.model.players import Player
-from ringmaster.model.report import Progress, Report
+from ringmaster.model.report import ChartGroup, Progress, Report
 from ringmaster.model.results import GameResult, Result
 from ringmaster.model.settings import Setting, SettingPath
 
 
-class Verdict(msgspec.Struct, frozen=True):
-    """What a competition makes of a result.
+class Reaction(msgspec.Struct, frozen=True):
+    """A competition's reaction to a result.
 
-    line    one line for the display and the history, e.g. "a beat b B+3.5"; "" where the
-            result alone is not worth one
-    replay  the same job again, with the next attempt number (a void game)
-    halt    why the run must end early, "" if it need not
-    notes   further lines for the history file (a new iteration, a generation)
-    snapshot  a line for the tree log, "" for none
-    save    whether the state must be stored with this result: what it has
-            settled must not be computed again under other settings
-    forget  numbers of the passes whose scores are not needed any more
-    log     a line for the log alone
-    warning  a line that warns the user, "" for none
+    line      line for the display and the history, e.g. "a beat b B+3.5"; "" for none
+    replay    whether to issue the job again with the next attempt number (a void game)
+    halt      reason to end the run early, else ""
+    notes     further lines for the history (a new iteration, a generation)
+    snapshot  line for the tree log, else ""
+    save      whether to store the state with this result, so that later settings cannot
+              change a decision
+    forget    numbers of passes with obsolete scores
+    log       line for the log alone, else ""
+    warning   warning for the user, else ""
     """
 
     line: str
@@ -54,14 +59,13 @@ class Verdict(msgspec.Struct, frozen=True):
 
 
 class Played(msgspec.Struct, frozen=True):
-    """What a ticket says of its game, for exports and results as data.
+    """A game's data from its ticket, for exports.
 
-    players     codes, the one who moved first comes first
-    matchup     id of the matchup it belongs to, "" in a tune
-    parameters  per player, the parameter values it played with (engine units)
-    opening     where its start position came from, "" for the game's own
-    pair        number, in its matchup, of the pair of games that it belongs to
-                (one opening, both colours); None when it was not played in one
+    players     codes, the first mover first
+    matchup     id of its matchup, "" in a tune
+    parameters  parameter values of each player (engine units)
+    opening     source of its start position, "" for the game's own
+    pair        number of its pair (one opening, both colours) in the matchup; None without
     """
 
     players: tuple[str, str]
@@ -74,11 +78,11 @@ class Played(msgspec.Struct, frozen=True):
 class Trajectory(msgspec.Struct, frozen=True):
     """The course of a tune.
 
-    counted  what the first column counts: "iteration", "passes"
-    codes    of the parameters that are tuned at the end
-    points   number of an iteration (or passes used), codes of the parameters tuned then,
-             and θ after it, in the order in which results came
-    note     a sentence for the user about points that are missing, else ""
+    counted  name of the first column: "iteration", "passes"
+    codes    parameters tuned at the end
+    points   in order: number of an iteration (or passes), codes of the parameters tuned at
+             that time, θ after it
+    note     sentence for the user about missing points, else ""
     """
 
     counted: str
@@ -88,8 +92,7 @@ class Trajectory(msgspec.Struct, frozen=True):
 
     @property
     def names(self) -> list[str]:
-        """Names of the columns: what is counted, the codes, and those of parameters that
-        were tuned earlier."""
+        """Names of the columns: `counted`, and all parameters ever tuned."""
         return [self.counted, *(f"θ {c}" if c == self.counted else c for c in self._columns())]
 
     def rows(self) -> Iterator[list[float | None]]:
@@ -103,17 +106,17 @@ class Trajectory(msgspec.Struct, frozen=True):
                 yield [number, *map(known.get, all_codes)]
 
     def _columns(self) -> tuple[str, ...]:
-        found = dict.fromkeys([self.codes, *(codes for _, codes, _ in self.points)])
-        return tuple(dict.fromkeys(code for codes in found for code in codes))
+        groups = dict.fromkeys([self.codes, *(codes for _, codes, _ in self.points)])
+        return tuple(dict.fromkeys(code for codes in groups for code in codes))
 
 
 class MatchupInfo(msgspec.Struct, frozen=True):
-    """What is known of a matchup beside its games.
+    """A matchup without its games.
 
     players          codes, in the order of the control file
-    settings         None when it is not in the control file any more
-    alternating      whether the players swap colours, None likewise
-    number_of_games  None when there is no limit, or it is not known
+    settings         None for a matchup no longer in the control file
+    alternating      whether the players swap colours; None likewise
+    number_of_games  None for no limit, or an unknown one
     sprt             its sequential test, None without one
     """
 
@@ -126,60 +129,70 @@ class MatchupInfo(msgspec.Struct, frozen=True):
     sprt: SprtReport | None = None
 
 
-#: Gives the scores of a shard, by the numbers of its pass and its own, as long as they
-#: are kept.
+class TunedOptions(msgspec.Struct, frozen=True):
+    """The parameters of a tune as options of its player.
+
+    check    id of the startup check with the unchanged options
+    changes  parameters that are options
+    idle     codes of parameters without any effect on the player
+    """
+
+    check: str
+    changes: tuple[OptionChange, ...]
+    idle: tuple[str, ...]
+
+
+#: Returns the stored scores of a shard by the numbers of its pass and its own, else None.
 ScoreSource = Callable[[int, int], bytes | None]
 
 
 class Competition(ABC):
     """One competition with its settings and its state.
 
-    The life of a game, or of a shard of positions: `next_job` decides and marks it as issued, the
-    caller stores the job's id and ticket; later either `take` gets the result,
-    or (after a restart) `resume` learns of the ticket and `make_job` makes the
-    same job again.  `state` and `restore` carry everything else; `restore`
-    followed by `take` of the results recorded since, `adopt`, and `resume` of the
-    rest, is the same as never having stopped.
+    The life of a game, or of a shard of positions: `next_job` issues it, and the caller
+    stores the job's id and ticket.  Later `record_result` receives the result.  After a
+    restart, `resume` registers the ticket and `make_job` builds the same job again.  To
+    continue a run, call `restore`, `record_result` for the results stored since,
+    `apply_edits`, and `resume` for the outstanding tickets.
 
-    Guarantees: `take` may be called in any order of issue; a state is JSON data
-    whose size does not grow with the number of games.
+    Guarantees: `record_result` accepts results in any order.  A state is JSON data, and its size
+    does not grow with the number of games.
     """
 
     #: The `competition_type` of control files.
     type_name: ClassVar[str]
-    #: All settings, common ones included.
+    #: All settings, including the common ones.
     table: ClassVar[tuple[Setting, ...]]
-    #: What a run gives out.
+    #: Unit of the jobs.
     unit: ClassVar[str] = "games"
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
-        """Take interpreted settings (by `table`), `code` the file's stem.
+        """Raises SettingError for incompatible settings.
 
-        Raises SettingError for settings that do not go together.
+        code    stem of the control file's name
+        values  settings interpreted by `table`
         """
         self.code = code
         self.values = values
-        #: Where positions that are read from elsewhere may be kept in a form that is
-        #: read fast; set by whoever makes the competition.
+        #: File for a fast copy of positions; set by the owner of the competition.
         self.positions_file: Path | None = None
-        #: Told what `prepare` is at where that takes long.
+        #: Receives progress messages of a long `prepare`.
         self.say: Callable[[str], None] = lambda line: None
 
     def may_run_ahead(self, parallel: int) -> bool:
-        """Return whether games that take some milliseconds only may be given out a few
-        ahead of the results that come meanwhile, as if there were more workers than the
-        `parallel` there are: what the next games are does not depend on those results, or
-        not so that a hundredth of a second of them matters."""
+        """Return whether short games may be queued before earlier results arrive."""
         return False
 
-    def attach(self, scores: ScoreSource) -> None:  # noqa: B027 - only what has scores
-        """Learn where the scores of earlier shards are; called before `restore`, and
-        before the first job."""
+    def attach(self, scores: ScoreSource) -> None:  # noqa: B027 - only texel has scores
+        """Set the source of earlier shards' scores; called before `restore` and the first
+        job."""
 
-    def settled(self, task: Task, result: Result) -> Result:
-        """Return a result as it is to be recorded; called once, before `take`, and not for
-        one that comes from the store.  Raises SettingError when a function of the control
-        file fails."""
+    def complete_result(self, task: Task, result: Result) -> Result:
+        """Return a new result completed with data for the store.
+
+        Called once, before `record_result`.
+        Raises SettingError when a function of the control file fails.
+        """
         return result
 
     def _game_job(
@@ -197,11 +210,10 @@ class Competition(ABC):
         shown_parameters: tuple[str, str] = ("", ""),
         series: str = "",
     ) -> GameJob:
-        """Return a job with what is the same for all games of a competition; its
-        ticket remembers the opening.
+        """Return a job with the data common to all games; its ticket records the opening.
 
-        round, event, shown_parameters  as in GameJob; the event is the competition's code
-                                        unless it is given
+        round, event, shown_parameters  as in GameJob; `event` is by default the
+                                        competition's code
         """
         return GameJob(
             id=game_id,
@@ -222,57 +234,58 @@ class Competition(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Load what jobs need (openings, positions) before the first of them.
+        """Load openings and positions before the first job.
 
         Raises OpeningsError, SettingError.
         """
 
     def warnings(self) -> list[str]:
-        """Return what is allowed but probably not meant, one line each."""
+        """Return warnings about doubtful settings, one line each."""
         return []
 
     def notices(self) -> list[str]:
-        """Return what is worth saying at the start of a run, one line each."""
+        """Return notices for the start of a run, one line each."""
         return []
 
     def function_failures(self) -> list[SettingError]:
-        """Return how functions of the control file fail for values that may be played
-        later, once a function."""
+        """Probe functions of the control file with later values; return one error a function."""
         return []
 
     def contradictions(
         self, state: Mapping[str, Any], tickets: Iterable[Ticket]
     ) -> dict[SettingPath, str]:
-        """Return why functions of the control file do not fit the values already played,
-        by the settings that they are.  Independent of `restore`.
+        """Return the reasons, by setting, why functions of the control file contradict
+        values already played.  Independent of `restore`.
 
         state    the stored state
-        tickets  of all results that count
+        tickets  tickets of all counted results
         """
         return {}
 
     @abstractmethod
     def check_jobs(self) -> list[CheckJob]:
-        """Return one startup check for each player that will be needed, those of the first
-        games first."""
+        """Return a startup check for each player, the players of the first games first."""
 
     def tuned_options(self) -> TunedOptions | None:
-        """Return the engine options that the tune changes, None where it is no tune of
-        options or tests itself if they have an effect."""
+        """Return the engine options that the tune changes.
+
+        None for other competitions, and for tunes that test the options' effect themselves.
+        """
         return None
 
     @abstractmethod
-    def contestants(self) -> list[Player]:
-        """Return the players of the games, for the conditions in reports; the candidates
-        of a tune are one."""
+    def reported_players(self) -> list[Player]:
+        """Return the players for the conditions in reports.
 
-    def contestant_of(self, code: str) -> str:
-        """Return the code that a player of a job or of a check has in `contestants`."""
+        All candidates of a tune are reported as one player.
+        """
+
+    def reported_code(self, code: str) -> str:
+        """Return the code in `reported_players` of a player of a job or check."""
         return code
 
     def openings(self) -> dict[str, dict[str, Any]]:
-        """Return the openings (`describe_openings`) by the games that they are of, ""
-        for all; {} for a competition without games."""
+        """Return `describe_openings` by group of games, "" for all; {} without games."""
         return {}
 
     def place_of(self, code: str) -> SettingPath:
@@ -280,70 +293,64 @@ class Competition(ABC):
         return ("players", code)
 
     def verify(self, games: int | None = None) -> None:
-        """Play from now on only a closing match of what has been tuned so far; called
-        before `restore`, for one run.
+        """Play only a closing match of the tuned values in this run; called before `restore`.
 
-        games  the most of it, None: as the settings say
-        Raises UsageError where there is no such match.
+        games  most games, None for the number in the settings
+        Raises UsageError for a type without such a match.
         """
-        raise UsageError(
-            f"only an spsa or a texel event has a closing match so far, not {self.type_name}"
-        )
+        raise UsageError(f"only spsa and texel have a closing match, not {self.type_name}")
 
     @property
     def ending(self) -> str:
-        """What is to be said when all of this run has been played."""
+        """Message at the end of a complete run."""
         return "competition complete"
 
     @abstractmethod
     def next_job(self) -> Task | None:
-        """Decide on a job and count it as issued; None when there is nothing to
-        issue now (all played, or waiting for results)."""
+        """Choose a job and count it as issued.
+
+        Return None when all jobs have been issued, or the next one depends on results.
+        """
 
     @abstractmethod
     def resume(self, ticket: Ticket) -> bool:
-        """Learn that a job with this ticket was given out in an earlier run and
-        has not come back; returns whether the settings want it now.
+        """Register an outstanding ticket of an earlier run.
 
-        False when its matchup was removed or cut short; the issue is kept, since
-        later settings may want it again.
+        Return whether the present settings want its job.  An unwanted ticket (of a removed
+        matchup, say) stays outstanding: later settings may want it again.
         """
 
-    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
-        """Go over to the present settings, once all results that were recorded under
-        earlier ones have been taken; returns what has become of the state by that, one
-        line each for the history, which are stored with the new state.
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
+        """Apply edits of the control file, after all results under the earlier settings.
 
-        outstanding  the jobs that were given out and have not come back
+        Return changes of the state for the history, one line each.
 
-        Of use where a result means what the settings of its time say.
+        outstanding  tickets of issued jobs without a result
         """
         return []
 
     @abstractmethod
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        """Make the job of a ticket under the present settings; changes nothing.
+        """Return the job of a ticket under the present settings, without side effects.
 
-        Raises SettingError when the control file's own functions fail.
+        Raises SettingError when a function of the control file fails.
         """
 
     @abstractmethod
-    def take(self, ticket: Ticket, result: Any) -> Verdict:
-        """Learn from a result (`Result`, of the kind that the ticket is of), void ones
-        included."""
+    def record_result(self, ticket: Ticket, result: Any) -> Reaction:
+        """Update the state with a result of the ticket's job, which may be void."""
 
     @abstractmethod
     def describe(self, ticket: Ticket) -> Played:
-        """Say which game a ticket is of, from the ticket and the settings alone:
-        also for one whose matchup is not in the control file any more."""
+        """Return a ticket's game from ticket and settings, also for a removed matchup."""
 
     def matchup_infos(self) -> list[MatchupInfo]:
-        """Return every matchup that `describe` may name, in the order of reports."""
+        """Return every matchup of `describe`, in the order of reports."""
         return []
 
     @abstractmethod
     def finished(self) -> bool:
-        """Whether every game has been played."""
+        """Return whether every game has been played."""
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
@@ -351,35 +358,35 @@ class Competition(ABC):
 
     @abstractmethod
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state.  Raises StateRefused when it does not fit the
-        settings, StoreError when it cannot be read."""
+        """Load a state.
+
+        Raises StateRefused for a state of other settings, StoreError for an unreadable one.
+        """
 
     @abstractmethod
     def progress(self) -> Progress:
-        """Return how far the competition is."""
+        """Return the progress of the competition."""
 
-    def games(self, completed: int, void: int) -> tuple[int, int]:
-        """Return how many of the results that there are (those that count, and those that
-        do not) are of games."""
+    def count_games(self, completed: int, void: int) -> tuple[int, int]:
+        """Return the numbers of games among counted and void results."""
         return completed, void
 
     @abstractmethod
     def void_kinds(self) -> VoidKinds:
-        """Return the void results by the code of the player at fault ("" for nobody) and
-        by reason."""
+        """Return the numbers of void results by faulty player ("" for no player) and reason."""
 
     def wants(self, ticket: Ticket) -> bool:
-        """Return whether a job that was given out before is to be given out again in this run."""
+        """Return whether to issue an outstanding job again in this run."""
         return True
 
     def blocked(self) -> list[str]:
-        """Return why jobs that the settings want are held back in this run, a line for
-        each reason, and the remedies in the last line; [] when none are."""
+        """Return the reasons why wanted jobs wait in this run, and the remedies in the last
+        line; [] when no jobs wait."""
         return []
 
     @abstractmethod
     def report(self) -> Report:
-        """Return the report's blocks (description not included)."""
+        """Return the report without the description."""
 
     @abstractmethod
     def live_report(self) -> Report:
@@ -387,20 +394,18 @@ class Competition(ABC):
 
     @abstractmethod
     def summary(self) -> dict[str, Any]:
-        """Return the keys of `show --json` that this type has: "matchups",
-        "parameters", …"""
+        """Return this type's keys of `show --json`: "matchups", "parameters", …"""
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory | None:
-        """Return the course of the tuned values, None for a type that tunes no player.
+        """Return the course of the tuned values, None for a type without any.
 
-        history  all recorded results with their tickets, in the order of recording
+        history  all recorded results with their tickets, in order
         """
         return None
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
-        """Return what there is to draw.
+        """Return the charts.
 
-        history  all recorded results with their tickets, in the order of recording; it
-                 may be long, and is gone through once at most
+        history  all recorded results with their tickets, in order; iterated once at most
         """
         return []

@@ -1,34 +1,209 @@
-"""The settings of a single game."""
+"""Settings of a single game: rules, limits, adjudication, record."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
-from ringmaster.competitions.adjudication import ADJUDICATION_SETTINGS, check_adjudication
+from ringmaster.competitions.common_settings import Margin
 from ringmaster.competitions.opening_settings import OPENINGS, check_openings
-from ringmaster.competitions.players import Margin
 from ringmaster.errors import SettingError
+from ringmaster.games.annotations import RECORD_INFO
+from ringmaster.games.tablebases import find_problem
 from ringmaster.games.variants import check_variant
-from ringmaster.model.jobs import GameSettings
+from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
 from ringmaster.model.players import GameName
 from ringmaster.model.settings import (
     INVALID,
     Boolean,
+    CallOf,
     Context,
+    FileName,
     Float,
     Integer,
+    ListOf,
     Maybe,
     OneOf,
     Setting,
     SettingPath,
+    SettingType,
     String,
 )
 from ringmaster.model.time_control import LONGEST
 
 
+class _Folders(SettingType):
+    """A folder or a list of folders; interpreted as a tuple of absolute paths."""
+
+    _list = ListOf(FileName(), minimum=1)
+
+    def describe(self) -> str:
+        return "a folder, or a list of folders"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        folders = [value] if isinstance(value, str) else value
+        if not isinstance(folders, list | tuple):
+            return context.refuse(path, f"{value!r} is not a folder", self.describe())
+        return self._list.interpret(folders, path, context)
+
+    def portable(self, data: Any, directory: str) -> Any:
+        return self._list.portable([data] if isinstance(data, str) else data, directory)
+
+
+def _tablebases(values: dict[str, Any], context: Context) -> Tablebases:
+    # the engine option SyzygyPath joins folders by this character
+    paths = [folder for path in values["path"] for folder in path.split(os.pathsep) if folder]
+    return Tablebases(tuple(paths), values["pieces"], values["ignore_50_moves"])
+
+
+_DRAW, _RESIGN = DrawAdjudication(), ResignAdjudication()
+
+DRAW_ADJUDICATION = CallOf(
+    "DrawAdjudication",
+    (
+        Setting(
+            "move_number",
+            Integer(minimum=0),
+            "Full moves before the earliest draw.",
+            _DRAW.move_number,
+        ),
+        Setting(
+            "move_count",
+            Integer(minimum=1),
+            "Consecutive moves of each player with such scores; a capture or a pawn move of "
+            "chess restarts the count.",
+            _DRAW.move_count,
+        ),
+        Setting(
+            "score",
+            Integer(minimum=0),
+            "Largest distance of a score from 0, in centipawns.",
+            _DRAW.score,
+        ),
+    ),
+    lambda values, context: DrawAdjudication(**values),
+    positional=("move_number", "move_count", "score"),
+)
+
+RESIGN_ADJUDICATION = CallOf(
+    "ResignAdjudication",
+    (
+        Setting(
+            "move_count",
+            Integer(minimum=1),
+            "Consecutive moves of the loser with such a score.",
+            _RESIGN.move_count,
+        ),
+        Setting(
+            "score",
+            Integer(minimum=1),
+            "Least distance of a score below 0, in centipawns; being mated counts as well.",
+            _RESIGN.score,
+        ),
+        Setting(
+            "two_sided",
+            Boolean(),
+            "Require as many scores of the opponent, as far above 0.",
+            _RESIGN.two_sided,
+        ),
+    ),
+    lambda values, context: ResignAdjudication(**values),
+    positional=("move_count", "score"),
+)
+
+TABLEBASES = CallOf(
+    "Tablebases",
+    (
+        Setting("path", _Folders(), "Folder, or folders, of the Syzygy files."),
+        Setting(
+            "pieces",
+            Maybe(Integer(minimum=3)),
+            "Most men on the board, kings included; by default as many as in the files.",
+            None,
+        ),
+        Setting(
+            "ignore_50_moves",
+            Boolean(),
+            "Count wins that the 50-move rule turns into draws.",
+            False,
+        ),
+    ),
+    _tablebases,
+    positional=("path",),
+    shorthand=True,
+)
+
+#: Part of the settings of a single game.
+ADJUDICATION_SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "move_limit_result",
+        Maybe(OneOf("draw", "unknown")),
+        "Result of a game at the move limit; by default a draw in chess and shogi, and unknown "
+        "in Go.",
+        None,
+    ),
+    Setting(
+        "draw_adjudication",
+        Maybe(DRAW_ADJUDICATION),
+        "Declare a draw after a series of level scores of both engines.",
+        None,
+    ),
+    Setting(
+        "resign_adjudication",
+        Maybe(RESIGN_ADJUDICATION),
+        "Declare a game lost after a series of losing scores of one engine.",
+        None,
+    ),
+    Setting(
+        "tablebases",
+        Maybe(TABLEBASES),
+        "End a game of chess or Chess960 as soon as Syzygy tablebases give its result.",
+        None,
+    ),
+    Setting(
+        "record_info",
+        ListOf(OneOf(*RECORD_INFO)),
+        "Further data of each move in game records, beside score, depth and time.",
+        (),
+    ),
+    Setting(
+        "record_times",
+        Boolean(),
+        "Write the time of each move in the comments of game records.",
+        True,
+    ),
+)
+
+
+def check_adjudication(settings: GameSettings) -> None:
+    """Raise SettingError for adjudication that the game or variant does not support."""
+    if settings.game == "go":
+        for name in ("draw_adjudication", "resign_adjudication", "tablebases", "record_info"):
+            if getattr(settings, name):
+                raise SettingError((name,), f"{name!r} has no meaning in go: GTP has no scores")
+    if settings.tablebases is None:
+        return
+    if settings.game != "chess":
+        raise SettingError(("tablebases",), "Syzygy tablebases are for chess")
+    if settings.variant not in ("standard", "chess960"):
+        raise SettingError(
+            ("tablebases",),
+            f"there are no tablebases for {settings.variant}",
+            "variant = 'standard' or 'chess960'",
+        )
+
+
+def check_files(settings: GameSettings) -> None:
+    """Raise SettingError for missing tablebases."""
+    if settings.tablebases is not None:
+        problem = find_problem(settings.tablebases)
+        if problem:
+            raise SettingError(("tablebases",), problem, "a folder of Syzygy files")
+
+
 class Variant(String):
-    """The name of a variant of chess that can be played here."""
+    """The name of a supported variant of chess."""
 
     def describe(self) -> str:
         return "'standard', 'chess960' or another variant of chess"
@@ -44,169 +219,171 @@ class Variant(String):
         return name
 
 
-#: Settings of a single game.  Go needs board size and komi, which is checked when
-#: the game is known.
+#: Settings of a single game.  `make_game_settings` checks the ones that Go requires.
 GAME_SETTINGS: tuple[Setting, ...] = (
     Setting("board_size", Maybe(Integer(minimum=2, maximum=25)), "Size of the board.", None),
-    Setting("komi", Maybe(Float()), "Points given to White.", None),
+    Setting("komi", Maybe(Float()), "Points for White.", None),
     Setting("handicap", Maybe(Integer(minimum=2)), "Handicap stones for Black.", None),
     Setting(
         "handicap_style",
         OneOf("fixed", "free"),
-        "Whether handicap points are prescribed or chosen by Black.",
+        "Handicap stones on fixed points, or on points that Black chooses.",
         "fixed",
     ),
-    Setting("move_limit", Integer(minimum=1), "Moves after which a game is stopped.", 1000),
+    Setting("move_limit", Integer(minimum=1), "Moves after which the referee ends a game.", 1000),
     Setting(
         "scorer",
         OneOf("players", "internal"),
-        "Whether the engines or the ringmaster scores a finished game.",
+        "Scorer of a finished game: the engines, or the ringmaster.",
         "players",
     ),
     Setting(
         "scoring",
         OneOf("area", "territory"),
-        "How the ringmaster scores; it takes all stones on the board to be alive.",
+        "Scoring rule of the ringmaster, which counts all stones on the board as alive.",
         "area",
     ),
     Setting(
         "internal_scorer_handicap_compensation",
         Maybe(OneOf("no", "full", "short")),
-        "Points for White for each handicap stone (short: but the first); by default "
+        "Points for White for each handicap stone (short: except the first); by default "
         "full for area scoring and no for territory scoring.",
         None,
     ),
     Setting(
         "ko_rule",
         OneOf("simple", "positional", "situational"),
-        "Whether the referee forbids only to retake a ko at once, or to bring back any "
-        "earlier position (situational: with the same side to move).",
+        "Forbid only the immediate recapture of a ko, or the repetition of any earlier "
+        "position (situational: with the same side to move).",
         "simple",
     ),
-    Setting("suicide", Boolean(), "Whether the referee allows self-capture.", True),
+    Setting("suicide", Boolean(), "Allow self-capture.", True),
     Setting(
         "cleanup",
         Boolean(),
-        "Whether play goes on after two passes, by kgs-genmove_cleanup, until both pass "
-        "again with dead stones taken off.",
+        "After two passes, continue with kgs-genmove_cleanup until dead stones are captured and "
+        "both pass again.",
         False,
     ),
-    Setting("margin", Margin(), "Seconds a clock may be overstepped.", 0.05),
+    Setting("margin", Margin(), "Seconds by which a clock may be overstepped.", 0.05),
     Setting(
         "failures",
         OneOf("void", "loss"),
-        "Whether a crash, a hang or a breach of the protocol during play makes the game void, "
-        "to be played again, or loses it.",
+        "Result of a crash, a hang or a protocol error during play: a void game, which is "
+        "replayed, or a loss.",
         "void",
     ),
     Setting(
         "hang_timeout",
         Float(above=0, maximum=LONGEST),
-        "Seconds for a move that nothing else limits, and for any other answer; a player's "
-        "ready_timeout limits starting and getting ready.",
+        "Seconds for a move without another limit, and for any other answer.  A player's "
+        "ready_timeout limits its start and its preparation of a game.",
         60.0,
     ),
     Setting(
         "entering_king",
         OneOf("27", "24", "trial", "none"),
-        "How a king in the enemy's camp wins at shogi: by declaration with 28 points "
-        "(White 27), or with 31 (24 to 30 draw), by reaching the other king's first "
-        "square, or not.",
+        "Entering-king rule of shogi: declaration with 28 points (White 27), declaration with "
+        "31 points (24 to 30 draw), reaching the other king's start square, or none.",
         "27",
     ),
     Setting(
         "record_format",
         Maybe(OneOf("pgn", "sgf", "csa", "kif")),
-        "Format of game records: 'csa' or 'kif' for shogi, by default 'csa'; chess has "
-        "'pgn' and Go 'sgf'.",
+        "Format of game records: 'csa' (default) or 'kif' for shogi, 'pgn' for chess, 'sgf' for "
+        "Go.",
         None,
     ),
     Setting(
         "variant",
         Variant(),
-        "The rules of chess: 'standard', 'chess960', or a variant or relative of chess by "
-        "the name that UCI_Variant has for it ('crazyhouse', 'xiangqi', …).",
+        "Rules of chess: 'standard', 'chess960', or another variant by its UCI_Variant name "
+        "('crazyhouse', 'xiangqi', …).",
         "standard",
     ),
     Setting("openings", Maybe(OPENINGS), "Start positions.", None),
     *ADJUDICATION_SETTINGS,
 )
 
-#: Formats of game records, the usual one of each game first.
+#: Formats of game records by game, the default first.
 RECORD_FORMATS: dict[GameName, tuple[str, ...]] = {
     "go": ("sgf",),
     "chess": ("pgn",),
     "shogi": ("csa", "kif"),
 }
 
-#: Names that make up a GameSettings beside the game itself.
+#: Fields of GameSettings, without the game itself.
 _GAME_FIELDS = tuple(field for field in GameSettings.__struct_fields__ if field != "game")
 
-#: Rules of Go, and what they are where nothing was said of them.
+#: Rules of Go with their defaults.
 _RULES_OF_GO = {"scoring": "area", "ko_rule": "simple", "suicide": True, "cleanup": False}
 
 
 def make_game_settings(game: GameName, values: Mapping[str, Any]) -> GameSettings:
-    """Return the settings of a game.  Raises SettingError for values that the
-    game does not have, or that do not go together."""
-    given = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
+    """Return the settings of a game.
+
+    Raises SettingError for settings of another game, and for incompatible ones.
+    """
+    arguments = {name: values[name] for name in _GAME_FIELDS if values.get(name) is not None}
     rule = "internal_scorer_handicap_compensation"
-    if game == "go" and rule not in given and given.get("scoring") == "territory":
-        given[rule] = "no"
+    if game == "go" and rule not in arguments and arguments.get("scoring") == "territory":
+        arguments[rule] = "no"
     formats = RECORD_FORMATS[game]
-    if given.get("record_format", formats[0]) not in formats:
+    if arguments.get("record_format", formats[0]) not in formats:
         raise SettingError(
             ("record_format",),
-            f"games of {game} are not recorded in {given['record_format']}",
+            f"games of {game} are not recorded in {arguments['record_format']}",
             " or ".join(map(repr, formats)),
         )
-    if game != "shogi" and given.get("entering_king", "27") != "27":
+    if game != "shogi" and arguments.get("entering_king", "27") != "27":
         raise SettingError(("entering_king",), f"'entering_king' has no meaning in {game}")
     if game == "go":
         for name in ("board_size", "komi"):
-            if name not in given:
+            if name not in arguments:
                 raise SettingError((name,), f"{name!r} is missing", "a number")
-        _check_handicap(given)
-        _check_scoring(given)
+        _check_handicap(arguments)
+        _check_scoring(arguments)
     else:
         for name in ("board_size", "komi", "handicap", rule, *_RULES_OF_GO):
-            if name in given and given[name] != _RULES_OF_GO.get(name):
+            if name in arguments and arguments[name] != _RULES_OF_GO.get(name):
                 raise SettingError((name,), f"{name!r} has no meaning in {game}")
-    variant = given.get("variant", "standard")
+    variant = arguments.get("variant", "standard")
     if game != "chess" and variant != "standard":
         raise SettingError(("variant",), f"'variant' has no meaning in {game}")
     check_openings(values.get("openings"), game, variant)
-    settings = GameSettings(game=game, **given)
+    settings = GameSettings(game=game, **arguments)
     check_adjudication(settings)
     return settings
 
 
-def _check_scoring(given: Mapping[str, Any]) -> None:
-    if given.get("scoring") != "territory":
+def _check_scoring(arguments: Mapping[str, Any]) -> None:
+    if arguments.get("scoring") != "territory":
         return
-    if given.get("scorer") != "internal":
+    if arguments.get("scorer") != "internal":
         raise SettingError(
-            ("scoring",), "the players score as they like", "scorer = 'internal' beside it"
+            ("scoring",),
+            "the players use scoring rules of their own",
+            "scorer = 'internal' as well",
         )
-    if given.get("cleanup"):
+    if arguments.get("cleanup"):
         raise SettingError(
             ("cleanup",),
-            "under territory scoring, every stone it takes to clear the board costs a point",
+            "under territory scoring, each move of the cleanup costs a point",
             "scoring = 'area'",
         )
 
 
-def _check_handicap(given: Mapping[str, Any]) -> None:
-    handicap = given.get("handicap")
+def _check_handicap(arguments: Mapping[str, Any]) -> None:
+    handicap = arguments.get("handicap")
     if handicap is None:
         return
     from ringmaster.games.go import max_fixed_handicap, max_free_handicap
 
-    size = given["board_size"]
-    fixed = given["handicap_style"] == "fixed"
+    size = arguments["board_size"]
+    fixed = arguments["handicap_style"] == "fixed"
     most = max_fixed_handicap(size) if fixed else max_free_handicap(size)
     if handicap > most:
-        style = given["handicap_style"]
+        style = arguments["handicap_style"]
         wanted = f"at most {most}" if most >= 2 else f"no {style} handicap on this board"
         raise SettingError(
             ("handicap",), f"{style} handicap {handicap} is too large for size {size}", wanted

@@ -1,5 +1,4 @@
-"""Openings(…) of a control file, and the book that a competition takes its start
-positions from."""
+"""Openings(…) of a control file, and the opening book of a competition."""
 
 from __future__ import annotations
 
@@ -41,15 +40,14 @@ class OpeningsSettings(msgspec.Struct, frozen=True):
 
 
 def describe_openings(openings: OpeningsSettings | None) -> dict[str, Any]:
-    """Return the file's name, without its folder, which may be moved, and the arguments
-    that are not the default; {} for no openings."""
+    """Return the file's name without its folder, and arguments other than the defaults."""
     if openings is None:
         return {}
-    given = msgspec.structs.asdict(openings)
+    arguments = msgspec.structs.asdict(openings)
     default = OpeningsSettings(openings.path)
     return {
         "file": Path(openings.path).name,
-        **{name: value for name, value in given.items() if value != getattr(default, name)},
+        **{name: value for name, value in arguments.items() if value != getattr(default, name)},
     }
 
 
@@ -60,33 +58,36 @@ OPENINGS = CallOf(
         Setting(
             "format",
             Maybe(OneOf("epd", "pgn", "polyglot", "sfen")),
-            "Format of the file; by default what its suffix (.epd, .fen, .pgn, .bin, .sfen) "
-            "or its first lines say.",
+            "Format of the file; by default from its suffix (.epd, .fen, .pgn, .bin, .sfen) "
+            "or its first lines.",
             None,
         ),
         Setting(
             "order",
             OneOf("sequential", "random"),
-            "In the order of the file, or shuffled anew for each pass over it.  Lines of a "
+            "The file's order, or a new shuffle for each pass over the file.  Lines of a "
             "Polyglot book are always drawn at random.",
             "sequential",
         ),
-        Setting("start", Integer(minimum=1), "Opening to begin with, counted from 1.", 1),
+        Setting("start", Integer(minimum=1), "Number of the first opening, from 1.", 1),
         Setting(
             "plies",
             Maybe(Integer(minimum=1, maximum=1000)),
-            "Moves of both sides that are taken of each line; by default all, of a Polyglot "
-            "book 16.",
+            "Moves to play from each line, counting both sides; by default all, or 16 from a "
+            "Polyglot book.",
             None,
         ),
         Setting(
-            "seed", Maybe(Integer()), "Seed of the random order; by default the event's.", None
+            "seed",
+            Maybe(Integer()),
+            "Seed of the random order; by default the competition's.",
+            None,
         ),
         Setting(
             "policy",
             OneOf("round", "encounter"),
-            "In a tournament, whether all matchups have the same openings in the same "
-            "rounds, or each pair of games has the next one of the book.",
+            "In a tournament: the same opening for a round's pairs in all matchups, or the next "
+            "opening of the book for each pair of games.",
             "round",
         ),
     ),
@@ -96,7 +97,7 @@ OPENINGS = CallOf(
 
 
 def check_openings(openings: OpeningsSettings | None, game: GameName, variant: str) -> None:
-    """Raises SettingError for openings that the game cannot have."""
+    """Check openings against the game.  Raises SettingError."""
     if openings is None:
         return
     if game not in FORMATS:
@@ -116,17 +117,17 @@ def check_openings(openings: OpeningsSettings | None, game: GameName, variant: s
         )
 
 
-#: Warnings where openings are missed: of a tournament, of a tune.
+#: Warnings about missing openings, in a tournament and in a tune.
 SAME_GAMES = (
-    "without openings, engines that play alike every time will play the same game again and again"
+    "without openings, deterministic engines play the same game again and again; set `openings`"
 )
 SAME_GAMES_OF_TUNE = "without openings, the games of a tune are all much the same"
 
 
 class OpeningBook:
-    """The start positions of an event: read once, before the first game.
+    """The start positions of a competition, read once before the first game.
 
-    Chess960 has its 960 positions where no openings are given.
+    Without openings, Chess960 uses its 960 positions.
     """
 
     def __init__(
@@ -140,13 +141,12 @@ class OpeningBook:
         self._game = game
         self._variant = variant
         self._seed = seed if settings is None or settings.seed is None else settings.seed
-        #: How many openings there are; None while they have not been read, and of a
-        #: Polyglot book.
+        #: Number of openings; None before loading, and for a Polyglot book.
         self.size: int | None = None
 
     @functools.cached_property
-    def _find(self) -> Callable[[int], Opening]:
-        """The opening of a pair, by its number."""
+    def _opening(self) -> Callable[[int], Opening]:
+        """A function from a pair's number to its opening."""
         settings = self._settings
         if settings is None:
             return self._chess960()
@@ -171,37 +171,39 @@ class OpeningBook:
         self.size = POSITIONS
         order = OpeningOrder(POSITIONS, "random", seed=self._seed)
 
-        def find(number: int) -> Opening:
+        def opening(number: int) -> Opening:
             position = order.index(number)
             return Opening(fen=start_fen(position), source=f"chess960:{position}")
 
-        return find
+        return opening
 
     def describe(self) -> dict[str, Any]:
-        """Return where the start positions are from; {} for the game's own."""
-        if self._settings is None and self:
+        """Return the source of the start positions; {} for the game's own position."""
+        if self._settings is None and self.has_positions:
             return {"file": f"the {POSITIONS} positions of Chess960"}
         return describe_openings(self._settings)
 
     @property
     def by_encounter(self) -> bool:
-        """Whether each pair of games of a tournament has an opening of its own."""
+        """Whether each pair of games of a tournament has its own opening."""
         return self._settings is not None and self._settings.policy == "encounter"
 
     def load(self) -> None:
         """Read the file.  Raises OpeningsError."""
-        if self:
-            _ = self._find
+        if self.has_positions:
+            _ = self._opening
 
     @property
-    def missed(self) -> bool:
-        """Whether games are much the same for want of openings: engines of chess and
-        shogi play alike from the same position, more than those of Go do."""
-        return self._game != "go" and not self
+    def lacks_openings(self) -> bool:
+        """Whether openings are needed: engines of chess and shogi, more than Go engines,
+        repeat their moves from the same position."""
+        return self._game != "go" and not self.has_positions
 
-    def __bool__(self) -> bool:
+    @property
+    def has_positions(self) -> bool:
+        """Whether games have start positions other than the game's usual one."""
         return self._settings is not None or self._variant == "chess960"
 
     def pick(self, number: int) -> Opening:
         """Return the opening of the `number`-th pair (from 0)."""
-        return self._find(number) if self else Opening()
+        return self._opening(number) if self.has_positions else Opening()

@@ -1,4 +1,1 @@
-"""Control files: grammar and positions, loading, diagnostics, reference documentation.
-
-`load` in `ringmaster.control.loader` is the way in.
-"""
+"""Load control files, locate their settings and compare them with the last run."""

@@ -1,5 +1,4 @@
-"""What has been changed in a control file since the last run, and whether the
-results so far keep their meaning."""
+"""Compare a control file with its last run, and judge whether results stay valid."""
 
 from __future__ import annotations
 
@@ -9,9 +8,16 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.control.function_changes import function_changes
-from ringmaster.control.values import ABSENT, from_to, has_parts, is_function, same, written
-from ringmaster.errors import SettingError
+from ringmaster.control.values import (
+    ABSENT,
+    from_to,
+    function_changes,
+    has_parts,
+    is_function,
+    same,
+    written,
+)
+from ringmaster.errors import SettingError, counted
 from ringmaster.model.canonical import TYPES_COUNT, unescaped
 from ringmaster.model.settings import (
     INHERITED,
@@ -26,27 +32,26 @@ from ringmaster.model.settings import (
     SettingType,
     canonical,
 )
-from ringmaster.model.wording import counted
 
-#: What is said of values that are too long to be shown.
+#: The text for values that are too long to be shown.
 CHANGED = "has been changed"
 #: Changes that a run lists; `diff` lists them all.
 MOST = 12
 
 
 class SettingChange(msgspec.Struct, frozen=True):
-    """One value that is another now.
+    """One changed value.
 
-    path    where it stands now; the list that it was in when it is gone
-    where   the path as Python would reach it
-    what    what became of it: "0.45 → 0.3", "is new"
-    before, now  JSON data, ABSENT for what is not there
-    change  "free", "report", "played" or "refused", as the innermost setting says
-            that it is part of; "played" until `judge_by_played`
-    reason  why a rule of the competition type refuses it, else ""
-    old     what to put back, "" when it is too long to be said
+    path    its present place; of a removed item, its list
+    where   the path in Python's notation
+    what    the change: "0.45 → 0.3", "is new"
+    before, now  JSON data, or ABSENT
+    change  "free", "report", "played" or "refused", from the innermost setting around it;
+            "played" until `judge_by_played`
+    reason  why a rule of the competition type refuses it, or ""
+    old     the value to restore, "" when it is too long
     lines   the lines of a function that differ
-    code    of the item of a list that it is in, which says more than its index
+    code    the code of the list item that it is in, or ""
     """
 
     path: SettingPath
@@ -62,7 +67,7 @@ class SettingChange(msgspec.Struct, frozen=True):
 
     @property
     def allowed(self) -> bool:
-        """Whether results so far keep their meaning."""
+        """Whether results so far stay valid."""
         return self.change != "refused"
 
     def __str__(self) -> str:
@@ -70,34 +75,27 @@ class SettingChange(msgspec.Struct, frozen=True):
         return f"{self.where}{item}{'' if self.what.startswith('[') else ' '}{self.what}"
 
     def applies(self, completed: int, unit: str = "game") -> str:
-        """Return the moment from which it holds: "after 811 games".
-
-        Numbers of games count from 1 and ids from 0, so no game is named.
-        """
+        """Return from when on the change applies: "after 811 games"."""
         after = f"after {counted(completed, unit)}" if completed else "at once"
         return {"free": after, "report": "at once", "refused": ""}[self.change]
 
     def error(self) -> SettingError:
-        """Return why it is refused, with what to do."""
-        reason = self.reason or "the results so far would lose their meaning"
-        old = self.old or "what was there before"
-        said = self.reason and self.what == CHANGED
-        return SettingError(
-            self.path,
-            reason if said else f"{self.what} since the last run: {reason}",
-            f"{old}, or `reset` to begin anew",
-            self.lines,
-        )
+        """Return the error of a refused change, with its remedy."""
+        message = self.reason or "the results so far would lose their meaning"
+        if not (self.reason and self.what == CHANGED):
+            message = f"{self.what} since the last run: {message}"
+        old = self.old or "the former value"
+        return SettingError(self.path, message, f"{old}, or `reset` to start over", self.lines)
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """A control file against the settings of its last run.
+    """Differences between a control file and its last run.
 
-    run        number of that run, None when there has been none
-    completed  games, or what else the competition gives out, that count so far
+    run        number of the last run, None before the first
+    completed  results that count so far
     played     whether there is any result, void ones included
-    notes      what could not be compared
-    unit       what one of those that count is called
+    notes      sentences about values that could not be compared
+    unit       name of one result that counts
     """
 
     run: int | None = None
@@ -110,27 +108,29 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def allowed(self) -> list[SettingChange]:
-        """The changes that leave the results their meaning."""
+        """Changes that leave the results valid."""
         return [change for change in self.changes if change.allowed]
 
     @property
     def refused(self) -> list[SettingChange]:
-        """The changes that do not."""
+        """Changes that would make the results invalid."""
         return [change for change in self.changes if not change.allowed]
 
     def texts(self, most: int | None = None) -> Iterator[str]:
-        """Yield one text for each allowed change, then the notes; `most` of
-        them and how many are left.  A text has several lines for a function."""
-        found = self.allowed
-        for change in found[:most]:
+        """Yield a text for each of the first `most` allowed changes, then the notes.
+
+        The text of a function has several lines.
+        """
+        allowed = self.allowed
+        for change in allowed[:most]:
             first = f"{change}, applies {change.applies(self.completed, self.unit)}"
             yield "\n".join([first, *(f"    {line}" for line in change.lines)])
-        if most is not None and len(found) > most:
-            yield f"{len(found) - most} more changes; `diff` lists them all"
+        if most is not None and len(allowed) > most:
+            yield f"{len(allowed) - most} more changes; `diff` lists them all"
         yield from self.notes
 
     def as_data(self) -> list[dict[str, Any]]:
-        """Return all changes as JSON data; null for what is not there."""
+        """Return all changes as JSON data; an absent value is null."""
         return [
             {
                 "setting": change.where,
@@ -148,17 +148,17 @@ class Comparison(msgspec.Struct, frozen=True):
 def canonical_settings(
     table: Sequence[Setting], values: Mapping[str, Any], file: str = ""
 ) -> dict[str, Any]:
-    """Return interpreted settings as the JSON data that is stored with a run.
+    """Return interpreted settings as the JSON data stored with a run.
 
-    file  the control file, absolute: what lies beside it is stored relative to
-          its directory, which may be moved
+    file  the control file, absolute: files beside it are stored relative to its
+          directory, which may be moved
     """
     directory = os.path.dirname(file)
-    found = {}
+    settings = {}
     for setting in table:
         data = canonical(values[setting.name], file)
-        found[setting.name] = setting.type.portable(data, directory) if directory else data
-    return found
+        settings[setting.name] = setting.type.portable(data, directory) if directory else data
+    return settings
 
 
 def find_changes(
@@ -167,30 +167,30 @@ def find_changes(
     now: Mapping[str, Any],
     where: Callable[[SettingPath], str],
 ) -> list[SettingChange]:
-    """Compare the settings of two runs (as stored); refused changes come first.
-    A setting that a newer version added counts as having had its default.
+    """Return the differences of two stored runs' settings; refused changes come first.
 
-    where  writes a path as Python would reach it
+    A setting that a newer version added had its default before.
+
+    where  writes a path in Python's notation
     """
     comparison = _Tables(where)
     for setting in table:
         default = None if setting.default is REQUIRED else canonical(setting.default)
         old = before.get(setting.name, default)
         comparison.setting(setting, (setting.name,), old, now[setting.name], "free")
-    found = [
+    changes = [
         msgspec.structs.replace(change, code=_code_in(change.path, now))
-        for change in comparison.found
+        for change in comparison.changes
     ]
-    return sorted(found, key=lambda change: change.allowed)
+    return sorted(changes, key=lambda change: change.allowed)
 
 
 def judge_by_played(
     changes: Sequence[SettingChange], contradictions: Mapping[SettingPath, str]
 ) -> list[SettingChange]:
-    """Return changes with each of functions judged by the values that were played;
-    refused changes come first.
+    """Return changes with functions judged by the values played; refused ones first.
 
-    contradictions  why functions do not fit these values, by the settings that they are
+    contradictions  by setting, why its function contradicts the values played
     """
     judged = []
     for change in changes:
@@ -204,7 +204,7 @@ def judge_by_played(
 
 
 def allow_all(changes: Sequence[SettingChange]) -> tuple[SettingChange, ...]:
-    """Return changes as they are judged while nothing has been played."""
+    """Return changes with none refused, as before the first game."""
     return tuple(
         msgspec.structs.replace(c, change="free", reason="")
         if c.change in ("played", "refused")
@@ -222,32 +222,31 @@ def other_type(was: str, now: str) -> SettingChange:
         was,
         now,
         "refused",
-        f"this was a {was} event in its last run",
+        f"the last run was of type {was}",
         f"{was!r} or another name for the file",
     )
 
 
 class _Tables:
-    """One comparison; what differs is gathered in `found`."""
+    """A comparison of settings tables that collects `changes`."""
 
     def __init__(self, where: Callable[[SettingPath], str]) -> None:
         self._where = where
-        self.found: list[SettingChange] = []
+        self.changes: list[SettingChange] = []
 
     def setting(
         self, setting: Setting, path: SettingPath, old: Any, new: Any, outer: Change
     ) -> None:
-        """Compare a setting or argument; `outer` is how a change is judged of
-        which the setting itself says nothing."""
+        """Compare a setting or argument; `outer` judges it if the setting does not."""
         if same(old, new):
             return
-        known = len(self.found)
+        known = len(self.changes)
         self._value(setting.type, path, old, new, setting.change or outer)
-        if setting.rule is None or len(self.found) == known:
+        if setting.rule is None or len(self.changes) == known:
             return
         place, reason = _judged(setting.rule, old, new)
         if reason:
-            del self.found[known:]
+            del self.changes[known:]
             old, new = _at(old, place), _at(new, place)
             what = CHANGED if _has_dict(old) or _has_dict(new) else from_to(old, new)
             self._add((*path, *place), what, old, new, "refused", reason)
@@ -257,7 +256,7 @@ class _Tables:
     ) -> None:
         text = "…" if what == CHANGED else written(old)
         back = "" if text.endswith("…") or old is ABSENT else text
-        self.found.append(
+        self.changes.append(
             SettingChange(path, self._where(path), what, old, new, change, reason, back)
         )
 
@@ -276,7 +275,7 @@ class _Tables:
             return
         if is_function(old) and is_function(new):
             for part in function_changes(old, new):
-                self.found.append(
+                self.changes.append(
                     SettingChange(
                         path,
                         self._where(path) + ":",
@@ -310,14 +309,14 @@ class _Tables:
         types_count: bool,
     ) -> None:
         """Compare two dictionaries, or two objects of one kind."""
-        known = len(self.found)
+        known = len(self.changes)
         inner = type_.inner if isinstance(type_, DictOf) else None
         types_count = types_count or old.get("$") in TYPES_COUNT
         for key in [*old, *(k for k in new if k not in old)]:
             place = path if key == "$items" else (*path, unescaped(key))
             values = old.get(key, ABSENT), new.get(key, ABSENT)
             self._item(inner, place, *values, change, types_count)
-        if types_count and len(self.found) == known:  # they are in another order
+        if types_count and len(self.changes) == known:  # in another order
             self._add(path, from_to(old, new), old, new, change)
 
     def _item(
@@ -345,8 +344,7 @@ class _Tables:
         new: dict[str, Any],
         change: Change,
     ) -> None:
-        """Compare two built objects by the arguments of their call; what is no
-        argument (an object with other names for them) by itself."""
+        """Compare two built objects by the arguments of their call, then other fields."""
         for setting in call.settings:
             name = setting.name
             if name not in old and name not in new:
@@ -354,13 +352,13 @@ class _Tables:
             default: Any = ABSENT
             if setting.default is not INHERITED:
                 if name not in old and setting.default is REQUIRED:
-                    continue  # the older version did not have it
+                    continue  # an older version did not have it
                 default = None if setting.default is REQUIRED else canonical(setting.default)
             values = (old.get(name, default), new.get(name, default))
             self.setting(setting, (*path, name), *values, change)
         arguments = {setting.name for setting in call.settings}
         for key in new:
-            # an empty value is what an older version did not have
+            # an older version lacks fields that are empty now
             if key not in arguments and (key in old or new[key] not in (None, False)):
                 self._item(None, (*path, key), old.get(key, ABSENT), new[key], change)
 
@@ -400,35 +398,36 @@ def _label(key: str | int, item: Any) -> str:
 
 
 def _by_code(items: list[Any]) -> dict[str | int, Any] | None:
-    """Return items by their code or id; one without an id is known by its index
-    (as a matchup is).  None when they have none, or not one each."""
-    found: dict[str | int, Any] = {}
+    """Return items by code or id; an id of None is replaced by the index.
+
+    None if an item has neither, or two are alike.
+    """
+    by_code: dict[str | int, Any] = {}
     for index, item in enumerate(items):
         if not isinstance(item, dict) or not ("code" in item or "id" in item):
             return None
         code = item.get("code", item.get("id"))
         key = str(index) if code is None else str(code)
-        if key in found:
+        if key in by_code:
             return None
-        found[key] = item
-    return found
+        by_code[key] = item
+    return by_code
 
 
 def _judged(
     rule: Callable[[Any, Any], str | tuple[SettingPath, str]], old: Any, new: Any
 ) -> tuple[SettingPath, str]:
-    """Return where a rule refuses a change, from the setting on, and why; "" if
-    it does not."""
+    """Return the place, from the setting on, and the reason of a rule's refusal, or ""."""
     try:
-        said = rule(None if old is ABSENT else old, None if new is ABSENT else new)
+        verdict = rule(None if old is ABSENT else old, None if new is ABSENT else new)
     except (LookupError, TypeError, ValueError, AttributeError):
-        # it expects another form than an older version stored
+        # an older version stored another form
         return (), "the last run's value is of another form, and cannot be compared"
-    return ((), said) if isinstance(said, str) else said
+    return ((), verdict) if isinstance(verdict, str) else verdict
 
 
 def _at(value: Any, path: SettingPath) -> Any:
-    """Return a part of a stored value, ABSENT when it is not there."""
+    """Return a part of a stored value, or ABSENT."""
     for key in path:
         try:
             value = value[key]
@@ -438,8 +437,7 @@ def _at(value: Any, path: SettingPath) -> Any:
 
 
 def _code_in(path: SettingPath, values: Mapping[str, Any]) -> str:
-    """Return the code of the item of a list in which a path goes on, "" if there is
-    none."""
+    """Return the code of the innermost list item that a path leads through, or ""."""
     for end in range(len(path) - 1, 1, -1):
         item = _at(values, path[:end])
         if isinstance(path[end - 1], int) and isinstance(item, dict):

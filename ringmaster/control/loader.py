@@ -1,8 +1,8 @@
-"""Loading a control file: read, check, run, interpret.
+"""Load a control file: read, check, run and interpret it.
 
-CPython judges and runs the file; the settings table of its competition type
-says what the values mean.  Positions inside a setting are worked out only when
-something has to be said about one, so that a sound file never waits for lark.
+CPython checks and runs the file; the settings table of its competition type interprets
+the values.  Places inside a setting are found only for a message, so a correct file
+never waits for lark.
 """
 
 from __future__ import annotations
@@ -15,22 +15,18 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 
-from ringmaster.control import python2
-from ringmaster.control.beside import modules_beside
-from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
+from ringmaster.control.calls import NAME as READ_PARAMETERS
+from ringmaster.control.calls import ParameterReader, Recorder, calls_in
 from ringmaster.control.names import node_span, unused_names
-from ringmaster.control.parameters import NAME as READ_PARAMETERS
-from ringmaster.control.parameters import ParameterReader
-from ringmaster.control.paths import path_text
-from ringmaster.control.python2_values import changed_values
-from ringmaster.control.recorder import Recorder
-from ringmaster.control.source import Source, Span, file_error
-from ringmaster.control.tables import calls_in
-from ringmaster.errors import ParameterFileError, SettingError, UsageError
+from ringmaster.control.python2_values import changed_values, formatted_bytes
+from ringmaster.control.sibling_modules import sibling_imports
+from ringmaster.control.source import ControlFileProblems, Diagnostic, Source, Span, file_error
+from ringmaster.control.source_spans import SettingPlaces, path_text
+from ringmaster.errors import ParameterFileError, SettingError, UsageError, nearest, shown
 from ringmaster.model.function_source import is_installed
 from ringmaster.model.settings import (
     CallOf,
@@ -39,10 +35,6 @@ from ringmaster.model.settings import (
     SettingPath,
     interpret_table,
 )
-from ringmaster.model.wording import nearest, shown
-
-if TYPE_CHECKING:  # it brings in lark, which a sound control file does not need
-    from ringmaster.control.positions import Positions
 
 #: Extensions of the files that a competition writes beside its control file.
 OUTPUT_EXTENSIONS = frozenset(
@@ -50,15 +42,15 @@ OUTPUT_EXTENSIONS = frozenset(
 )
 
 
-FORMATTED_BYTES = "this text has b'…' in it, which bytes become in a string"
+FORMATTED_BYTES = "the text contains b'…', the form of bytes in a string"
 
 TableOf = Callable[[str], Sequence[Setting] | None]
 
 
-class Loaded(msgspec.Struct, eq=False, dict=True):
-    """A control file that has been run and whose settings are sound.
+class ControlFile(msgspec.Struct, eq=False, dict=True):
+    """A control file after its run, with correct settings.
 
-    path         as it was given
+    path         as in the call of `load`
     code         the competition code: the file's name without its extension
     directory    the competition directory, absolute
     table        the settings table of the competition type
@@ -67,7 +59,7 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
     source_hash  SHA-256 of `source` in UTF-8, hexadecimal
     namespace    the file's global names after running it
     origin       the text with its places, for diagnostics
-    warnings     what is suspicious in it
+    warnings     diagnostics of suspicious values
     """
 
     path: str
@@ -84,11 +76,9 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
     _warned: set[SettingPath] = msgspec.field(default_factory=set)
 
     @cached_property
-    def positions(self) -> Positions:
-        """Where the parts of the settings stand; worked out at first use."""
-        from ringmaster.control.positions import Positions
-
-        return Positions(self.origin, self.namespace, self._positional)
+    def setting_places(self) -> SettingPlaces:
+        """Places of the settings' parts, found at first use."""
+        return SettingPlaces(self.origin, self.namespace, self._positional)
 
     @cached_property
     def _positional(self) -> dict[str, tuple[str, ...]]:
@@ -107,23 +97,22 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
         for error in errors:
             self.warnings.append(msgspec.structs.replace(self._diagnose(error), severity="warning"))
 
-    def look_at(self, path: SettingPath, returned: Any) -> None:
-        """Warn of what is suspicious in what a function of the file returned."""
-        if path not in self._warned and any(python2.formatted_bytes(returned, path)):
+    def check_returned(self, path: SettingPath, returned: Any) -> None:
+        """Warn of bytes in a value that a function of the file returned."""
+        if path not in self._warned and any(formatted_bytes(returned, path)):
             self._warned.add(path)
-            self.warn(path, f"what it returns: {FORMATTED_BYTES}", "text")
+            self.warn(path, f"the returned value: {FORMATTED_BYTES}", "text")
 
     def doubt(self, path: SettingPath, message: str) -> None:
-        """Warn of a value that is probably not meant; once of what a function returned."""
+        """Warn of a value that is probably a mistake; once per setting."""
         if path not in self._warned:
             self._warned.add(path)
             self.warn(path, message)
 
     def error(self, errors: Iterable[SettingError]) -> ControlFileProblems:
-        """Return one error that shows each of `errors` at its place in the file,
-        with the file's warnings after them."""
-        found = dict.fromkeys(self._diagnose(error) for error in errors)
-        return ControlFileProblems([*found, *self.warnings])
+        """Return one error that shows each of `errors` at its place, then the warnings."""
+        diagnostics = dict.fromkeys(self._diagnose(error) for error in errors)
+        return ControlFileProblems([*diagnostics, *self.warnings])
 
     def _diagnose(self, error: SettingError) -> Diagnostic:
         setting = self.path_text(error.path)
@@ -131,12 +120,12 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
         cause = error.__cause__
         span = None
         if cause is not None:
-            # one of the file's functions: what has to be changed is inside it
+            # one of the file's functions raised it: the mistake is inside the function
             span = raised_at(cause, self.origin)
-            expected = expected or python2.remedy(cause)
+            expected = expected or _python2_remedy(cause)
             details = (*details, *raised_beside(cause, self.origin))
         if span is None:
-            place = self.positions.find(error.path)
+            place = self.setting_places.find(error.path)
             span = place.value
             if place.name is not None and _names_its_key(error):
                 span = place.name
@@ -144,12 +133,14 @@ class Loaded(msgspec.Struct, eq=False, dict=True):
 
 
 def _names_its_key(error: SettingError) -> bool:
-    """Whether an error is about the name or key that ends its path, as in "Player
-    has no argument 'cwdd'", and not about the value after it."""
+    """Whether an error is about the last name of its path, not about its value.
+
+    An example: "Player has no argument 'cwdd'".
+    """
     if not error.path:
         return False
     key = error.path[-1]
-    # Keys that are no strings ("1.5 is not an identifier") are not quoted.
+    # keys that are no strings ("1.5 is not an identifier") are not quoted
     quoted = isinstance(key, str) and repr(key) in error.message
     return quoted or error.message.startswith(f"{key} ")
 
@@ -161,18 +152,17 @@ def load(
     *,
     kinds: Iterable[str] = (),
     elsewhere: Mapping[str, Sequence[str]] | None = None,
-) -> Loaded:
+) -> ControlFile:
     """Load the control file at `path`.
 
-    table_of    gives the settings table of a competition type, None if there is
-                no such type; called once
+    table_of    returns the settings table of a competition type, None if there is no
+                such type; called once
     type_names  every competition type, for the message about an unknown one
-    kinds       kinds of call that other competition types understand: a helper
-                function that mentions one can still be run
-    elsewhere   settings of all types, each with the types it belongs to; looked
-                into only when the file has a name that nothing reads
+    kinds       calls of other competition types: a helper function may mention them
+    elsewhere   settings of all types, each with its types; read only when the file has
+                an unused name
 
-    Raises ControlFileError, which shows every independent error at once.
+    Raises ControlFileError with every independent error.
     """
     code = _competition_code(os.fspath(path))
     source = Source.read(path)
@@ -188,14 +178,14 @@ def load(
             "competition_type",
         )
     calls = calls_in(table)
-    with modules_beside(tree, source.file.parent):
+    with sibling_imports(tree, source.file.parent):
         namespace = _run(program, source, calls, kinds, caught)
     names = [setting.name for setting in table]
     caught += changed_values(tree, source, competition_type)
-    # the length of `elsewhere` is not asked for: it would import every type
+    # its length would import every type
     others = {} if elsewhere is None else elsewhere
     unused = unused_names(tree, source, competition_type, names, calls, others)
-    loaded = Loaded(
+    loaded = ControlFile(
         path=source.path,
         code=code,
         directory=source.file.parent,
@@ -207,11 +197,11 @@ def load(
         origin=source,
         warnings=caught + [name for name in unused if name.severity == "warning"],
     )
-    context = Context(loaded.directory, returned=loaded.look_at, doubted=loaded.doubt)
+    context = Context(loaded.directory, returned=loaded.check_returned, doubted=loaded.doubt)
     if namespace.get("competition_type") != competition_type:
         context.refuse(
             ("competition_type",),
-            "the competition type is changed further on",
+            "a later line changes the competition type",
             repr(competition_type),
         )
     values = interpret_table(table, namespace, (), context)
@@ -220,8 +210,8 @@ def load(
         raise ControlFileProblems([*loaded.error(context.problems).diagnostics, *misplaced])
     loaded.values = values
     for name in names:
-        for path_ in python2.formatted_bytes(namespace.get(name), (name,)):
-            loaded.warn(path_, FORMATTED_BYTES, "text")
+        for part in formatted_bytes(namespace.get(name), (name,)):
+            loaded.warn(part, FORMATTED_BYTES, "text")
     return loaded
 
 
@@ -263,16 +253,15 @@ def _compile(source: Source) -> tuple[ast.Module, types.CodeType, list[Diagnosti
         except (ValueError, OverflowError, RecursionError, MemoryError) as error:
             message = f"{type(error).__name__}: {error}" if str(error) else "is nested too deeply"
             raise file_error(source.path, message) from error
-    found = []
+    diagnostics = []
     for warning in caught:
-        # DeprecationWarning is for programmers; Python 3.12 makes those about
-        # backslashes in strings a SyntaxWarning.
+        # not DeprecationWarning, which is for programmers
         if issubclass(warning.category, SyntaxWarning):
             text = source.lines[min(warning.lineno, len(source.lines)) - 1]
             start = len(text) - len(text.lstrip()) + 1
             span = Span(warning.lineno, start, warning.lineno, len(text) + 1)
-            found.append(source.diagnostic(span, str(warning.message), severity="warning"))
-    return tree, program, found
+            diagnostics.append(source.diagnostic(span, str(warning.message), severity="warning"))
+    return tree, program, diagnostics
 
 
 def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
@@ -281,16 +270,21 @@ def _syntax_error(source: Source, error: SyntaxError) -> ControlFileProblems:
     end_line = error.end_lineno or line
     end = error.end_offset or 0
     span = Span(line, column, end_line, end if end > 0 else column + 1)
-    # not at the top: its patterns take a while to compile, and are for a wrong file
-    from ringmaster.control.python2_syntax import syntax_remedy
+    # its patterns are slow to compile, and only a wrong file needs them
+    from ringmaster.control.python2 import syntax_remedy
 
     better, remedy = syntax_remedy(source, error)
     return _refused(source, better or span, f"{type(error).__name__}: {error.msg}", remedy)
 
 
+def _python2_remedy(error: BaseException) -> str:
+    from ringmaster.control.python2 import remedy
+
+    return remedy(error)
+
+
 def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
-    """Return the competition type and where it is given; the file has not been
-    run yet."""
+    """Return the competition type and its place, before the file is run."""
     right = f"a line such as {'competition_type = ' + repr('playoff')!r} before all others"
     body = list(tree.body)
     if body and ast.get_docstring(tree, clean=False) is not None:
@@ -298,13 +292,13 @@ def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
     while body and isinstance(body[0], ast.ImportFrom) and body[0].module == "__future__":
         del body[0]
     if not body:
-        what = "is empty" if not source.text.strip() else "sets nothing"
-        raise file_error(source.path, f"the file {what}", right)
+        fault = "is empty" if not source.text.strip() else "sets nothing"
+        raise file_error(source.path, f"the file {fault}", right)
     first = body[0]
-    value = _given_type(first)
+    value = _assigned_type(first)
     if value is None:
         for statement in body[1:]:
-            if _given_type(statement) is not None:
+            if _assigned_type(statement) is not None:
                 span = node_span(statement, source)
                 raise _refused(source, span, "competition_type must be set first", right)
         raise _refused(source, node_span(first, source), "competition_type is not set", right)
@@ -320,8 +314,8 @@ def _competition_type(tree: ast.Module, source: Source) -> tuple[str, Span]:
     return value.value, span
 
 
-def _given_type(statement: ast.stmt) -> ast.expr | None:
-    """Return what a statement assigns to competition_type, if it does."""
+def _assigned_type(statement: ast.stmt) -> ast.expr | None:
+    """Return the value that a statement assigns to competition_type, or None."""
     match statement:
         case ast.Assign(targets=[ast.Name(id="competition_type")], value=value):
             return value
@@ -335,8 +329,7 @@ def _run(
     kinds: Iterable[str],
     caught: list[Diagnostic],
 ) -> dict[str, Any]:
-    """Run the file and return its global names; what it assumes of other files is
-    added to the warnings `caught`."""
+    """Run the file and return its global names; add its warnings to `caught`."""
 
     def note(position: tuple[int, int] | None, text: str) -> None:
         line, column = position or (1, 1)
@@ -357,9 +350,11 @@ def _run(
         exec(program, namespace)
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit too: the file has no say in that
+    except BaseException as error:  # also SystemExit: a control file cannot end the program
         span = raised_at(error, source) or Span(1, 1, 1, 2)
-        expected = " or ".join(filter(None, [python2.remedy(error), _meant(error, namespace)]))
+        expected = " or ".join(
+            filter(None, [_python2_remedy(error), _similar_names(error, namespace)])
+        )
         details = error.details if isinstance(error, ParameterFileError) else ()
         problem = source.diagnostic(span, _described(error), expected, details=details)
         raise ControlFileProblems([problem]) from error
@@ -380,8 +375,7 @@ def raised_at(error: BaseException, source: Source) -> Span | None:
 
 
 def raised_beside(error: BaseException, source: Source) -> list[str]:
-    """Return the line of a module beside the control file where `error` was raised, as a
-    list of one; an empty list where it was raised elsewhere."""
+    """Return the line of a sibling module where `error` was raised, [] if elsewhere."""
     place = None
     traceback = error.__traceback__
     while traceback is not None:
@@ -396,8 +390,8 @@ def raised_beside(error: BaseException, source: Source) -> list[str]:
     return [f"{os.path.relpath(file, source.file.parent)}:{line}: {text}"]
 
 
-def _meant(error: BaseException, namespace: Mapping[str, Any]) -> str:
-    """Return the names that a misspelt one may have meant, "" if none is near."""
+def _similar_names(error: BaseException, namespace: Mapping[str, Any]) -> str:
+    """Return the names most like an undefined one, "" if none is similar."""
     if not isinstance(error, NameError) or not error.name:
         return ""
     import difflib

@@ -1,50 +1,50 @@
-"""Top-level names that nothing in the file reads: misspelt settings, settings of
-another competition type, and arguments that belong into a call."""
+"""Find unused top-level names: misspelt settings, settings of another competition type,
+and arguments that belong in a call."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
-from ringmaster.control.diagnostics import Diagnostic, Severity
-from ringmaster.control.source import Source, Span
+from ringmaster.control.source import Diagnostic, Severity, Source, Span
 from ringmaster.model.settings import REQUIRED, CallOf
 
-#: difflib ratio from which two names are alike: `exploration_coeficient` is,
-#: `opening` and `opponent` are not.
+#: difflib ratio of similar names: `exploration_coeficient` passes, but `opening` is not
+#: similar to `opponent`.
 ALIKE = 0.8
 
-#: Where one of these is called, any name may be read without being written out.
+#: Calls that may read any name.
 _INDIRECT = frozenset({"globals", "locals", "vars", "eval", "exec", "dir"})
 
-#: Settings that say how much is played; a competition type has one of them at most.
+#: Settings for the length of a competition; each type has one at most.
 _LENGTHS = ("number_of_games", "rounds", "number_of_generations")
-#: Names that users of other programs give to these settings.
+#: Names of these settings in other programs.
 _NAMES_OF_LENGTHS = frozenset(
     {*_LENGTHS, "games", "generations", "iterations", "number_of_iterations", "number_of_rounds"}
 )
 
-#: Arguments with names that a file may well have for itself: a warning is enough.
+#: Arguments with common names: a warning is enough.
 _COMMON = frozenset({"name", "id", "description", "options", "cwd", "environ", "path", "file"})
-#: Calls of which a control file has several.
+#: Calls that a control file has several times.
 _REPEATED = frozenset({"Player", "Matchup", "Parameter"})
 
 
 class _Text:
-    """Names that a control file mentions.
+    """Names in a control file.
 
-    read   names whose value is used, and updated: names that `+=` and the like change
-    calls  names of the functions that are called
-    given  keywords of calls, and strings, which may be keys of a dictionary
-    bound  names bound at the top level, with the first place of each and whether
-           several were bound there at once
+    read     names with a value that is used
+    updated  names that `+=` and the like change
+    calls    names of called functions
+    keys     keywords of calls, and strings, which may be keys of a dictionary
+    bound    names bound at the top level, each with its first place and whether several
+             were bound there at once
     """
 
     def __init__(self, tree: ast.Module, source: Source) -> None:
         self.read: set[str] = set()
         self.updated: set[str] = set()
         self.calls: set[str] = set()
-        self.given: set[str] = set()
+        self.keys: set[str] = set()
         for node in ast.walk(tree):
             match node:
                 case ast.Name(id=name, ctx=ast.Load() | ast.Del()):
@@ -54,9 +54,9 @@ class _Text:
                 case ast.Call(func=ast.Name(id=name)):
                     self.calls.add(name)
                 case ast.keyword(arg=str(name)):
-                    self.given.add(name)
+                    self.keys.add(name)
                 case ast.Constant(value=str(text)):
-                    self.given.add(text)
+                    self.keys.add(text)
         self.bound: dict[str, tuple[Span, bool]] = {}
         for name, span, unpacked in _bound(tree.body, source):
             self.bound.setdefault(name, (span, unpacked))
@@ -70,22 +70,20 @@ def unused_names(
     calls: Mapping[str, CallOf],
     elsewhere: Mapping[str, Sequence[str]],
 ) -> list[Diagnostic]:
-    """Return a diagnostic for each unread top-level name that resembles a setting,
-    is an argument of a call, or is a setting of another competition type.
+    """Return a diagnostic for each unused top-level name that may be a mistake.
 
-    A name is an error when what it may stand for is given nowhere in the file: the
-    competition would run with a default in its place.  Otherwise it is a warning,
-    and so is a setting of another type.  Names that the file reads, that begin with
-    an underscore or that are loop variables are the user's own.
+    Such a name resembles a setting, is an argument of a call, or is a setting of another
+    competition type.  It is an error if the setting or argument is given nowhere: the
+    competition would run with a default.  Otherwise it is a warning, and so is a setting
+    of another type.  Names with a leading underscore and loop variables are skipped.
 
-    calls      the calls that the competition type understands, by kind
-    elsewhere  setting names of other types, each with the types it belongs to;
-               looked into only when there is an unread name
+    calls      the calls of the competition type, by kind
+    elsewhere  setting names of other types, each with its types; read only if needed
     """
     text = _Text(tree, source)
     if text.read & _INDIRECT:
         return []
-    found = []
+    diagnostics = []
     seen = {"competition_type", *settings}
     for name, (span, unpacked) in text.bound.items():
         if name in seen or name in text.read or name.startswith("_"):
@@ -97,39 +95,39 @@ def unused_names(
             message = f"{name!r} is an argument of {' and '.join(kinds)}; nothing uses it here"
             each = " or ".join(f"each {k}" if k in _REPEATED else k for k in kinds)
             expected = f"{name}=… in {each}"
-            given = name in text.given or name in _COMMON
+            is_given = name in text.keys or name in _COMMON
         elif meant is None and not unpacked and name in elsewhere:
             types = " and ".join(repr(t) for t in elsewhere[name])
             message = (
                 f"{name!r} has no meaning when competition_type is {competition_type!r}; "
                 f"it is a setting of {types}"
             )
-            found.append(source.diagnostic(span, message, severity="warning"))
+            diagnostics.append(source.diagnostic(span, message, severity="warning"))
             continue
         elif meant := meant or _alike(name, settings):
             message = f"{name!r} is not a setting, and nothing uses it"
             expected = repr(meant)
-            given = meant in text.bound
+            is_given = meant in text.bound
         else:
             continue
         expected += f", or '_{name}' for a variable of your own"
-        severity: Severity = "warning" if given else "error"
-        found.append(source.diagnostic(span, message, expected, severity=severity))
-    return found
+        severity: Severity = "warning" if is_given else "error"
+        diagnostics.append(source.diagnostic(span, message, expected, severity=severity))
+    return diagnostics
 
 
 def _meant_length(name: str, settings: Collection[str]) -> str | None:
-    """Return the setting of this type for how much is played, if a name means that."""
+    """Return this type's setting for its length, if a name means it."""
     if name.casefold() not in _NAMES_OF_LENGTHS:
         return None
     return next((length for length in _LENGTHS if length in settings), None)
 
 
 def _calls_with(name: str, calls: Mapping[str, CallOf], text: _Text) -> list[str]:
-    """Return the kinds of call in the file that may be given an argument of this name.
+    """Return the calls in the file that have an optional argument of this name.
 
-    A setting may stand for a call that is named like it: `positions = "a.epd"`.
-    Arguments that a call must have are given already; single letters are too common.
+    A setting may stand for the call of its name: `positions = "a.epd"`.  Single letters
+    are too common.
     """
     if len(name) == 1:
         return []
@@ -150,15 +148,17 @@ def _alike(name: str, settings: Collection[str]) -> str | None:
 
 
 def _bound(body: Sequence[ast.stmt], source: Source) -> Iterator[tuple[str, Span, bool]]:
-    """Yield names bound by assignments and function definitions at top level,
-    also inside `if`, `for`, `with` and `try`, and whether several were bound at once;
-    loop variables, imports and classes are nobody's misspelt settings."""
+    """Yield names bound by assignments and functions, and whether several at once.
+
+    Bodies of `if`, `for`, `with` and `try` count; loop variables, imports and classes do
+    not.
+    """
     for statement in body:
         match statement:
             case ast.Assign(targets=targets):
                 for target in targets:
                     for name, span, unpacked in _names(target, source):
-                        # `number_of_games = games = 20` says what `games` is
+                        # `number_of_games = games = 20` explains `games`
                         yield name, span, unpacked or len(targets) > 1
             case ast.AnnAssign(target=target) | ast.AugAssign(target=target):
                 yield from _names(target, source)
@@ -185,7 +185,7 @@ def _names(
 
 
 def node_span(node: ast.expr | ast.stmt, source: Source) -> Span:
-    """Return the place of a node that CPython's parser made."""
+    """Return the place of a node of CPython's parser."""
     end_line = node.lineno if node.end_lineno is None else node.end_lineno
     end = node.col_offset if node.end_col_offset is None else node.end_col_offset
     return source.span(node.lineno, node.col_offset, end_line, end)

@@ -1,22 +1,24 @@
-"""Expressions to which Python 2, and so Gomill, gave another value without an error:
-`round` of a half, and `/` in modules beside a control file.
+"""Find expressions to which Python 2, and so Gomill, gave another value without an error.
 
-Gomill divides truly in control files, as Python 3 does; in modules `/` of two integers
-left out the fraction unless the module said `from __future__ import division`.
+They are `round` of a half, `/` in modules beside a control file, and bytes in text.
+Gomill divides in control files as Python 3 does; in modules `/` of two integers dropped
+the fraction, unless the module said `from __future__ import division`.
 """
 
 from __future__ import annotations
 
 import ast
+import re
+import shlex
 import warnings
 from collections.abc import Iterator
-from typing import Final
+from typing import Any, Final
 
-from ringmaster.control.beside import imported_beside
-from ringmaster.control.diagnostics import Diagnostic
 from ringmaster.control.names import node_span
-from ringmaster.control.source import Source
+from ringmaster.control.sibling_modules import imported_siblings
+from ringmaster.control.source import Diagnostic, Source
 from ringmaster.errors import ControlFileError
+from ringmaster.model.settings import Call, SettingPath
 
 #: Competition types that Gomill has: a file of another one was never run by Python 2.
 _GOMILL_TYPES: Final = frozenset({"playoff", "allplayall", "mc_tuner", "ce_tuner"})
@@ -29,32 +31,31 @@ _PYTHON_3: Final = (
 
 
 def changed_values(tree: ast.Module, source: Source, competition_type: str) -> list[Diagnostic]:
-    """Return a warning for each expression of a control file, or of a module beside it,
-    that Python 2 may have given another value.
+    """Return a warning for each expression that may have another value in Python 2.
 
-    There are none in a file that Python 2 or Gomill could not have run, and none about
-    `round` in a ce_tuner, whose samples are no halves: they are of a normal distribution.
+    The control file and the modules beside it are read.  A file that Gomill could not
+    run has no warnings.  A ce_tuner has none about `round`: its samples are no halves.
     """
     if competition_type not in _GOMILL_TYPES or _is_of_another_game(tree):
         return []
     may_be_halves = competition_type != "ce_tuner"
-    found = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
-    for path in imported_beside(tree, source.file.parent):
+    warned = [] if _is_python_3(tree) or not may_be_halves else list(_rounded(tree, source))
+    for path in imported_siblings(tree, source.file.parent):
         try:
             module = Source.read(path)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 its_tree = ast.parse(module.text)
         except (ControlFileError, SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # the import of it has the error
+            continue  # its import raises the error
         if not _is_python_3(its_tree):
-            found += _rounded(its_tree, module) if may_be_halves else ()
-            found += _divided(its_tree, module)
-    return found
+            warned += _rounded(its_tree, module) if may_be_halves else ()
+            warned += _divided(its_tree, module)
+    return warned
 
 
 def _is_of_another_game(tree: ast.Module) -> bool:
-    """Return whether the file sets `game` to anything but Go, the one game of Gomill."""
+    """Whether the file sets `game` to another game than Go; Gomill plays only Go."""
     for statement in tree.body:
         match statement:
             case ast.Assign(targets=[ast.Name(id="game")], value=ast.Constant(value=game)):
@@ -63,7 +64,7 @@ def _is_of_another_game(tree: ast.Module) -> bool:
 
 
 def _is_python_3(tree: ast.Module) -> bool:
-    """Return whether a file has syntax that Python 2 does not have."""
+    """Whether a file has syntax that Python 2 does not have."""
     for node in ast.walk(tree):
         match node:
             case ast.arguments(kwonlyargs=[_, *_]) | ast.arguments(posonlyargs=[_, *_]):
@@ -130,7 +131,7 @@ def _divided(tree: ast.Module, source: Source) -> Iterator[Diagnostic]:
 
 
 def _bound(tree: ast.Module) -> set[str]:
-    """Return names that a file defines, at whatever level."""
+    """Return the names that a file defines at any level."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:
@@ -144,7 +145,7 @@ def _bound(tree: ast.Module) -> set[str]:
 
 
 def _is_no_half(node: ast.expr) -> bool:
-    """Return whether an argument is a number, written out, that is not between two integers."""
+    """Whether an argument is a literal number other than a half."""
     try:
         value = ast.literal_eval(node)
     except ValueError:
@@ -153,7 +154,7 @@ def _is_no_half(node: ast.expr) -> bool:
 
 
 def _is_float(node: ast.expr) -> bool:
-    """Return whether an operand is evidently no integer."""
+    """Whether an operand is evidently no integer."""
     match node:
         case ast.Constant(value=value):
             return not isinstance(value, int)
@@ -165,5 +166,49 @@ def _is_float(node: ast.expr) -> bool:
             ast.Call(func=ast.Name(id="float"))
             | ast.Call(func=ast.Attribute(value=ast.Name(id="math" | "random")))
         ):
+            return True
+    return False
+
+
+_FORMATTED_BYTES = re.compile(r"(?<![\w'\"])b(?:'[^'\n]*'|\"[^\"\n]*\")(?!\w)")
+
+
+def formatted_bytes(value: Any, path: SettingPath, most: int = 10_000) -> Iterator[SettingPath]:
+    """Yield the paths of texts in a raw setting that bytes were formatted into.
+
+    "%s" % b"x" is "b'x'", and was "x" in Python 2.  At most `most` values are read.
+    """
+    waiting = [(value, path)]
+    for _ in range(most):
+        if not waiting:
+            return
+        value, path = waiting.pop()
+        if isinstance(value, str):
+            if _FORMATTED_BYTES.search(value) and not _has_code(value):
+                yield path
+        elif isinstance(value, Call):
+            waiting += [(item, (*path, i)) for i, item in enumerate(value.args)]
+            waiting += [(item, (*path, name)) for name, item in value.kwargs.items()]
+        elif isinstance(value, dict):
+            waiting += [(v, (*path, k)) for k, v in value.items() if isinstance(k, str | int)]
+        elif isinstance(value, list | tuple):
+            waiting += [(item, (*path, i)) for i, item in enumerate(value)]
+
+
+def _has_code(text: str) -> bool:
+    """Whether a text, or a word of a command line, is a Python program.
+
+    A program may have bytes.
+    """
+    try:
+        words = [text, *shlex.split(text)]
+    except ValueError:
+        words = [text]
+    for word in words:
+        try:
+            tree = ast.parse(word)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        if any(isinstance(node, ast.Call | ast.Import | ast.ImportFrom) for node in ast.walk(tree)):
             return True
     return False

@@ -1,7 +1,7 @@
-"""The formats of labelled positions by name, and which of them a file has.
+"""The formats of labelled positions, and the recognition of a file's format.
 
-The suffix decides where it is of one format only, else the first lines or records do.  A
-file that could be of two formats is an error that says how to name one.
+A suffix of one format only decides; otherwise the first lines or records do.  An ambiguous
+file is an error.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ringmaster.datasets.batch import Batch
-from ringmaster.datasets.labels import quoted
-from ringmaster.datasets.lines import is_bare, sniffers
-from ringmaster.datasets.notation import other_game
-from ringmaster.datasets.settings import Pov
-from ringmaster.datasets.source import Source
+from ringmaster.datasets.position_settings import Pov
+from ringmaster.datasets.source import Batch, Source, quoted
+from ringmaster.datasets.text_formats import is_bare, other_game, sniffers
 from ringmaster.errors import DatasetError
 from ringmaster.model.players import GameName
 
@@ -27,11 +24,11 @@ Reader = Callable[[Source], Iterator[Batch]]
 class Format:
     """One format.
 
-    reader    "module:function" below this package; see `Reader`
-    result    whose side its results are told from
-    score     the same of its scores
-    games     the games that it is of
-    suffixes  of files that have it and no other
+    reader    "module:function" in this package; see `Reader`
+    result    point of view of its results
+    score     point of view of its scores
+    games     games with this format
+    suffixes  suffixes of this format only
     """
 
     name: str
@@ -51,42 +48,44 @@ class Format:
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("epd", "lines:read_epd", score="mover"),
-        Format("fen", "lines:read_fen"),
-        Format("sfen", "lines:read_fen", games=("shogi",)),
-        Format("bar", "lines:read_bar"),
-        Format("comma", "lines:read_comma", result="mover", score="mover"),
-        Format("plain", "plain:read_plain", "mover", "mover", suffixes=(".plain",)),
+        Format("epd", "text_formats:read_epd", score="mover"),
+        Format("fen", "text_formats:read_fen"),
+        Format("sfen", "text_formats:read_fen", games=("shogi",)),
+        Format("bar", "text_formats:read_bar"),
+        Format("comma", "text_formats:read_comma", result="mover", score="mover"),
+        Format("plain", "text_formats:read_plain", "mover", "mover", suffixes=(".plain",)),
         Format("psv", "packed:read_psv", "mover", "mover", ("shogi",), (".psv",)),
         Format("hcpe", "packed:read_hcpe", "first", "mover", ("shogi",), (".hcpe",)),
-        Format("pgn", "records:read_pgn", "first", "mover", ("chess",), (".pgn",)),
-        Format("csa", "records:read_csa", games=("shogi",), suffixes=(".csa",)),
-        Format("kif", "records:read_kif", games=("shogi",), suffixes=(".kif", ".kifu")),
+        Format("pgn", "chess_games:read_pgn", "first", "mover", ("chess",), (".pgn",)),
+        Format("csa", "shogi_games:read_csa", games=("shogi",), suffixes=(".csa",)),
+        Format("kif", "shogi_games:read_kif", games=("shogi",), suffixes=(".kif", ".kifu")),
     )
 }
 _OF_SUFFIX = {suffix: format for format in FORMATS.values() for suffix in format.suffixes}
-#: Bytes at the beginning of a file by which its format is guessed, and lines.
+#: Bytes and lines that are read to guess a format.
 _LOOK = 1 << 16
 _LINES = 50
 _JAPANESE = ("utf-8", "cp932")
 
 
 def format_of(source: Source, name: str | None = None) -> Format:
-    """Return the format of a file: `name`'s, else as it looks.  Raises DatasetError for
-    one that cannot be told, or that the game does not have."""
+    """Return the format of a file: `name`'s, else by suffix or content.
+
+    Raises DatasetError for an unknown format, or one that the game does not have.
+    """
     if name is not None:
-        found = FORMATS.get(name)
-        if found is None:
+        format = FORMATS.get(name)
+        if format is None:
             raise source.error(None, f"there is no format {name!r}; {_choices(source.game)}")
     else:
-        found = _OF_SUFFIX.get(source.suffix) or _guessed(source)
-    if source.game not in found.games:
+        format = _OF_SUFFIX.get(source.suffix) or _guessed(source)
+    if source.game not in format.games:
         raise source.error(
             None,
-            f"the format {found.name!r} is for {' and '.join(found.games)}, "
+            f"the format {format.name!r} is for {' and '.join(format.games)}, "
             f"but the game is {source.game}",
         )
-    return found
+    return format
 
 
 def _choices(game: GameName) -> str:
@@ -107,7 +106,7 @@ def _guessed(source: Source) -> Format:
     first = lines[0].removeprefix(b"\xef\xbb\xbf")
     if source.game == "chess" and first.startswith((b"[", b"1. ", b"{")):
         return FORMATS["pgn"]
-    if source.game == "shogi" and (name := _record(start, first)):
+    if source.game == "shogi" and (name := record_format(start, first)):
         return FORMATS[name]
     if _is_plain(lines):
         return FORMATS["plain"]
@@ -123,16 +122,16 @@ def _guessed(source: Source) -> Format:
     most = max(counts.values())
     if not most:
         if is_bare(source, first):
-            raise source.error(None, "its positions have neither results nor scores")
+            raise source.error(None, "the positions have neither results nor scores")
         raise _doubtful(source, f"the format of {quoted(first, 60)} is not known")
-    found = [name for name, count in counts.items() if count == most]
-    if len(found) > 1:
-        raise _doubtful(source, f"it could be {' or '.join(map(repr, found))}")
-    return FORMATS[found[0]]
+    names = [name for name, count in counts.items() if count == most]
+    if len(names) > 1:
+        raise _doubtful(source, f"it could be {' or '.join(map(repr, names))}")
+    return FORMATS[names[0]]
 
 
-def _record(start: bytes, first: bytes) -> str:
-    """Return which format of game records of shogi a file begins like, "" for none."""
+def record_format(start: bytes, first: bytes) -> str:
+    """Return the format of shogi records that a file begins like, "" for none."""
     if first.startswith((b"V2", b"V3", b"N+", b"N-", b"PI", b"P1", b"'", b"$")):
         return "csa"
     if start.startswith(b"#KIF") or any("手合割".encode(code) in start for code in _JAPANESE):
@@ -143,7 +142,7 @@ def _record(start: bytes, first: bytes) -> str:
 def _doubtful(source: Source, what: str) -> DatasetError:
     return source.error(
         None,
-        f'{what}; say which it is by Positions(…, format="…") or --format: {_choices(source.game)}',
+        f'{what}; name the format by Positions(…, format="…") or --format: {_choices(source.game)}',
     )
 
 
@@ -160,13 +159,13 @@ def _packed(source: Source, start: bytes) -> str:
     if source.game != "shogi":
         raise source.error(
             None,
-            "this is no text; packed positions (PSV, hcpe) are read for shogi only, "
-            "for chess their .plain is",
+            "this is not text; packed positions (PSV, hcpe) are for shogi only; for chess, "
+            "convert them to .plain",
         )
     from ringmaster.datasets.packed import fits
 
-    found = [name for name in ("psv", "hcpe") if fits(name, start)]
-    if len(found) != 1:
-        what = "it could be 'psv' or 'hcpe'" if found else "its format is not known"
+    names = [name for name in ("psv", "hcpe") if fits(name, start)]
+    if len(names) != 1:
+        what = "it could be 'psv' or 'hcpe'" if names else "its format is not known"
         raise _doubtful(source, what)
-    return found[0]
+    return names[0]

@@ -1,42 +1,201 @@
-"""Which positions of a recorded game become part of a labelled set.
+"""Pick positions of recorded games for a labelled set.
 
-They are drawn without replacement by the game's own random words, so that the same
-games give the same set in whatever order they are read, and a game that is added
-changes nothing for the others.
+A game's own random words draw its positions without replacement.  The order of the games
+therefore does not matter, and an added game changes nothing for the others.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from ringmaster.datasets.batch import hash_of
-from ringmaster.datasets.exchange import is_quiet
-from ringmaster.datasets.replay import Replay
+from ringmaster.datasets.recorded_game import Replay
+from ringmaster.datasets.source import hash_of
+from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
 from ringmaster.model.randomness import LABELLED_STREAM, words
 
-#: What is taken: "quiet" positions, between moves that are neither captures nor
-#: promotions; "resolved" ones, in which the captures of the game have been played out;
-#: "all".
+if TYPE_CHECKING:
+    import chess
+    from rsshogi.core import Board, Move
+
+
+#: More than all else together.
+_KING = 10_000
+
+
+def is_quiet(text: str, game: GameName, chess960: bool = False) -> bool:
+    """Return whether no capture or promotion wins material at once.
+
+    Static exchange evaluation: the captures on one square are played in turn, each by the
+    least valuable piece, and either side may stop.  Pins are ignored; pieces behind others
+    join in.
+
+    text  FEN or SFEN of a legal position, not in check
+
+    Raises ValueError for an invalid position.
+    """
+    try:
+        gains = _shogi_gains(text) if game == "shogi" else _chess_gains(text, chess960)
+        return all(gain <= 0 for gain in gains)
+    except (ValueError, IndexError) as error:
+        raise ValueError(f"{shown(text)} is not a position: {error}") from None
+
+
+def exchange_gain(gain: int, piece: int, next_attacker: Callable[[int], int | None]) -> int:
+    """Return the value of a capture to its side.
+
+    gain           value of the first captured piece
+    piece          value of the capturing piece
+    next_attacker  function that removes the least valuable attacker of side 0 (which
+                   captured first) or 1, and returns its value, None for no attacker
+    """
+    gains = [gain]
+    side = 1
+    following = next_attacker(side)
+    while following is not None:
+        reply = next_attacker(1 - side)
+        if following >= _KING and reply is not None:
+            # a king cannot capture a protected piece
+            break
+        gains.append(piece - gains[-1])
+        piece, side, following = following, 1 - side, reply
+    while len(gains) > 1:
+        last = gains.pop()
+        # each side may decline to capture
+        gains[-1] = -max(-gains[-1], last)
+    return gains[0]
+
+
+# chess
+
+_CHESS = {1: 100, 2: 320, 3: 330, 4: 500, 5: 950, 6: _KING}
+
+
+def _chess_gains(text: str, chess960: bool) -> Iterator[int]:
+    import chess
+
+    board = chess.Board(text, chess960=chess960)
+    mover = board.turn
+    for move in board.generate_legal_moves(to_mask=board.occupied_co[not mover]):
+        victim = board.piece_type_at(move.to_square) or 0
+        yield _chess_exchange(board, move, _CHESS[victim])
+    if board.ep_square is not None:
+        for move in board.generate_legal_ep():
+            yield _chess_exchange(board, move, _CHESS[chess.PAWN])
+    last = chess.BB_RANK_8 if mover else chess.BB_RANK_1
+    for move in board.generate_legal_moves(board.pawns, last & ~board.occupied):
+        if move.promotion == chess.QUEEN:
+            yield _chess_exchange(board, move, 0)
+
+
+def _chess_exchange(board: chess.Board, move: chess.Move, gain: int) -> int:
+    import chess
+
+    square = move.to_square
+    occupied = board.occupied & ~chess.BB_SQUARES[move.from_square]
+    if board.is_en_passant(move):
+        occupied &= ~chess.BB_SQUARES[square + (-8 if board.turn else 8)]
+    value = _CHESS[board.piece_type_at(move.from_square) or 0]
+    if move.promotion:
+        value = _CHESS[move.promotion]
+        gain += value - _CHESS[chess.PAWN]
+
+    def next_attacker(side: int) -> int | None:
+        nonlocal occupied
+        colour = board.turn if side == 0 else not board.turn
+        attackers = board.attackers_mask(colour, square, occupied) & occupied
+        if not attackers:
+            return None
+        for kind in chess.PIECE_TYPES:
+            if here := attackers & board.pieces_mask(kind, colour):
+                occupied &= ~(here & -here)
+                return _CHESS[kind]
+        return None
+
+    return exchange_gain(gain, value, next_attacker)
+
+
+# shogi
+
+#: Values by SFEN's letters, in proportions common to shogi programs.
+_SHOGI = {
+    **{"P": 90, "L": 315, "N": 405, "S": 495, "G": 540, "B": 855, "R": 990, "K": _KING},
+    **{"+P": 540, "+L": 540, "+N": 540, "+S": 540, "+B": 945, "+R": 1395},
+}
+
+
+def _captured(letters: str) -> int:
+    """Return the value of capturing a piece: one piece less, and an unpromoted one in hand."""
+    return _SHOGI[letters] + _SHOGI[letters[-1]]
+
+
+def _shogi_gains(text: str) -> Iterator[int]:
+    from rsshogi.core import Board
+
+    board = Board(text)
+    enemies = board.pieces_by_color(board.turn.flip())
+    for move in board.legal_moves():
+        if move.is_drop():
+            continue
+        captures = enemies.test(move.to_sq)
+        if captures or move.is_promotion():
+            yield _shogi_exchange(board, move, captures)
+
+
+def _shogi_exchange(board: Board, move: Move, captures: bool) -> int:
+    square = move.to_sq
+    letters = board.piece_on(move.from_sq).piece_type.to_usi()
+    gain = _captured(board.piece_on(square).piece_type.to_usi()) if captures else 0
+    value = _captured(letters)
+    if move.is_promotion():
+        gain += _SHOGI[f"+{letters}"] - _SHOGI[letters]
+        value = _captured(f"+{letters}")
+    if letters == "K":
+        value = _KING
+    occupied = board.pieces()
+    occupied.clear(move.from_sq)
+    occupied.set(square)
+    sides = (board.turn, board.turn.flip())
+
+    def next_attacker(side: int) -> int | None:
+        least = None
+        remaining = board.attackers_to_color(sides[side], square, occupied)
+        while (at := remaining.pop_lsb()) is not None:
+            if not occupied.test(at):
+                continue
+            kind = board.piece_on(at).piece_type.to_usi()
+            value = _KING if kind == "K" else _captured(kind)
+            if least is None or value < least[0]:
+                least = value, at
+        if least is None:
+            return None
+        occupied.clear(least[1])
+        return least[0]
+
+    return exchange_gain(gain, value, next_attacker)
+
+
+#: Positions to pick: "quiet", between moves that are neither captures nor promotions;
+#: "resolved", after the end of an exchange; "all".
 Noise = Literal["quiet", "resolved", "all"]
-#: Why a position was not taken that a set without scores could have.
+#: Reason for omitting a position that a set without scores could include.
 UNSCORED = "without a score"
-#: Plies that captures are followed for.
+#: Longest exchange in plies.
 _LONGEST_EXCHANGE = 16
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What is picked of a game.
+    """Rules for picking positions of a game.
 
-    per_game    positions at most; None for all
-    first_ply   plies from the start of the game before the first one
-    last_plies  how many plies before the end of the game are left out
-    score_cap   largest |score| in centipawns; None for any, mates included
+    per_game    most positions, None for all
+    first_ply   plies omitted at the start of the game
+    last_plies  plies omitted at the end
+    score_cap   largest |score| in centipawns, None for any, mates included
     noise       see `Noise`
     seed        of the draw
     scored      whether positions without a score are left out
@@ -53,17 +212,17 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A position with what is known of it.
+    """A position with its labels.
 
     text    FEN or SFEN
-    move    that was played, in the protocol's notation
-    side    who is to move, 0 the side that moves first in a game
-    result  of the game from that side, 0, 0.5 or 1
-    score   centipawns from the same side, NaN unknown; a mate is ±10,000
-    ply     plies played before it
-    length  plies of its whole game
-    game    id of its game
-    draw    random 64 bits, by which a sample of the set is taken
+    move    the played move, in the protocol's notation
+    side    side to move, 0 the side that moves first in a game
+    result  0, 0.5 or 1 for the side to move
+    score   centipawns from the side to move, NaN unknown; a mate is ±10,000
+    ply     number of plies before the position
+    length  plies of the whole game
+    game    id of the game
+    draw    random 64 bits; the smallest ones form a sample of the set
     """
 
     text: str
@@ -78,9 +237,9 @@ class Labelled:
 
 
 class Picker:
-    """Picks positions of games; counts what it does not take.
+    """Picks positions of games.
 
-    left_out  plies that were candidates and were not taken, by the reason in words
+    left_out  number of omitted positions, by reason in words
     """
 
     def __init__(self, rules: Rules, game: GameName, chess960: bool = False) -> None:
@@ -89,44 +248,45 @@ class Picker:
         self._game, self._chess960 = game, chess960
 
     def pick(
-        self, played: Replay, id: str, result: float, sides: Container[int] = (0, 1)
+        self, replay: Replay, id: str, result: float, sides: Container[int] = (0, 1)
     ) -> list[Labelled]:
         """Return positions of a game in the order of play.
 
         id      the game's
         result  from the side that moves first, 0, 0.5 or 1
-        sides   whose turn it must be
+        sides   allowed sides to move
         """
-        draws = words(self.rules.seed, LABELLED_STREAM, hash_of(id), len(played))
-        order = sorted(range(len(played)), key=draws.__getitem__)
-        wanted = len(order) if self.rules.per_game is None else self.rules.per_game
-        taken: dict[int, int] = {}
+        draws = words(self.rules.seed, LABELLED_STREAM, hash_of(id), len(replay))
+        order = sorted(range(len(replay)), key=draws.__getitem__)
+        most = len(order) if self.rules.per_game is None else self.rules.per_game
+        #: draws by ply
+        picked: dict[int, int] = {}
         reasons: dict[int, str] = {}
         for ply in order:
-            if len(taken) >= wanted:
+            if len(picked) >= most:
                 break
             at: int | None = ply
-            reason = self._unfit(played, ply, sides)
+            reason = self._unfit(replay, ply, sides)
             if not reason and self.rules.noise == "resolved":
-                at = self._settled(played, ply)
+                at = self._resolved(replay, ply)
                 reason = "amid an exchange that was not played out" if at is None else ""
                 if at is not None and at != ply:
-                    reason = self._unfit(played, at, sides)
+                    reason = self._unfit(replay, at, sides)
             if reason or at is None:
                 reasons[ply] = reason
             else:
-                taken.setdefault(at, draws[ply])
+                picked.setdefault(at, draws[ply])
         self.left_out.update(reasons.values())
-        return [self._labelled(played, ply, id, result, taken[ply]) for ply in sorted(taken)]
+        return [_labelled(replay, ply, id, result, picked[ply]) for ply in sorted(picked)]
 
-    def _unfit(self, played: Replay, ply: int, sides: Container[int]) -> str:
-        """Return why a position cannot be taken, "" when it can."""
-        rules, game = self.rules, played.game
-        if played.before + ply < rules.first_ply or ply >= len(played) - rules.last_plies:
+    def _unfit(self, replay: Replay, ply: int, sides: Container[int]) -> str:
+        """Return the reason for omitting a position, "" for none."""
+        rules, game = self.rules, replay.game
+        if replay.before + ply < rules.first_ply or ply >= len(replay) - rules.last_plies:
             return "near the start or the end of the game"
         if ply < game.book:
             return "of the opening book"
-        if played.sides[ply] not in sides:
+        if replay.sides[ply] not in sides:
             return "with another player to move"
         score = game.scores[ply]
         if math.isnan(score):
@@ -134,35 +294,38 @@ class Picker:
                 return UNSCORED
         elif rules.score_cap is not None and abs(score) > rules.score_cap:
             return "with a score above the cap"
-        if rules.noise != "resolved" and played.checks[ply]:
+        if rules.noise != "resolved" and replay.checks[ply]:
             return "in check"
-        if rules.noise == "quiet" and (played.noisy[ply] or (ply and played.noisy[ply - 1])):
+        if rules.noise == "quiet" and (replay.noisy[ply] or (ply and replay.noisy[ply - 1])):
             return "beside a capture or a promotion"
         return ""
 
-    def _settled(self, played: Replay, ply: int) -> int | None:
-        """Return the first quiet position from `ply` on to which only captures,
-        promotions and answers to check lead; None when there is none."""
-        for at in range(ply, min(len(played), ply + _LONGEST_EXCHANGE)):
-            checked = played.checks[at]
-            if not checked and is_quiet(played.texts[at], self._game, self._chess960):
+    def _resolved(self, replay: Replay, ply: int) -> int | None:
+        """Return the first quiet position after captures, promotions and answers to check.
+
+        The search begins at `ply`.  None means that the exchange was not played out.
+        """
+        for at in range(ply, min(len(replay), ply + _LONGEST_EXCHANGE)):
+            checked = replay.checks[at]
+            if not checked and is_quiet(replay.texts[at], self._game, self._chess960):
                 return at
-            if not (played.noisy[at] or checked):
+            if not (replay.noisy[at] or checked):
                 return None
         return None
 
-    def _labelled(self, played: Replay, ply: int, id: str, result: float, draw: int) -> Labelled:
-        game, side = played.game, played.sides[ply]
-        score = game.scores[ply]
-        return Labelled(
-            played.texts[ply],
-            game.moves[ply],
-            side,
-            1 - result if side else result,
-            # no negative zero
-            (-score if side else score) + 0.0,
-            played.before + ply,
-            played.before + len(played),
-            id,
-            draw,
-        )
+
+def _labelled(replay: Replay, ply: int, id: str, result: float, draw: int) -> Labelled:
+    game, side = replay.game, replay.sides[ply]
+    score = game.scores[ply]
+    return Labelled(
+        replay.texts[ply],
+        game.moves[ply],
+        side,
+        1 - result if side else result,
+        # no negative zero
+        (-score if side else score) + 0.0,
+        replay.before + ply,
+        replay.before + len(replay),
+        id,
+        draw,
+    )

@@ -1,32 +1,34 @@
-"""A game as a record tells it: its moves, what the engines said of them, and how it
-ended.  The same for every format of game records."""
+"""A recorded game of any format: moves, scores, result, and the positions of its replay."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ringmaster.datasets.source import MATE, Record, Source
+from ringmaster.games.game import Begin, beginning
+from ringmaster.games.pgn import plies_before as fen_plies_before
 from ringmaster.model.players import GameName
 
-#: What a mate is worth in centipawns, whatever its distance.
-MATE = 10_000.0
+#: Bytes in a line: a whole game with comments may stand on one.
+_LONGEST = 1 << 20
 
 
 @dataclass(slots=True)
 class RecordedGame:
     """One game of a file.
 
-    number   its place in the file, from 1
-    line     where it begins, from 1
-    id       what it is called there ("" unknown); ringmaster's own records have the
-             game's id
-    start    FEN or SFEN, None for the usual position
-    moves    in the protocol's notation, all legal
-    scores   as many: centipawns from the side that moves first in a game, of the
-             position *before* the move; NaN where nothing is said
-    book     how many moves at the beginning are the opening's
-    result   from the same side, 0, 0.5 or 1; NaN when the game has none
-    is_forfeit  whether the record says that a side lost by a fault, or on time
+    number      place in the file, from 1
+    line        first line, from 1
+    id          the game's id or name, "" unknown
+    start       FEN or SFEN, None for the usual position
+    moves       legal moves in the protocol's notation
+    scores      for each move centipawns of the position *before* it, NaN unknown, from the
+                side that moves first in a game
+    book        number of opening moves
+    result      0, 0.5 or 1 from the same side, NaN unfinished
+    is_forfeit  whether a side lost by a fault or on time
     """
 
     number: int
@@ -41,7 +43,7 @@ class RecordedGame:
 
     @property
     def is_finished(self) -> bool:
-        """Whether the record has a result."""
+        """Return whether the record has a result."""
         return not math.isnan(self.result)
 
 
@@ -50,22 +52,112 @@ RESULTS = {"1-0": 1.0, "0-1": 0.0, "1/2-1/2": 0.5}
 
 
 def plies_before(game: GameName, start: str | None) -> int:
-    """Return how many plies a game had before its start position, by the move number
-    that the position gives; 0 where it gives none."""
+    """Return the number of plies before a start position, by its move number."""
+    if game != "shogi":
+        return fen_plies_before(start)
     fields = (start or "").split()
-    if game == "shogi":
-        # SFEN counts plies, from 1
-        number = fields[3] if len(fields) > 3 else ""
-        return max(int(number) - 1, 0) if number.isdecimal() else 0
-    if len(fields) < 6 or not fields[-1].isdecimal():
-        return 0
-    return 2 * max(int(fields[-1]) - 1, 0) + (fields[1] == "b")
+    # SFEN counts plies, from 1
+    number = fields[3] if len(fields) > 3 else ""
+    return max(int(number) - 1, 0) if number.isdecimal() else 0
 
 
 def limited(score: float) -> float:
-    """Return centipawns with those that encode a mate as ±MATE.
-
-    Engines and records write mates as 30,000 and more, less their distance; the
-    largest score that is none is far below MATE.
-    """
+    """Return centipawns within ±MATE, which stands for all mates."""
     return max(-MATE, min(MATE, score))
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The positions of a game, by ply from the start of the record.
+
+    before  plies before the start of the record
+    texts   FEN or SFEN before each move, and after the last
+    sides   side to move, 0 the side that moves first in a game
+    checks  whether the side to move is in check
+    noisy   whether the move is a capture or a promotion
+    """
+
+    game: RecordedGame
+    before: int
+    texts: list[str]
+    sides: list[int]
+    checks: list[bool]
+    noisy: list[bool]
+
+    def __len__(self) -> int:
+        return len(self.noisy)
+
+
+def replay(game: RecordedGame, name: GameName, begin: Begin) -> Replay:
+    """Replay a record.  Raises IllegalMove, or ValueError for the start position."""
+    position = begin(game.start)
+    texts, sides, checks = [position.position()], [position.to_move], [position.in_check()]
+    noisy = []
+    before = _count_pieces(texts[0])
+    for move in game.moves:
+        position.play(move)
+        text = position.position()
+        after = _count_pieces(text)
+        promotes = move[-1] == "+" if name == "shogi" else len(move) > 4 and move[-1].isalpha()
+        noisy.append(after < before or promotes)
+        before = after
+        texts.append(text)
+        sides.append(position.to_move)
+        checks.append(position.in_check())
+    return Replay(game, plies_before(name, game.start), texts, sides, checks, noisy)
+
+
+_NOT_PIECES = bytes(c for c in range(128) if not chr(c).isalpha())
+
+
+def _count_pieces(text: str) -> int:
+    """Return the number of pieces on the board of a FEN or an SFEN."""
+    board = text[: text.index(" ")].partition("[")[0]
+    return len(board.encode().translate(None, _NOT_PIECES))
+
+
+def text_lines(source: Source, fallback: str) -> Iterator[str]:
+    """Yield the lines of a file, decompressed, without line breaks.
+
+    fallback  the encoding of lines that are not UTF-8
+
+    Raises DatasetError.
+    """
+    for _, chunk in source.chunks(_LONGEST):
+        for line in chunk.split(b"\n"):
+            yield _decoded(line, fallback)
+
+
+def _decoded(line: bytes, fallback: str) -> str:
+    try:
+        return line.decode()
+    except UnicodeDecodeError:
+        return line.decode(fallback, "replace")
+
+
+def positions_of(
+    source: Source, games: Iterator[RecordedGame], mover: bool = False
+) -> Iterator[Record]:
+    """Yield the positions of finished games without a forfeit.
+
+    Scores are the mover's where `mover` is true, else the first player's.  Results are the
+    first player's.
+    """
+    begin = beginning(source.game, variant=source.variant)
+    for game in games:
+        if not game.is_finished:
+            source.counts["unfinished games"] += 1
+            continue
+        if game.is_forfeit:
+            source.counts["games lost by a fault or on time"] += 1
+            continue
+        position = begin(game.start)
+        before = plies_before(source.game, game.start)
+        length = before + len(game.moves)
+        name = str(game.number)
+        for ply, (move, score) in enumerate(zip(game.moves, game.scores, strict=True), before):
+            text = position.position().encode()
+            if mover and position.to_move:
+                score = -score
+            yield Record(text, game.result, score, ply, name, game.line, length)
+            position.play(move)

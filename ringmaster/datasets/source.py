@@ -1,40 +1,64 @@
-"""A file of labelled positions: its bytes, unpacked, as lines or records, and what there
-is to say of it."""
+"""A file of labelled positions: its bytes, its errors, and the batches that its readers yield."""
 
 from __future__ import annotations
 
 import bz2
 import codecs
 import gzip
+import hashlib
 import importlib
 import lzma
 import os
+import re
+import time
 import zlib
 from collections import Counter
-from collections.abc import Iterator
-from typing import IO, Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from ringmaster.errors import DatasetError
+from ringmaster.games.clean_text import shown
 from ringmaster.model.players import GameName
 
+#: Seconds between two reports of progress.
+_REPORT_SECONDS = 5.0
 #: Bytes that are read at once.
 _PIECE = 1 << 20
 #: Bytes a line may have; keeps a wrong file (a disk image, /dev/zero) out of memory.
 LONGEST = 1 << 16
-#: Bad lines of a file that are listed before it is refused.
+#: Bad lines of a file that one error lists.
 LISTED = 20
 _REMEDY = "skip_bad=True in Positions(…), or --skip-bad, leaves bad positions out and counts them"
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 
+class Progress:
+    """Reports progress every five seconds."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._start = self._last = time.monotonic()
+
+    def report(self, text: str) -> None:
+        """Report `text` and the elapsed time, unless the last report is recent."""
+        now = time.monotonic()
+        if now - self._last >= _REPORT_SECONDS:
+            self._last = now
+            self._say(f"{text}, {now - self._start:.0f} s so far")
+
+
 class Source:
     """One file, for one game.
 
-    variant  as in the settings of a game, "standard" for the usual rules
-    counts   what was left out in reading, by what it is, as words for the user
-    where    what places are numbers of: "line", "record", "game"
-    skip_bad whether bad positions are left out and counted
-    first_bad  the first of these, with its place
+    variant    variant of chess, "standard" for the usual rules
+    counts     numbers of omitted games and positions, by reason in words
+    where      unit of places: "line", "record" or "game"
+    skip_bad   whether bad positions are left out and counted
+    first_bad  message and place of the first bad position
     """
 
     def __init__(
@@ -51,7 +75,7 @@ class Source:
 
     @property
     def suffix(self) -> str:
-        """The suffix in lower case, that of packing apart."""
+        """The suffix in lower case, without that of compression."""
         stem, suffix = os.path.splitext(self.path.lower())
         return os.path.splitext(stem)[1] if suffix in PACKED else suffix
 
@@ -60,8 +84,7 @@ class Source:
         return DatasetError(self.path, place, message, where=self.where)
 
     def bad(self, place: int, message: str) -> None:
-        """Record a position that cannot be used.  Raises DatasetError where the list of bad
-        positions is full."""
+        """Record a bad position.  Raises DatasetError where the list is full."""
         if self.skip_bad:
             self.first_bad = self.first_bad or str(self.error(place, message))
             self.counts[f"bad {self.where}s"] += 1
@@ -71,8 +94,7 @@ class Source:
             self.finish()
 
     def finish(self) -> None:
-        """Raise DatasetError if there were bad positions that are not skipped: one error with
-        all of them."""
+        """Raise one DatasetError that lists the bad positions, unless they are skipped."""
         if not self._bad:
             return
         (first, message), *others = sorted(self._bad)
@@ -82,18 +104,18 @@ class Source:
         raise self.error(first, "\n".join([*lines, _REMEDY]))
 
     def open(self) -> IO[bytes]:
-        """Open it for reading, unpacked.  Raises DatasetError."""
+        """Open the file for reading, decompressed.  Raises DatasetError."""
         try:
             return _open(self.path)
         except ImportError:
             raise self.error(
-                None, "there is nothing here to unpack .zst; unpack it, or install zstandard"
+                None, "no package can decompress .zst; decompress it, or install zstandard"
             ) from None
         except OSError as error:
             raise self._unreadable(error) from None
 
     def pieces(self, size: int = _PIECE) -> Iterator[bytes]:
-        """Yield its bytes.  Raises DatasetError."""
+        """Yield the file's bytes.  Raises DatasetError."""
         with self.open() as file:
             while True:
                 try:
@@ -106,9 +128,13 @@ class Source:
                     return
                 yield piece
 
-    def chunks(self) -> Iterator[tuple[int, bytes]]:
-        """Yield (number of the first line, whole lines) of a text file, with "\\n"
-        between lines.  Raises DatasetError for what is no text."""
+    def chunks(self, longest: int = LONGEST) -> Iterator[tuple[int, bytes]]:
+        """Yield (number of the first line, whole lines separated by "\\n") of a text file.
+
+        longest  limit of a line in bytes
+
+        Raises DatasetError for a file that is not text.
+        """
         number, rest = 1, b""
         for piece in self.pieces():
             if number == 1 and not rest:
@@ -124,8 +150,8 @@ class Source:
                 rest = tail
                 yield number, chunk.replace(b"\r", b"")
                 number += chunk.count(b"\n") + 1
-            if len(rest) > LONGEST:
-                raise self.error(number, "the line is too long for a list of positions")
+            if len(rest) > longest:
+                raise self.error(number, "the line is too long for a text file")
         if rest.strip():
             yield number, rest.replace(b"\r", b"")
 
@@ -136,18 +162,10 @@ class Source:
 
 def _open(path: str) -> IO[bytes]:
     suffix = os.path.splitext(path)[1].lower()
-    opened: Any
-    if suffix == ".gz":
-        opened = gzip.open(path)
-    elif suffix == ".bz2":
-        opened = bz2.open(path)
-    elif suffix == ".xz":
-        opened = lzma.open(path)
-    elif suffix == ".zst":
-        opened = _zstandard().open(path, "rb")
-    else:
-        opened = open(path, "rb")
-    return opened  # type: ignore[no-any-return]  # each is a file of bytes
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opener = _zstandard().open if suffix == ".zst" else openers.get(suffix, open)
+    file: IO[bytes] = opener(path, "rb")
+    return file
 
 
 def _zstandard() -> Any:
@@ -156,3 +174,170 @@ def _zstandard() -> Any:
         return importlib.import_module("compression.zstd")
     except ImportError:
         return importlib.import_module("zstandard")
+
+
+#: Positions in a batch: many for NumPy, few for the processor's cache.
+SIZE = 8192
+
+NAN = float("nan")
+
+
+class Record(NamedTuple):
+    """One position, from a reader of single positions.
+
+    text     FEN or SFEN; counters may be missing
+    result   of the game, 0 to 1 from the format's side, NaN unknown
+    teacher  centipawns from the format's side, NaN unknown
+    ply      number of plies before the position, -1 unknown
+    game     name of the game within the file, None unknown
+    place    number of the line, record or game in the file, from 1
+    length   plies of the whole game, 0 unknown
+    """
+
+    text: bytes
+    result: float = NAN
+    teacher: float = NAN
+    ply: int = -1
+    game: str | None = None
+    place: int = 0
+    length: int = 0
+
+
+@dataclass
+class Batch:
+    """Positions in the order of their file, with the columns of `Record`.
+
+    texts  with single spaces and all fields, counters included
+    game   a hash of the game's name, 0 unknown
+    """
+
+    texts: list[bytes]
+    result: npt.NDArray[np.float32]
+    teacher: npt.NDArray[np.float32]
+    ply: npt.NDArray[np.int32]
+    game: npt.NDArray[np.uint64]
+    place: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def without(self, bad: Collection[int]) -> Batch:
+        """Return the batch without the positions of some indices."""
+        good = [i for i in range(len(self)) if i not in bad]
+        return Batch(
+            [self.texts[i] for i in good],
+            self.result[good],
+            self.teacher[good],
+            self.ply[good],
+            self.game[good],
+            self.place[good],
+            self.length[good],
+        )
+
+
+def hash_of(name: bytes | str) -> int:
+    """Return 64 bits, never 0, for the name of a game."""
+    data = name.encode() if isinstance(name, str) else name
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little") or 1
+
+
+def make_batch(
+    texts: list[bytes],
+    result: list[float],
+    teacher: list[float],
+    ply: list[int],
+    game: list[int],
+    place: list[int],
+    length: list[int] | None = None,
+) -> Batch:
+    """Return a batch from lists."""
+    return Batch(
+        texts,
+        np.array(result, dtype=np.float32),
+        np.array(teacher, dtype=np.float32),
+        np.array(ply, dtype=np.int32),
+        np.array(game, dtype=np.uint64),
+        np.array(place, dtype=np.int64),
+        np.array(length or [0] * len(texts), dtype=np.int32),
+    )
+
+
+def batches_of(records: Iterable[Record], size: int = SIZE) -> Iterator[Batch]:
+    """Yield records as batches."""
+    pending: list[Record] = []
+    for record in records:
+        pending.append(record)
+        if len(pending) == size:
+            yield _batch(pending)
+            pending = []
+    if pending:
+        yield _batch(pending)
+
+
+def _batch(records: list[Record]) -> Batch:
+    hashes = {name: 0 if name is None else hash_of(name) for name in {r.game for r in records}}
+    games = [hashes[record.game] for record in records]
+    return make_batch(
+        [r.text for r in records],
+        [r.result for r in records],
+        [r.teacher for r in records],
+        [r.ply for r in records],
+        games,
+        [r.place for r in records],
+        [r.length for r in records],
+    )
+
+
+#: Results with the points of both sides, as the first player's share.
+_POINTS = {b"1-0": 1.0, b"0-1": 0.0, b"1/2-1/2": 0.5, b"1/2": 0.5, b"0.5-0.5": 0.5}
+#: The result of an unfinished game.
+UNFINISHED = b"*"
+#: A score beyond this is neither centipawns nor any engine's code for a mate.
+ABSURD = 100_000.0
+#: Scores from here on are mates, and are limited to this value.  Engines write a mate as
+#: 30,000 to 32,767 less the plies.
+MATE = 10_000.0
+
+_NUMBER = re.compile(rb"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+_MATE = re.compile(rb"[-+]?[#M][-+]?[0-9]+")
+
+
+class Unfinished(Exception):
+    """The position's game has no result; the position is skipped without an error."""
+
+
+def result_of(text: bytes) -> float:
+    """Return a result as a share from 0 to 1.  Raises ValueError, Unfinished."""
+    value = _POINTS.get(text)
+    if value is not None:
+        return value
+    if text == UNFINISHED:
+        raise Unfinished
+    if not _NUMBER.fullmatch(text):
+        raise ValueError(f"the result is {quoted(text)}, not 1-0, 0-1, 1/2-1/2 or 0 to 1")
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError(f"the result is {quoted(text)}, not from 0 to 1")
+    return value
+
+
+def score_of(text: bytes) -> float:
+    """Return a score in centipawns, a mate as ±`MATE`.  Raises ValueError."""
+    if not _NUMBER.fullmatch(text):
+        if _MATE.fullmatch(text):
+            return -MATE if b"-" in text else MATE
+        raise ValueError(f"the score is {quoted(text)}, not a number of centipawns")
+    return checked_score(float(text))
+
+
+def checked_score(value: float) -> float:
+    """Return a score within ±`MATE`.  Raises ValueError for an absurd one."""
+    if not -ABSURD <= value <= ABSURD:
+        raise ValueError(f"the score {value:g} is beyond ±{ABSURD:,.0f} centipawns")
+    return min(max(value, -MATE), MATE)
+
+
+def quoted(text: bytes, limit: int = 40) -> str:
+    """Return bytes of a file, quoted for an error message."""
+    return shown(text.decode(errors="backslashreplace"), limit)

@@ -1,37 +1,232 @@
-"""What files of labelled positions are like, without making a data set of them."""
+"""Statistics of labelled positions: results by score, plies, duplicates, balance."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
-from ringmaster.datasets.formats import FORMATS, format_of
-from ringmaster.datasets.intake import checked_batches, povs
-from ringmaster.datasets.notation import other_game
-from ringmaster.datasets.overview import Overview
-from ringmaster.datasets.settings import PositionSettings
-from ringmaster.datasets.source import Source
+from ringmaster.datasets.formats import FORMATS, format_of, record_format
+from ringmaster.datasets.ingest import Labels, checked_batches, contradiction, povs
+from ringmaster.datasets.position_settings import PositionSettings, Pov
+from ringmaster.datasets.source import MATE, Source
+from ringmaster.datasets.text_formats import other_game
 from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
-from ringmaster.model.report import Report, Table
+from ringmaster.model.report import Report, Table, Text
 
-#: What a record of shogi in CSA begins with.
-_CSA_BEGINNINGS = (b"V2", b"V3", b"N+", b"N-", b"'", b"P1-", b"PI", b"$")
+#: Edges of the buckets of scores, in centipawns from the side that moves first.
+_EDGES = np.array([-1000, -600, -300, -150, -75, -25, 25, 75, 150, 300, 600, 1000], float)
+#: Plies of a bucket, and number of buckets.
+_PLIES, _PLY_BUCKETS = 20, 12
+_BAR = 40
+
+Floats = npt.NDArray[np.float32]
+
+_NAMES: dict[GameName, tuple[str, str]] = {
+    "chess": ("White", "Black"),
+    "shogi": ("Black", "White"),
+    "go": ("Black", "White"),
+}
+
+
+class Overview:
+    """Statistics of labelled positions.
+
+    Memory grows by eight bytes a position, for the hashes that find duplicates.
+    """
+
+    def __init__(self, game: GameName, result: Pov = "first", score: Pov = "first") -> None:
+        """Begin without positions; `result` and `score` are the file's points of view."""
+        self._names = _NAMES[game]
+        self._povs = result, score
+        self._second = b"w" if game == "shogi" else b"b"
+        #: Number of counters at the end of a position.
+        self._counters = 1 if game == "shogi" else 2
+        self._hashes: list[npt.NDArray[np.int64]] = []
+        self.positions = 0
+        self._sides = np.zeros(2, int)
+        #: Results: lost, drawn, won by the first side; averaged; unknown.
+        self._results = np.zeros(5, int)
+        self._unscored = self._mates = 0
+        self._sum_of_results = np.zeros((2, len(_EDGES) + 1))
+        self._scored = np.zeros((2, len(_EDGES) + 1), int)
+        self._plies = np.zeros(_PLY_BUCKETS + 1, int)
+        self._labels = Labels()
+
+    def add(
+        self,
+        texts: list[bytes],
+        result: Floats,
+        score: Floats,
+        ply: npt.NDArray[np.int32],
+        material: Floats | None = None,
+    ) -> None:
+        """Add positions.
+
+        texts          FEN or SFEN with counters
+        result, score  from the side that moves first, NaN unknown
+        ply            number of plies before the position, below 0 unknown
+        material       lead of the side that moves first, None unknown
+        """
+        count = len(texts)
+        if not count:
+            return
+        self.positions += count
+        counters = self._counters
+        keys = [hash(text.rsplit(b" ", counters)[0]) for text in texts]
+        self._hashes.append(np.array(keys, np.int64))
+        second = self._second
+        side = np.array([text.split(b" ", 2)[1] == second for text in texts], np.uint8)
+        self._sides += np.bincount(side, minlength=2)
+        unknown = np.isnan(result)
+        kind = np.select([unknown, result == 0, result == 0.5, result == 1], [4, 0, 1, 2], 3)
+        self._results += np.bincount(kind, minlength=5)
+        missing = np.isnan(score)
+        self._unscored += int(missing.sum())
+        self._mates += int((np.abs(score) >= MATE).sum())
+        both = ~missing & ~unknown
+        s, r = score[both], result[both]
+        buckets = np.searchsorted(_EDGES, s) + side[both] * (len(_EDGES) + 1)
+        size = self._scored.size
+        self._scored += np.bincount(buckets, minlength=size).reshape(2, -1)
+        self._sum_of_results += np.bincount(buckets, r, minlength=size).reshape(2, -1)
+        known = ply >= 0
+        plies = np.minimum(ply[known].astype(int) // _PLIES, _PLY_BUCKETS - 1)
+        self._plies[:-1] += np.bincount(plies, minlength=_PLY_BUCKETS)
+        self._plies[-1] += count - int(known.sum())
+        nothing = np.full(count, np.nan, np.float32)
+        self._labels.add(result, score, nothing if material is None else material, side)
+
+    @property
+    def duplicates(self) -> int:
+        """Number of repeated positions, without regard to counters."""
+        if not self._hashes:
+            return 0
+        self._hashes = [np.concatenate(self._hashes)]
+        return self.positions - len(np.unique(self._hashes[0]))
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each doubt about the labels."""
+        warnings = []
+        known = self._results[:4].sum()
+        if known and max(self._results[:4]) == known and known > 1:
+            warnings.append("all results are equal: they hold no information")
+        wrong, _ = contradiction(self._labels, self._names, *self._povs)
+        return [*warnings, wrong] if wrong else warnings
+
+    def _correlation(self, side: int) -> float:
+        """Return the correlation of result and score, 0 if undefined."""
+        n, r, s, rr, ss, rs = self._labels.sums[side, 0].tolist()
+        spread = (ss - s * s / n) * (rr - r * r / n) if n > 1 else 0.0
+        return (rs - s * r / n) / math.sqrt(spread) if spread > 1e-12 * n else 0.0
+
+    def report(self) -> Report:
+        """Return the tables of the statistics."""
+        if not self.positions:
+            return Report((Text(("no positions",)),))
+        blocks: list[Table | Text] = [self._balance()]
+        if self._scored.sum():
+            blocks.append(self._by_score())
+        blocks.append(self._by_ply())
+        if warnings := self.warnings():
+            blocks.append(Text(tuple(f"WARNING: {text}" for text in warnings)))
+        return Report(tuple(blocks))
+
+    def _balance(self) -> Table:
+        first, second = self._names
+        lost, drawn, won, between, unknown = map(int, self._results)
+        count = self.positions
+        rows = [
+            ("positions", count, ""),
+            (f"{first} to move", int(self._sides[0]), _share(self._sides[0], count)),
+            (f"{second} to move", int(self._sides[1]), _share(self._sides[1], count)),
+            (f"won by {first}", won, _share(won, count)),
+            ("drawn", drawn, _share(drawn, count)),
+            (f"won by {second}", lost, _share(lost, count)),
+        ]
+        optional = [
+            ("averaged results", between),
+            ("without a result", unknown),
+            ("without a score", self._unscored),
+            ("mate scores", self._mates),
+        ]
+        rows += [(name, number, _share(number, count)) for name, number in optional if number]
+        duplicates = self.duplicates
+        rows.append(("duplicates", duplicates, _share(duplicates, count)))
+        return Table(("", "", ""), tuple(rows))
+
+    def _by_score(self) -> Table:
+        first, second = self._names
+        rows = []
+        labels = [f"below {_EDGES[0]:+.0f}"]
+        labels += [f"{low:+.0f} to {high:+.0f}" for low, high in itertools.pairwise(_EDGES)]
+        labels += [f"above {_EDGES[-1]:+.0f}"]
+        for at, label in enumerate(labels):
+            counts, sums = self._scored[:, at], self._sum_of_results[:, at]
+            if counts.sum():
+                rows.append(
+                    (
+                        label,
+                        int(counts.sum()),
+                        _share(sums.sum(), counts.sum()),
+                        _share(sums[0], counts[0]),
+                        _share(sums[1], counts[1]),
+                    )
+                )
+        notes = [
+            f"correlation of score and result: {self._correlation(0):+.3f} with {first} to move, "
+            f"{self._correlation(1):+.3f} with {second} to move"
+        ]
+        return Table(
+            (
+                f"score ({first}'s, cp)",
+                "positions",
+                "mean result",
+                f"{first} moves",
+                f"{second} moves",
+            ),
+            tuple(rows),
+            title=f"mean result of {first} by score, all and by who is to move",
+            notes=tuple(notes),
+        )
+
+    def _by_ply(self) -> Table:
+        most = max(1, int(self._plies.max()))
+        rows = []
+        for at, number in enumerate(map(int, self._plies)):
+            low = at * _PLIES
+            label = f"{low}-{low + _PLIES - 1}"
+            if at == _PLY_BUCKETS - 1:
+                label = f"{low} or more"
+            elif at == _PLY_BUCKETS:
+                label = "unknown"
+            if number:
+                rows.append((label, number, "#" * max(1, round(_BAR * number / most))))
+        return Table(("plies", "positions", ""), tuple(rows), align=("left", "right", "left"))
+
+
+def _share(part: float, whole: float) -> str:
+    return f"{100 * part / whole:.1f}%" if whole else "-"
+
+
 _LOOK = 1 << 12
-#: Files that the report names.
-_NAMED = 10
+#: Number of files that a report lists.
+_LISTED = 10
 
 
 @dataclass
 class Survey:
-    """Files that were looked through.
+    """Statistics of some files.
 
-    files   their names with their formats
-    counts  what was left out in reading, in words
-    bad     the first bad position of each file that has one, with its place
+    files   names and formats
+    counts  numbers of omitted games and positions, by reason in words
+    bad     the first bad position of each file, with its place
     """
 
     overview: Overview
@@ -41,14 +236,14 @@ class Survey:
     bad: list[str] = field(default_factory=list)
 
     def report(self) -> Report:
-        """Return what the files are, and the statistics of all together."""
-        rows: list[tuple[str, str | int]] = [*self.files[:_NAMED]]
-        if len(self.files) > _NAMED:
-            rows.append((f"and {len(self.files) - _NAMED} more", ""))
+        """Return the list of files, and the statistics of all files together."""
+        rows: list[tuple[str, str | int]] = [*self.files[:_LISTED]]
+        if len(self.files) > _LISTED:
+            rows.append((f"and {len(self.files) - _LISTED} more", ""))
         rows += [(f"left out: {what}", n) for what, n in sorted(self.counts.items())]
         if self.in_check:
             rows.append(("in check", self.in_check))
-        notes = tuple(f"the first that was bad: {text}" for text in self.bad[:_NAMED])
+        notes = tuple(f"the first bad position: {text}" for text in self.bad[:_LISTED])
         files = Table(("file", "format"), tuple(rows), notes=notes)
         return Report((files, *self.overview.report().blocks))
 
@@ -56,52 +251,51 @@ class Survey:
 def survey(
     settings: PositionSettings, game: GameName | None = None, variant: str = "standard"
 ) -> Survey:
-    """Read files through and return what they hold.
+    """Read files and return their statistics.
 
-    settings  files, format and sides; filters are not used
-    game      None to tell it by the first file
+    settings  files, format and points of view; filters are ignored
+    game      None to guess the game
 
-    Raises DatasetError for what cannot be read, UsageError for files of two games.
+    Raises DatasetError for unreadable files, UsageError for files of two games.
     """
     game = game or _game_of(settings.paths)
-    found: Survey | None = None
+    total: Survey | None = None
     for path in settings.paths:
         source = Source(path, game, variant, skip_bad=settings.skip_bad)
         format = format_of(source, settings.format)
-        if found is None:
+        if total is None:
             result, score = povs(format, settings)
-            found = Survey(Overview(game, result, score))
-        found.files.append((path, format.name))
-        for batch, boards, side in checked_batches(source, format, settings):
-            if boards is not None:
-                found.in_check += int(np.count_nonzero(boards.in_check(side)))
+            total = Survey(Overview(game, result, score))
+        total.files.append((path, format.name))
+        for batch, boards, _, in_check in checked_batches(source, format, settings):
+            total.in_check += int(np.count_nonzero(in_check))
             material = None if boards is None else boards.material()
-            found.overview.add(batch.texts, batch.result, batch.teacher, batch.ply, material)
-        found.counts += source.counts
+            total.overview.add(batch.texts, batch.result, batch.teacher, batch.ply, material)
+        total.counts += source.counts
         if source.first_bad:
-            found.bad.append(source.first_bad)
-    if found is None:
+            total.bad.append(source.first_bad)
+    if total is None:
         raise UsageError("there is no file of positions")
-    return found
+    return total
 
 
 def _game_of(paths: Sequence[str]) -> GameName:
     games = {path: _guessed(path) for path in paths}
     if len(set(games.values())) > 1:
-        said = ", ".join(f"{path} {game}" for path, game in games.items())
-        raise UsageError(f"the files are of more than one game: {said}; say which by --game")
+        guesses = ", ".join(f"{path} {game}" for path, game in games.items())
+        raise UsageError(f"the files are of more than one game: {guesses}; name one by --game")
     return next(iter(games.values()), "chess")
 
 
 def _guessed(path: str) -> GameName:
-    """Return the game that a file seems to be of."""
+    """Return a file's game by its suffix or content."""
     source = Source(path, "chess")
     suffix = source.suffix
     for format in FORMATS.values():
         if suffix in format.suffixes and len(format.games) == 1:
             return format.games[0]
     start = next(source.pieces(_LOOK), b"").removeprefix(b"\xef\xbb\xbf").lstrip()
-    if b"\0" in start or start.startswith(_CSA_BEGINNINGS) or b"sfen " in start.split(b"\n")[0]:
+    if b"\0" in start or record_format(start, start) or b"sfen " in start.split(b"\n")[0]:
         return "shogi"
     lines = [line.strip() for line in start.split(b"\n")]
     line = next((line for line in lines if line and line[:1] not in b"#;"), b"")

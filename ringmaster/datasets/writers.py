@@ -1,9 +1,8 @@
-"""Labelled positions written in the formats that others read: Stockfish's .plain and its
-shogi twin, EPD, bar-separated lines, SFEN lines, and the packed records of shogi
-programs (PSV of YaneuraOu, hcpe of Apery and dlshogi).
+"""Write labelled positions in the formats of other programs.
 
-Sources: the readers of these programs; the layout of both records is that of cshogi's
-NumPy types.
+These are Stockfish's .plain and its counterpart of shogi, EPD, lines with bars, SFEN lines,
+PSV (YaneuraOu) and hcpe (Apery, dlshogi).  Sources: the readers of these programs; cshogi's
+NumPy types have the same layout of records.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from ringmaster.model.players import GameName
 
 @dataclass(frozen=True)
 class Form:
-    """A format that can be written.
+    """A format for writing.
 
-    write   gives a position's bytes
-    games   the games that it is of
-    scored  whether it has no way to leave the score out
+    write   function that returns a position's bytes
+    games   games with this format
+    scored  whether the format requires scores
     """
 
     write: Callable[[Labelled], bytes]
@@ -56,7 +55,7 @@ def _epd(position: Labelled) -> bytes:
     clock, number = fields[4:6] if len(fields) > 5 else ("0", "1")
     text = f"{' '.join(fields[:4])} hmvc {clock}; fmvn {number};"
     if not math.isnan(position.score):
-        # centipawn evaluation, by the standard from the side to move
+        # the standard prescribes the mover's point of view
         text += f" ce {round(position.score)};"
     return f'{text} c9 "{_POINTS[result]}"; id "{_quotable(position.game)}";\n'.encode()
 
@@ -72,14 +71,13 @@ def _bar(position: Labelled) -> bytes:
 
 def _sfen(position: Labelled) -> bytes:
     result, score = _first(position)
-    said = "" if math.isnan(score) else f" {round(score)}"
-    return f"sfen {position.text} [{result}]{said}\n".encode()
+    centipawns = "" if math.isnan(score) else f" {round(score)}"
+    return f"sfen {position.text} [{result}]{centipawns}\n".encode()
 
 
-#: Score, move, ply, result of the side to move, padding: behind the 32 bytes of the
-#: position.
+#: The bytes behind the position: score, move, ply, the mover's result, padding.
 _PSV = struct.Struct("<hHHbx")
-#: Score, move, result (0 drawn, 1 Black, 2 White has won), padding: likewise.
+#: The same of hcpe: score, move, result (0 draw, 1 Black's win, 2 White's win), padding.
 _HCPE = struct.Struct("<hHbx")
 
 
@@ -89,7 +87,7 @@ def _psv(position: Labelled) -> bytes:
     packed: bytes = Board(position.text).to_packed_sfen()
     move = Move.from_usi(position.move).value
     result = round(2 * position.result) - 1
-    # plies from the start of the game, as YaneuraOu's generator counts them
+    # YaneuraOu's generator counts plies from the start of the game
     return packed + _PSV.pack(round(position.score), move, min(position.ply, 0xFFFF), result)
 
 
@@ -103,7 +101,7 @@ def _hcpe(position: Labelled) -> bytes:
     return packed + _HCPE.pack(round(position.score), move, winner)
 
 
-#: All formats by name, the usual one first.
+#: All formats by name; the first is the default.
 FORMS: dict[str, Form] = {
     "plain": Form(_plain, ("chess", "shogi"), scored=True),
     "epd": Form(_epd, ("chess",), scored=False),

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 
-from ringmaster.demo.console import Console, ProcessConsole
+from ringmaster.demo.console import Console, Engine, ProcessConsole, serve
 
 USAGE = """\
 usage: python -m ringmaster.demo [chess | shogi | go] [--seed N]
@@ -17,26 +17,19 @@ anything else for Go.
 """
 
 
-def _serve(game: str, seed: str, console: Console) -> None:
-    # Only what the game needs is imported: an engine is started often.
+def _engine(game: str, console: Console) -> Engine:
+    # import one engine only: engines are started often
     if game == "chess":
-        from ringmaster.demo.uci import ChessEngine
+        from ringmaster.demo.chess_engine import ChessEngine
 
-        chess = ChessEngine(console)
-        chess.options.set("Seed", seed)
-        chess.run()
-    elif game == "shogi":
-        from ringmaster.demo.usi import ShogiEngine
+        return ChessEngine(console)
+    if game == "shogi":
+        from ringmaster.demo.shogi_engine import ShogiEngine
 
-        shogi = ShogiEngine(console)
-        shogi.options.set("Seed", seed)
-        shogi.run()
-    else:
-        from ringmaster.demo.gtp import GoEngine
+        return ShogiEngine(console)
+    from ringmaster.demo.go_engine import GoEngine
 
-        go = GoEngine(console)
-        go.options.set("Seed", seed)
-        go.run()
+    return GoEngine(console)
 
 
 def main(arguments: list[str]) -> int:
@@ -60,7 +53,7 @@ def main(arguments: list[str]) -> int:
         print(USAGE, end="", file=sys.stderr)
         return 2
     if not interactive:
-        # Ctrl-C in the terminal of a ringmaster is meant for the ringmaster.
+        # Ctrl-C in a terminal is meant for ringmaster, which ends its engines
         import signal
 
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -72,7 +65,9 @@ def main(arguments: list[str]) -> int:
                 return 0
             console.unread([first])
             game = {"uci": "chess", "usi": "shogi"}.get(first.strip(), "go")
-        _serve(game, seed, console)
+        engine = _engine(game, console)
+        engine.options.set("Seed", seed)
+        serve(engine)
     except (KeyboardInterrupt, BrokenPipeError):
         pass
     return 0

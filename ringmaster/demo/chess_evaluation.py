@@ -1,8 +1,6 @@
-"""Static evaluation of the demo chess engine.
+"""Static evaluation of the demo chess engine, on bitboards.
 
-Everything is counted on bitboards; pawn structure is kept by position of the
-pawns, which change seldom.  Weights are options, in centipawns a unit of what
-they weigh, so that each of them is worth tuning.  Search is elsewhere.
+Weights are options, in centipawns per unit.  Pawn structure is cached.
 """
 
 from __future__ import annotations
@@ -10,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ringmaster.demo.chess_rules import Bitboards
-from ringmaster.demo.options import Option
+from ringmaster.demo.console import Option
 
-#: The evaluation weights, and what one unit of each is.
+#: The evaluation weights; a comment gives the unit of the weight below it.
 WEIGHTS = (
     Option("PawnValue", 100, 20, 300),
     Option("KnightValue", 320, 50, 900),
@@ -20,22 +18,22 @@ WEIGHTS = (
     Option("RookValue", 500, 50, 1400),
     Option("QueenValue", 950, 100, 2500),
     Option("BishopPair", 35, -100, 200),
-    # Ten legal moves more than the opponent has.
+    # ten more legal moves than the opponent
     Option("Mobility", 40, -200, 400),
-    # A pawn or minor piece on c3-f6, and once more on d4, e4, d5, e5.
+    # a pawn or minor piece on c3-f6; twice on d4, e4, d5, e5
     Option("Centre", 8, -40, 80),
-    # A rank that a pawn has advanced, and the same again for a passed pawn.
+    # a rank of a pawn's advance; PassedPawn is added for passed pawns
     Option("PawnAdvance", 3, -40, 60),
     Option("PassedPawn", 12, -40, 80),
-    # A rook on a file without own pawns.
+    # a rook on a file without own pawns
     Option("OpenFile", 15, -50, 100),
-    # A pawn before the own king while there are queens.
+    # a pawn before the own king, with queens on the board
     Option("KingShield", 10, -50, 80),
-    # A ring nearer to the centre for the king when there are none.
+    # a ring of the king towards the centre, without queens
     Option("KingActivity", 8, -40, 80),
 )
 
-#: A random amount of up to so many centipawns, fixed for a position and seed.
+#: Random centipawns up to Noise, a function of position and seed.
 NOISE = (Option("Noise", 10, 0, 500), Option("Seed", 0, 0, 999_999_999))
 
 _FILE_A = 0x0101010101010101
@@ -65,10 +63,10 @@ def _shield(king: int, forward: int) -> int:
 
 _SHIELD = tuple(tuple(_shield(s, forward) for s in range(64)) for forward in (1, -1))
 
-# Limits on what is kept: some megabytes at most.
+# most cached pawn structures: some megabytes
 _MAX_STRUCTURES = 20_000
 
-# With so few men on the board a decided game has to be brought home.
+# with so few pieces the evaluation drives a lone king to the rim
 _FEW_MEN = 12
 
 
@@ -92,7 +90,7 @@ class Evaluation:
         self._shield = values["KingShield"]
         self._activity = values["KingActivity"]
         self._noise = values["Noise"]
-        # The odd multiplier spreads neighbouring seeds over the word.
+        # the odd multiplier spreads neighbouring seeds over the word
         self._seed = values["Seed"] * 0xD1342543DE82EF95 + 0x2545F4914F6CDD1D & _ALL
         self._structures: dict[tuple[int, int], tuple[int, int, int]] = {}
 
@@ -101,7 +99,7 @@ class Evaluation:
     ) -> int:
         """Return the value for the side to move, in centipawns.
 
-        mobility        legal moves of the side to move less those of the other
+        mobility        legal moves of the side to move minus those of the other side
         halfmove_clock  plies since the last capture or pawn move
         """
         white, black, pawns, knights, bishops, rooks, queens, kings = bitboards
@@ -161,7 +159,7 @@ class Evaluation:
             score = -score
         score += int(self._mobility * mobility / 10)
         if halfmove_clock > 10:
-            # Makes the side that is ahead prefer progress to the 50-move rule.
+            # the leading side prefers progress to the 50-move rule
             score = int(score * (110 - halfmove_clock) / 100)
         return score
 
@@ -173,7 +171,7 @@ class Evaluation:
             filled |= filled >> 16 | filled << 16
             filled |= filled >> 8 | filled << 8
             files.append(~filled & _ALL)
-        # Squares a pawn's way is barred from: before and beside any enemy pawn.
+        # squares before and diagonally before enemy pawns: no passed pawns there
         down = black >> 8
         down |= down >> 8
         down |= down >> 16
@@ -196,7 +194,7 @@ class Evaluation:
 
 
 def _steps(pawns: int) -> int:
-    """Return the ranks that white pawns have advanced, in total."""
+    """Return the total advance of white pawns in ranks."""
     return sum((pawns >> shift).bit_count() for shift in (16, 24, 32, 40, 48))
 
 
@@ -205,8 +203,10 @@ def _steps_down(pawns: int) -> int:
 
 
 def _bring_home(bitboards: Bitboards, white_king: int, black_king: int) -> int:
-    """Return a bonus for White that drives the king of the weaker side to the
-    rim and the kings together once one side is a rook or more ahead."""
+    """Return a bonus for White that rewards a cornered king of the weaker side.
+
+    It applies if one side is ahead by at least a rook.
+    """
     white, _, pawns, knights, bishops, rooks, queens, _ = bitboards
     ahead = 0
     for pieces, points in ((pawns, 1), (knights | bishops, 3), (rooks, 5), (queens, 9)):

@@ -1,7 +1,6 @@
-"""The part of cozy_chess that the demo engine uses, on top of python-chess.
+"""A substitute for cozy_chess on top of python-chess, for platforms without its wheel.
 
-Slower by one to two orders of magnitude, and otherwise the same: the engine
-gives the same moves on either.  Used where cozy_chess has no wheel.
+The demo engine plays the same moves with it, 10 to 100 times slower.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ class Color:
 
 
 class Piece:
-    """Piece kinds, numbered from 0 as cozy_chess numbers them."""
+    """Piece kinds, numbered as in cozy_chess."""
 
     Pawn, Knight, Bishop, Rook, Queen, King = range(6)
 
 
 class Square:
-    """Squares are their numbers, a1 = 0."""
+    """Squares, as numbers from a1 = 0."""
 
     @staticmethod
     def from_index(index: int) -> int:
@@ -61,7 +60,7 @@ class PieceMoves:
 
 
 class Board:
-    """A position, with the methods of cozy_chess.Board that the engine calls."""
+    """A position, with the used methods of cozy_chess.Board."""
 
     __slots__ = ("_board",)
 
@@ -124,11 +123,11 @@ class Board:
     def play_unchecked(self, move: Move) -> None:
         promotion = None if move.promotion is None else move.promotion + 1
         board = self._board
-        # python-chess takes either notation of castling, on either board.
+        # python-chess accepts castling as the king taking its own rook
         board.push(chess.Move(move.from_square, move.to_square, promotion))
 
     def generate_piece_moves(self) -> list[PieceMoves]:
-        """Return the legal moves, one entry for each piece that has any."""
+        """Return the legal moves, grouped by piece."""
         board = self._board
         groups: dict[int, PieceMoves] = {}
         for move in board.legal_moves:

@@ -1,10 +1,8 @@
-"""Chess rules for the demo engine: cozy_chess, or its likeness in pure Python.
+"""Chess rules of the demo engine, by cozy_chess or `chess_fallback`.
 
-Where cozy_chess has no wheel, `chess_fallback` offers the part of its interface
-that the engine uses.  Moves are small integers here, so that ordering them does
-not depend on which of the two generated them: from square | to square << 6 |
-promotion << 12, squares from a1 = 0, promotion 0 for none, 1 to 4 for knight,
-bishop, rook, queen.  Castling is the king taking its own rook, as in cozy_chess.
+Moves are integers, so that both order them alike: from square | to square << 6 |
+promotion << 12, squares from a1 = 0, promotion 0 for none, 1 to 4 for knight, bishop,
+rook, queen.  Castling is the king taking its own rook, as in cozy_chess.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ _PROMOTIONS = " nbrq"
 
 
 def load() -> ModuleType:
-    """Return cozy_chess, or the fallback with the same interface."""
+    """Return cozy_chess, or the substitute without its wheel."""
     try:
         return import_module("cozy_chess")
     except ImportError:
@@ -54,7 +52,7 @@ def bitboard_reader(rules: ModuleType) -> Callable[[Any], Bitboards]:
 
 
 class MoveTable(dict[int, Any]):
-    """Move objects of `rules` by integer move, made when first asked for."""
+    """Move objects of `rules` by integer move, created on first use."""
 
     def __init__(self, rules: ModuleType) -> None:
         super().__init__()
@@ -65,10 +63,10 @@ class MoveTable(dict[int, Any]):
         self._move = rules.Move
 
     def __missing__(self, move: int) -> Any:
-        made = self[move] = self._move(
+        self[move] = result = self._move(
             self._square(move & 63), self._square(move >> 6 & 63), self._promotions[move >> 12]
         )
-        return made
+        return result
 
 
 def legal_moves(board: Any) -> list[int]:
@@ -90,10 +88,9 @@ def legal_moves(board: Any) -> list[int]:
 
 
 def uci(move: int, own: int, kings: int) -> str:
-    """Return a move as UCI writes it.
+    """Return a move in UCI notation, with castling as two steps of the king.
 
-    own, kings  bitboards of the mover and of all kings, to tell castling, which
-    UCI writes as the king's two steps
+    own, kings  bitboards of the mover's pieces and of all kings
     """
     source, target = move & 63, move >> 6 & 63
     if kings >> source & 1 and own >> target & 1:
@@ -103,9 +100,9 @@ def uci(move: int, own: int, kings: int) -> str:
 
 
 def parse_uci(text: str, board: Any, bitboards: Bitboards) -> int | None:
-    """Return the legal move that `text` names, or None if there is none.
+    """Return the legal move of a text in UCI notation, or None.
 
-    Castling may also be written as the king taking its rook.
+    Castling may also be the king taking its rook.
     """
     if not 4 <= len(text) <= 5:
         return None

@@ -1,7 +1,6 @@
-"""Lines in and out of a demo engine, on the raw descriptors of its process.
+"""Input and output of the demo engines, and their integer options.
 
-A search asks, between two nodes, for lines that have arrived (`read_nowait`);
-no thread is needed for that, and a move costs one read and one write.
+A search polls for input between two nodes (`read_nowait`), so no thread is needed.
 """
 
 from __future__ import annotations
@@ -10,30 +9,30 @@ import os
 import select
 from collections import deque
 from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 # A game of 5,000 moves in one "position" line has 25,000 characters.
 _MAX_LINE = 1_000_000
 
 
 class Console(Protocol):
-    """Where an engine's lines come from and go to."""
+    """Input and output lines of an engine."""
 
     def read(self) -> str | None:
-        """Return the next line, waiting for it; None at the end of input."""
+        """Wait for the next line; None at the end of input."""
         ...
 
     def read_nowait(self) -> str | None:
-        """Return the next line if it is there, else None; never waits."""
+        """Return the next line if it has arrived, else None."""
         ...
 
     @property
     def at_end(self) -> bool:
-        """Whether the input has ended and every line was read."""
+        """Whether every line was read and the input has ended."""
         ...
 
     def unread(self, lines: Iterable[str]) -> None:
-        """Put lines back, to be read first."""
+        """Put lines back before the next one."""
         ...
 
     def write(self, lines: Iterable[str]) -> None:
@@ -41,20 +40,20 @@ class Console(Protocol):
         ...
 
 
-class Served(Protocol):
-    """An engine as `serve` sees it."""
+class Engine(Protocol):
+    """An engine that `serve` connects to its console."""
 
     console: Console
+    options: Options
     quit: bool
 
     def handle(self, line: str) -> list[str]:
-        """Take a line and return the lines that answer it."""
+        """Carry out one line and return the answer."""
         ...
 
 
-def serve(engine: Served) -> None:
-    """Pass lines between an engine and its console until it has quit, or the
-    input has ended."""
+def serve(engine: Engine) -> None:
+    """Run an engine until "quit" or the end of input."""
     while not engine.quit:
         line = engine.console.read()
         if line is None:
@@ -67,8 +66,8 @@ def serve(engine: Served) -> None:
 class ProcessConsole:
     """A Console on two file descriptors.
 
-    Input is taken as UTF-8 with anything else replaced; what exceeds a million
-    characters in one line is dropped.
+    Input is UTF-8, with invalid bytes replaced.  The rest of a line after a million
+    characters is dropped.
     """
 
     def __init__(self, source: int = 0, sink: int = 1) -> None:
@@ -108,8 +107,49 @@ class ProcessConsole:
         received = os.read(self._source, 65536)
         if not received:
             self._ended = True
-            # A last line may lack its newline.
+            # the last line may lack its newline
             received = b"\n" if self._rest else b""
         *lines, self._rest = (self._rest + received).split(b"\n")
         self._rest = self._rest[:_MAX_LINE]
         self._lines.extend(line.decode("utf-8", "replace").rstrip("\r") for line in lines)
+
+
+class Option(NamedTuple):
+    """An integer option with its range."""
+
+    name: str
+    default: int
+    min: int
+    max: int
+
+
+class OptionError(ValueError):
+    """Error of an unknown option or a value outside its range."""
+
+
+class Options:
+    """Values of a table of options; names ignore case."""
+
+    def __init__(self, table: Iterable[Option]) -> None:
+        self.table = tuple(table)
+        self.values = {option.name: option.default for option in self.table}
+        self._by_name = {option.name.lower(): option for option in self.table}
+
+    def set(self, name: str, value: str) -> Option:
+        """Set an option from text.  Raises OptionError, and changes nothing then."""
+        option = self._by_name.get(name.lower())
+        if option is None:
+            known = ", ".join(known.name for known in self.table)
+            raise OptionError(f"unknown option {name!r}; the options are {known}")
+        # int() alone would accept "1_0", and refuse 5,000 digits with another message
+        digits = value[1:] if value[:1] in ("+", "-") else value
+        if not (digits.isascii() and digits.isdigit() and len(digits) <= 20):
+            raise OptionError(
+                f"{option.name} must be an integer from {option.min} to {option.max}, not {value!r}"
+            )
+        if not option.min <= int(value) <= option.max:
+            raise OptionError(
+                f"{option.name} must lie in {option.min} to {option.max}, not {value}"
+            )
+        self.values[option.name] = int(value)
+        return option

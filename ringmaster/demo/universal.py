@@ -1,8 +1,7 @@
-"""What the demo engines that speak UCI or USI have in common: commands, options,
-limits, the clock, and lines that arrive during a search.
+"""The common part of the UCI and USI engines: commands, options, limits and the clock.
 
-Unknown commands are ignored, as both protocols ask; an option or position that
-cannot be taken is answered with an "info string" and changes nothing.
+Unknown commands are ignored, as both protocols require.  A wrong option or position is
+answered with an "info string" and changes nothing.
 """
 
 from __future__ import annotations
@@ -13,24 +12,22 @@ from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, NamedTuple
 
 from ringmaster import __version__
-from ringmaster.demo.console import Console, serve
-from ringmaster.demo.options import Option, OptionError, Options
+from ringmaster.demo.console import Console, Option, OptionError, Options
 
 MATE = 30_000
-#: Scores beyond this are mates in MATE - |score| plies.
+#: Larger scores are mates in MATE - |score| plies.
 MATE_BOUND = 29_000
 MAX_DEPTH = 32
-#: More than any score.
+#: Larger than any score.
 INFINITY = 32_000
-#: How many nodes pass between two looks at the clock and the input.
+#: Nodes between two checks of the clock and the input.
 CHECK_EVERY = 256
-#: By how much a weight is changed to see what it is multiplied with: far more than what
-#: rounding may hide.
+#: Change of a weight that determines its coefficient, large against rounding.
 _FAR = 100_000
-#: Characters of a position at most.
+#: Most characters of a position.
 _MAX_POSITION = 200
 
-#: Seconds kept back from every clock for the way to the referee.
+#: Seconds reserved for the communication with the referee.
 _OVERHEAD = 0.02
 _LIMITS = (
     "depth",
@@ -50,12 +47,11 @@ Limits = dict[str, int]
 
 
 class Stopped(Exception):
-    """The search was told to stop; what it has so far is kept."""
+    """Ends a search, which keeps its best move."""
 
 
-class Report(NamedTuple):
-    """The result of one finished iteration; `score` in centipawns for the
-    mover, `line` the expected moves."""
+class FinishedDepth(NamedTuple):
+    """A finished iteration: `score` in centipawns for the mover, `line` of expected moves."""
 
     depth: int
     score: int
@@ -66,7 +62,7 @@ class Report(NamedTuple):
 class Deepening(ABC):
     """A search by iterative deepening of one position.
 
-    limit     nodes to search at most, None for no limit
+    limit     most nodes, None for no limit
     on_check  called every CHECK_EVERY nodes; raises Stopped to end the search
     """
 
@@ -74,18 +70,17 @@ class Deepening(ABC):
         self, limit: int | None = None, on_check: Callable[[], None] | None = None
     ) -> None:
         self.nodes = 0
-        #: The best move so far; None until there is one.
+        #: The best move so far.
         self.best: int | None = None
         self._line: list[int] = []
         self._limit = limit
         self._on_check = on_check
         self._next_check = CHECK_EVERY if limit is None else min(CHECK_EVERY, limit)
 
-    def run(self, max_depth: int = MAX_DEPTH) -> Iterator[Report]:
+    def run(self, max_depth: int = MAX_DEPTH) -> Iterator[FinishedDepth]:
         """Yield a report for every finished iteration, up to `max_depth`.
 
-        Ends early when the search is stopped, at the node limit, and when a
-        forced mate makes further iterations pointless.
+        Ends early when stopped, at the node limit, and after a forced mate.
         """
         moves = self._root_moves()
         if not moves:
@@ -96,10 +91,10 @@ class Deepening(ABC):
                 score = self._root(moves, depth)
             except Stopped:
                 return
-            yield Report(depth, score, self.nodes, self._line)
+            yield FinishedDepth(depth, score, self.nodes, self._line)
             if abs(score) > MATE_BOUND and MATE - abs(score) <= depth:
                 return
-            # Best first, the others as they were.
+            # best move first, the others in their order
             moves.remove(self._line[0])
             moves.insert(0, self._line[0])
 
@@ -113,22 +108,21 @@ class Deepening(ABC):
 
     @abstractmethod
     def _reply(self, move: int, depth: int, beta: int) -> tuple[int, list[int]] | None:
-        """Return the opponent's score after a move of the root, `beta` or more if it is at
-        least that, and the line that he expects; None if it is not worth a search.
+        """Return the opponent's score after a root move, and the expected line.
 
-        Raises Stopped.
+        The score may be a lower bound of at least `beta`.  None: the move is too weak to
+        be searched.  Raises Stopped.
         """
 
     def _root(self, moves: list[int], depth: int) -> int:
-        """Search `moves`; returns the score, leaves the best in `best` and `_line`."""
+        """Search `moves`, set `best` and `_line`, and return the score."""
         best = -INFINITY
         for move in moves:
             reply = self._reply(move, depth - 1, -best)
             if reply is not None and -reply[0] > best:
                 best = -reply[0]
                 self._line = [move, *reply[1]]
-                # A move that beat the first of this iteration is worth playing
-                # even if the iteration is never finished.
+                # valid even if this iteration is stopped: it beat the first move
                 self.best = move
         return best
 
@@ -146,19 +140,19 @@ class Deepening(ABC):
 
 
 class UniversalEngine(ABC):
-    """An engine that is fed one line at a time.
+    """A UCI or USI engine.
 
-    console  where lines arrive during a search, and long output goes
-    weights, others  its options: those of the evaluation, and the rest
+    weights  options of the evaluation
+    others   further options
     """
 
-    #: "uci" or "usi"; the handshake's commands are made of it.
+    #: "uci" or "usi".
     protocol: ClassVar[str]
-    #: What the protocol calls the text of a position: "fen" or "sfen".
+    #: The protocol's word for the text of a position: "fen" or "sfen".
     notation: ClassVar[str]
-    #: The usual position.
+    #: The usual start position.
     start: ClassVar[str]
-    #: What `eval` calls the static evaluation.
+    #: Words of `eval` before the static evaluation.
     evaluation_words: ClassVar[str]
 
     def __init__(
@@ -167,8 +161,8 @@ class UniversalEngine(ABC):
         self.console = console
         self.options = Options(weights + others)
         self._weights = weights
-        #: The evaluation function, None while it is not known to be of the options as
-        #: they are; and those with one weight that is far from what it is.
+        #: The evaluation for the present options (None: not built), and evaluations with one
+        #: changed weight.
         self._evaluation: Any = None
         self._changed: dict[str, Any] = {}
         self._new_game()
@@ -177,14 +171,14 @@ class UniversalEngine(ABC):
 
     @abstractmethod
     def _set_up(self, position: str) -> None:
-        """Set up a position without moves.  Raises ValueError, and changes nothing then."""
+        """Set up a position.  Raises ValueError, and changes nothing then."""
 
     @abstractmethod
     def _play(self, text: str) -> bool:
-        """Play a move in the protocol's notation; returns whether it is legal."""
+        """Play a move in the protocol's notation if it is legal; return whether it is."""
 
     def _complete(self, fields: list[str]) -> str:
-        """Return the text of a position as it is set up."""
+        """Return the full text of a position."""
         return " ".join(fields)
 
     @abstractmethod
@@ -197,8 +191,7 @@ class UniversalEngine(ABC):
 
     @abstractmethod
     def _static(self, evaluation: Any) -> int:
-        """Return what an evaluation function makes of the position, for the side that
-        moves first in a game."""
+        """Return the evaluation of the position for the side that moves first in a game."""
 
     @abstractmethod
     def _in_check(self) -> bool:
@@ -206,28 +199,27 @@ class UniversalEngine(ABC):
 
     @abstractmethod
     def _any_move(self) -> str:
-        """Return some legal move, or what is answered where there is none."""
+        """Return a legal move, or the answer for a position without one."""
 
     @abstractmethod
     def _colour(self) -> str:
-        """Return "w" or "b", the side to move as `go` names its clock."""
+        """Return the side to move, "w" or "b" as in the clocks of `go`."""
 
     @abstractmethod
     def _names(self, line: list[int]) -> str:
         """Return moves played from the present position in the protocol's notation."""
 
     def _nothing(self) -> str:
-        """Return what is answered where there is no move."""
+        """Return the answer for a position without legal moves."""
         return "(none)"
 
     def handle(self, line: str) -> list[str]:
         """Carry out one command and return its answer.
 
-        A long search writes its progress to the console; what is left of it is
-        returned.
+        A long search writes lines to the console before it returns the rest.
         """
         words = line.split()
-        # Leading words that are unknown are skipped.
+        # skip unknown leading words
         while words:
             command, *arguments = words
             if command == self.protocol:
@@ -255,10 +247,6 @@ class UniversalEngine(ABC):
             words = arguments
         return []
 
-    def run(self) -> None:
-        """Serve the console until "quit" or the end of input."""
-        serve(self)
-
     def _about(self) -> list[str]:
         options = [
             f"option name {o.name} type spin default {o.default} min {o.min} max {o.max}"
@@ -275,7 +263,7 @@ class UniversalEngine(ABC):
         self._set_up(position)
         self._position_text = position
         self._played: list[str] = []
-        #: Hashes of the positions before this one that can still be repeated.
+        #: Hashes of earlier positions that can be repeated.
         self._history: set[int] = set()
 
     def _position(self, words: list[str]) -> list[str]:
@@ -325,10 +313,10 @@ class UniversalEngine(ABC):
         budget = self._budget(limits)
         endless = "infinite" in words or "ponder" in words
         deferred: list[str] = []
-        told_to_stop = False
+        stop = False
 
         def interrupt(line: str | None) -> bool:
-            """Take a line that arrived during the search; True ends it."""
+            """Process a line received during the search; return whether it ends the search."""
             if line is None:
                 return self.console.at_end
             command = line.split(maxsplit=1)[:1]
@@ -344,18 +332,17 @@ class UniversalEngine(ABC):
             return False
 
         def on_check() -> None:
-            nonlocal told_to_stop
+            nonlocal stop
             if lines:
                 self.console.write(lines)
                 lines.clear()
-            # What follows another "go" is meant for that one.
-            while not (told_to_stop or (deferred and deferred[-1].split()[:1] == ["go"])):
+            # lines after another "go" belong to that search
+            while not (stop or (deferred and deferred[-1].split()[:1] == ["go"])):
                 line = self.console.read_nowait()
-                told_to_stop = interrupt(line)
+                stop = interrupt(line)
                 if line is None:
                     break
-            if told_to_stop:
-                told_to_stop = True
+            if stop:
                 raise Stopped
             if budget is not None and time.perf_counter() - started >= budget:
                 raise Stopped
@@ -365,13 +352,13 @@ class UniversalEngine(ABC):
         for report in search.run(depth):
             elapsed = time.perf_counter() - started
             lines.append(self._info(report, elapsed))
-            # The next iteration takes several times as long as all before it.
+            # the next iteration takes several times as long as all earlier ones
             if budget is not None and "movetime" not in limits and elapsed > budget / 3:
                 break
-        if endless and not told_to_stop and not self.quit:
+        if endless and not stop and not self.quit:
             self.console.write(lines)
             lines.clear()
-            # No bestmove before "stop", even when there is no more to search.
+            # no bestmove before "stop", even after the search has ended
             while not interrupt(self.console.read()):
                 pass
         self.console.unread(deferred)
@@ -379,13 +366,13 @@ class UniversalEngine(ABC):
         return [*lines, f"bestmove {best}"]
 
     def _evaluated(self) -> str:
-        """eval: the static evaluation, in pawns, as Stockfish and its relatives print it"""
+        """eval: the static evaluation in pawns, in the format of Stockfish"""
         if self._in_check():
             return f"{self.evaluation_words}: none (in check)"
         return f"{self.evaluation_words}: {self._static(self._function()) / 100:.2f} (white side)"
 
     def _function(self) -> Any:
-        """Return the evaluation function for the options as they are."""
+        """Return the evaluation for the present options."""
         if self._evaluation is None:
             self._evaluation = self._evaluation_of(self.options.values)
             self._changed = {}
@@ -394,10 +381,9 @@ class UniversalEngine(ABC):
     def _features(self) -> str:
         """features: "features constant <c> <weight> <coefficient> …"
 
-        The static evaluation for the side that moves first in a game, in centipawns, is
-        the constant and the sum of each weight times its coefficient, but for rounding;
-        a weight that multiplies another has the coefficient that holds near the values
-        that are set now.
+        Apart from rounding, the static evaluation for the side that moves first in a
+        game, in centipawns, is the constant plus each weight times its coefficient.  The
+        coefficient of a weight that multiplies another holds near the present values.
         """
         score = self._static(self._function())
         values = self.options.values
@@ -415,8 +401,7 @@ class UniversalEngine(ABC):
         return " ".join(["features", "constant", f"{round(constant, 3):g}", *words])
 
     def _depth_0(self) -> list[str]:
-        """go depth 0: the score of the quiescence search, and some move, since there has
-        to be one"""
+        """go depth 0: the score of the quiescence search, and any legal move"""
         search = self._search({}, lambda: None)
         score = _score_words(search.quiesce())
         return [
@@ -425,7 +410,7 @@ class UniversalEngine(ABC):
         ]
 
     def _budget(self, limits: Limits) -> float | None:
-        """Return the seconds to think, None without a limit of time."""
+        """Return the thinking time in seconds, None without a time limit."""
         if "movetime" in limits:
             return max(limits["movetime"] / 1000 - _OVERHEAD, 0.001)
         side = self._colour()
@@ -433,12 +418,12 @@ class UniversalEngine(ABC):
         if f"{side}time" not in limits:
             return max(extra - _OVERHEAD, 0.001) if extra else None
         left = limits[f"{side}time"] / 1000 - _OVERHEAD
-        # Without a number of moves to go, a thirtieth of the time is for each.
+        # without movestogo, a thirtieth of the time for each move
         share = left / min(limits.get("movestogo", 30) or 30, 30)
         budget = share + 0.8 * limits.get(f"{side}inc", 0) / 1000
         return max(min(budget, 0.5 * left) + max(extra - _OVERHEAD, 0.0), 0.001)
 
-    def _info(self, report: Report, elapsed: float) -> str:
+    def _info(self, report: FinishedDepth, elapsed: float) -> str:
         return (
             f"info depth {report.depth} score {_score_words(report.score)} nodes {report.nodes}"
             f" time {int(elapsed * 1000)} pv {self._names(report.line)}"
@@ -453,7 +438,7 @@ def _score_words(score: int) -> str:
 
 
 def _limits(words: list[str], complaints: list[str]) -> Limits:
-    """Return the limits of a "go" command; a bad one is complained of and ignored."""
+    """Return the limits of a "go" command; add a complaint for each invalid one."""
     limits: Limits = {}
     for name, value in zip(words, [*words[1:], ""], strict=True):
         if name not in _LIMITS:
@@ -462,12 +447,12 @@ def _limits(words: list[str], complaints: list[str]) -> Limits:
         if value in _SUBCOMMANDS or not digits.isdecimal() or len(digits) > 15:
             complaints.append(f"info string go {name} needs a number")
             continue
-        # Clocks below zero are seen in practice.
+        # some referees send clocks below zero
         limits[name] = max(int(value), 1 if name == "nodes" else 0)
     return limits
 
 
 def printable(text: str) -> str:
-    """Return a text of the other side's as one may be answered with."""
+    """Return a received text, shortened and without control characters."""
     text = text if len(text) <= 300 else text[:300] + "…"
     return "".join(c if c.isprintable() else "?" for c in text)

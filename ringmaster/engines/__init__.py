@@ -1,1 +1,1 @@
-"""Engine processes and the protocols they speak (GTP, UCI): no rules of any game, no decisions."""
+"""Engine processes and their protocols (GTP, UCI, USI), without rules of any game."""

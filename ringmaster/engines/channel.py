@@ -1,9 +1,8 @@
 """Lines to and from one engine, with an absolute deadline on every exchange.
 
-The channel moves the bytes, measures the time from the moment before the last byte
-is written to the first sight of the answer, and raises when the deadline passes,
-however much the engine prints meanwhile.  Lines and buffers are bounded; standard error is
-drained along the way and its last lines kept.
+The channel moves bytes and measures time.  An exchange is one request and its answer.  A
+stream is many requests that may be written ahead of their answers.  Both know a protocol
+and do no input or output.  A deadline holds however much the engine prints meanwhile.
 """
 
 from __future__ import annotations
@@ -11,16 +10,13 @@ from __future__ import annotations
 import os
 import select
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster import waiting
-from ringmaster.engines import tick
-from ringmaster.engines.error_output import ErrorOutput
-from ringmaster.engines.exchange import Exchange, Stream, Transcript
-from ringmaster.engines.process import EngineProcess
+from ringmaster.engines.process import EngineProcess, ErrorOutput, read_available
 from ringmaster.errors import (
     EngineCrashed,
     EngineError,
@@ -29,28 +25,88 @@ from ringmaster.errors import (
     JobAbandoned,
 )
 
-#: A longer line than this (bytes) is not a protocol any more.
+#: Longest line in bytes; a longer one breaks the protocol.
 MAX_LINE: Final = 1 << 20
+#: Bytes read from a pondering engine during its opponent's move, at once and in all.
+_PONDER_CHUNK: Final = 1 << 13
+MAX_PONDER_OUTPUT: Final = 4 << 20
 
 _CHUNK: Final = 1 << 16
-#: What the allocator has at hand.
-_LITTLE: Final = 960
 _NEWLINE: Final = ord("\n")
-#: Bytes read at once of an engine that is not waited for, and in all.
-_CHUNK_ASIDE: Final = 1 << 13
-MAX_ASIDE: Final = 4 << 20
-#: Characters of an engine's line that go into a message.
+#: Characters of an engine's line in a message.
 _QUOTED: Final = 200
-#: Milliseconds that `poll` can be asked to wait at most.
+#: Longest wait of `poll` in milliseconds.
 _LONGEST_POLL: Final = (1 << 31) - 1
-#: Seconds that an engine is left alone at most between two reads of a stream.
-_LONGEST_REST: Final = 0.001
-#: Nanoseconds in which an answer is expected without asking whether there is any, and the
-#: least seconds that an engine must have for that.
-_SOON: Final = 20_000_000
-_SOON_LEAST: Final = 0.1
+#: Longest pause in seconds between two reads of a stream.
+_LONGEST_PAUSE: Final = 0.001
 #: Reads from the pipe of a dead engine: more than a pipe can hold.
 _LAST_READS: Final = 32
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Exchange(ABC):
+    """One request and its answer."""
+
+    #: Bytes to write; empty for an exchange that only listens.
+    request: bytes = b""
+
+    @abstractmethod
+    def feed(self, line: bytes) -> bool:
+        """Take one line without its end; return True when the answer is complete.
+
+        Raises EngineProtocolError for a line that the protocol forbids.
+        """
+
+    def take(self, lines: bytes) -> bytes | None:
+        """Take whole lines; return the rest behind a complete answer, else None.
+
+        Raises as `feed` does.  A faster implementation must equal feeding line by line.
+        """
+        at = 0
+        while at < len(lines):
+            end = lines.index(b"\n", at)
+            if self.feed(lines[at:end]):
+                return lines[end + 1 :]
+            at = end + 1
+        return None
+
+    def describe(self) -> str:
+        """Return the request as a message quotes it."""
+        return quoted(self.request)
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class Stream(ABC):
+    """Many requests that may be written ahead of their answers; see `Channel.stream`."""
+
+    #: Number of complete answers.
+    done: int = 0
+    #: Number of answers that may pile up before they are read.
+    slack: int = 0
+
+    @abstractmethod
+    def begin(self) -> bytes:
+        """Return the first bytes to write."""
+
+    @abstractmethod
+    def take(self, lines: bytes) -> bytes | None:
+        """Take whole lines; return more bytes to write, None after the last answer.
+
+        Raises EngineProtocolError.
+        """
+
+
+class Transcript(Protocol):
+    """A log of an engine's traffic."""
+
+    def note(self, code: str, direction: str, data: bytes) -> None:
+        """Log lines; direction is ">" (to the engine), "<" or "!" (standard error)."""
+
+
+def quoted(request: bytes) -> str:
+    """Return the last line of a request as a message quotes it."""
+    text = request.rstrip(b"\n").rpartition(b"\n")[2].decode("utf-8", "replace")
+    return repr(text if len(text) <= 60 else text[:59] + "…") if text else "nothing"
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -74,121 +130,104 @@ class Channel:
         self.code = code
         self.transcript: Transcript | None = None
         self.echo: Callable[[str, bytes], None] | None = None
-        #: Whether an exchange has failed: what comes next may belong to it.
+        #: Whether an exchange has failed: later output may belong to it.
         self.has_failed = False
         self._clock = clock
         self._stdout = process.stdout_fd
         self._errors = ErrorOutput(process.stderr_fd, self._note_error)
         self._interrupt = interrupt_fd
-        #: Bytes that are asked for when an answer is expected at once; for more of them
-        #: making room takes as long as reading.
-        self._usual = _LITTLE
-        self._partial = b""
-        #: Lines that came in the same read as the last answer, after it.
-        self._rest = b""
-        #: Lines of the last read, for messages.
-        self._heard = b""
-        #: Another engine's channel that is read while this one is waited for, and
-        #: where its lines go.
-        self._attended: Channel | None = None
-        self._attended_exchange: Exchange | None = None
-        #: Bytes that may still be read while another engine is waited for, and what
-        #: was wrong with them.
-        self._aside_left = 0
-        self._aside_error: EngineProtocolError | None = None
-        #: What answers that come at once are read with, where this process has it.
-        self._tick = tick.running() if clock == time.monotonic_ns else None
-        if self._tick is not None:
-            os.set_blocking(self._stdout, True)
-        self._poll = waiting.new_poll()
-        self._when_seen = waiting.seen_by(self._poll, clock)
         self._exit = process.exit_fd
+        #: The beginning of a line whose end has not arrived.
+        self._partial = b""
+        #: Lines behind the last answer, from the same read.
+        self._rest = b""
+        #: Lines of the last read, for messages, and its time.
+        self._last_read = b""
+        self._seen = 0
+        #: A pondering engine's channel that is read during this one's waits, and the
+        #: exchange that takes its lines.
+        self._pondering: Channel | None = None
+        self._pondering_exchange: Exchange | None = None
+        #: Bytes that may still be read from this engine while it ponders, and the error
+        #: in them, if any.
+        self._ponder_bytes = 0
+        self._ponder_error: EngineProtocolError | None = None
+        self._stdout_poll = select.poll()
+        self._stdout_poll.register(self._stdout, select.POLLIN)
+        self._poll = select.poll()
         for fd in (self._stdout, self._errors.fd, interrupt_fd, self._exit):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
-    def converse(self, exchange: Exchange, seconds: float, ahead: int | None = None) -> int:
-        """Carry out an exchange; returns the nanoseconds the engine took.
+    def converse(self, exchange: Exchange, seconds: float, ahead_ns: int | None = None) -> int:
+        """Carry out an exchange; return the nanoseconds that the engine took.
 
-        The time runs from the moment before the last byte of the request is
-        written (an engine may be done before the write returns) to the first sight
-        of the line that completes the answer.  Raises EngineTimeout after
-        `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
+        The time runs from the moment before the last byte of the request is written (an
+        engine may be done before the write returns) to the read of the answer's last line.
 
-        ahead  what this returned for the exchange before, whose request this one's
-               was written with; None for a request that is still to be written.
-               The time runs from the sight of the answer before, or, if any of
-               this answer came with it, from the writing of both
+        ahead_ns  nanoseconds of the exchange before, if this request was written with it;
+                  None writes the request now.  Time counts from the previous answer, or
+                  from the common write if part of this answer came with that answer
+
+        Raises EngineTimeout after `seconds`, EngineCrashed, EngineProtocolError, JobAbandoned.
         """
         start = self._clock()
         stdout = self._stdout
-        soon = self._tick if self._attended is None and seconds >= _SOON_LEAST else None
-        asks = ahead is None and len(exchange.request) > 0
         try:
-            if ahead is not None:
-                came, self._rest = self._rest, b""
+            if ahead_ns is not None:
+                lines, self._rest = self._rest, b""
                 start = self._seen
-                if came or self._partial:
-                    start -= ahead
-                    behind = exchange.take(came)
-                    if behind is not None:
-                        self._rest = behind
+                if lines or self._partial:
+                    start -= ahead_ns
+                    rest = exchange.take(lines)
+                    if rest is not None:
+                        self._rest = rest
                         return self._seen - start
-            elif asks and soon is None:
+            elif exchange.request:
                 start = self.send(exchange.request, seconds)
-            patience = min(int(seconds * 1000) + 1, _LONGEST_POLL)
-            if soon is not None:
-                chunk: bytes | None
-                if asks:
-                    start, chunk = self._ask(exchange.request, seconds, soon)
-                else:
-                    chunk = self._hear(soon)
-                if self._answered_soon(exchange, chunk, soon, start + _SOON):
-                    return self._seen - start
-                patience = self._patience(start + int(seconds * 1e9))
+            deadline = start + int(seconds * 1e9)
+            timeout = min(int(seconds * 1000) + 1, _LONGEST_POLL)
             while True:
-                exited = False
-                for fd, _ in self._poll.poll(patience):
+                has_exited = False
+                for fd, _ in self._poll.poll(timeout):
                     if fd == stdout:
-                        if self._answered(exchange, self._read_lines()):
+                        if self._is_answered(exchange, self._read_lines()):
                             return self._seen - start
                     elif fd == self._exit:
-                        exited = True
+                        has_exited = True
                     else:
                         self._handle_other(fd)
-                if exited:
+                if has_exited:
                     return self._read_last_answer(exchange) - start
-                deadline = start + int(seconds * 1e9)
                 if self._clock() >= deadline:
                     raise EngineTimeout(f"no answer to {exchange.describe()} in {seconds:g} s")
-                patience = self._patience(deadline)
+                timeout = self._milliseconds_until(deadline)
         except EngineCrashed as error:
             self.has_failed = True
             after = (self._clock() - start) / 1e9
-            asked = exchange.describe()
-            raise EngineCrashed(f"{error}, {after:.3f} s after {asked}", self.code) from None
+            request = exchange.describe()
+            raise EngineCrashed(f"{error}, {after:.3f} s after {request}", self.code) from None
         except EngineError as error:
             self.has_failed = True
-            # an exchange does not know whose it is
+            # An exchange does not know the player.
             error.code = error.code or self.code
             raise
 
     def stream(self, stream: Stream, seconds: float) -> None:
-        """Carry out a stream of requests; no answer may take longer than `seconds`
-        after the one before it, whatever is printed meanwhile.
+        """Carry out a stream; each answer has `seconds` after the one before it.
 
-        Never waits to write while there is something to read, so that neither side
-        can hold up the other.  Raises as `converse` does.
+        Never waits to write while there is input, so neither side can block the other.
+        Raises as `converse` does.
         """
         try:
             self.discard_input()
-            self._carry(stream, int(seconds * 1e9))
+            self._carry_out(stream, int(seconds * 1e9))
         except EngineError as error:
             self.has_failed = True
             error.code = error.code or self.code
             raise
 
-    def _carry(self, stream: Stream, patience: int) -> None:
+    def _carry_out(self, stream: Stream, patience: int) -> None:
         stdout, poll = self._stdout, self._poll
         exit_fd, stdin = self._exit, self.process.stdin_fd
         start = self._clock()
@@ -197,7 +236,7 @@ class Channel:
         rest = self._write_now(memoryview(self._noted(stream.begin())))
         try:
             while True:
-                for fd, _ in poll.poll(self._patience(deadline)):
+                for fd, _ in poll.poll(self._milliseconds_until(deadline)):
                     if fd == stdout:
                         lines = self._read_lines()
                         self._check_partial()
@@ -218,22 +257,22 @@ class Channel:
                     now = self._clock()
                     done, deadline = stream.done, now + patience
                     if stream.slack and len(lines) < _CHUNK // 4:
-                        # Being woken for every line that an engine prints costs both
-                        # sides more than the line.
+                        # Waking up for every line costs both sides more than the line.
                         each = (now - start) / (done - first) / 1e9
-                        waiting.sleep(min(stream.slack * each, _LONGEST_REST))
+                        time.sleep(min(stream.slack * each, _LONGEST_PAUSE))
                 elif self._clock() >= deadline:
                     raise EngineTimeout(f"no answer in {patience / 1e9:g} s")
         finally:
-            self._forget(stdin)
+            self._unregister(stdin)
 
     def _take_last(self, stream: Stream) -> None:
-        """Read what a process that has exited left; raises EngineCrashed unless that
+        """Read the last output of a process that has exited; raise EngineCrashed unless it
         completes the stream."""
         for _ in range(_LAST_READS):
-            if not tick.has_input(self._stdout):
+            chunk = read_available(self._stdout)
+            if not chunk:
                 break
-            lines = self._read_lines()
+            lines = self._complete(chunk)
             if lines and stream.take(lines) is None:
                 return
         raise self._crashed()
@@ -244,8 +283,7 @@ class Channel:
         return request
 
     def _write_now(self, data: memoryview) -> memoryview:
-        """Write what the pipe takes and return the rest; `poll` tells from then on
-        when it takes more, if there is a rest."""
+        """Write as much as the pipe takes and return the rest, for which `poll` waits."""
         stdin = self.process.stdin_fd
         try:
             if data:
@@ -258,144 +296,122 @@ class Channel:
         if data:
             self._poll.register(stdin, select.POLLOUT)
         else:
-            self._forget(stdin)
+            self._unregister(stdin)
         return data
 
     def attend(self, other: Channel, exchange: Exchange) -> None:
-        """Read what another engine says while this one is waited for, so that it
-        is not held up by a full pipe; its lines go to `exchange`.
+        """Read another, pondering engine during this one's waits, so that no full pipe
+        stops it; its lines go to `exchange`.
 
-        What is wrong with them is raised when the other is spoken to.  It is read
-        in small pieces, after this engine's own output, and not without bound.
+        It is read in small pieces, after this engine's own output, up to a limit.  Errors
+        in its lines are raised at its own next request.
         """
         self.leave()
-        self._attended, self._attended_exchange = other, exchange
-        other._aside_left = MAX_ASIDE
+        self._pondering, self._pondering_exchange = other, exchange
+        other._ponder_bytes = MAX_PONDER_OUTPUT
         for fd in (other._stdout, other._errors.fd):
             if fd is not None:
                 self._poll.register(fd, select.POLLIN)
 
     def leave(self) -> None:
-        """End what `attend` began; idempotent."""
-        other, self._attended = self._attended, None
-        self._attended_exchange = None
+        """End `attend`; idempotent."""
+        other, self._pondering = self._pondering, None
+        self._pondering_exchange = None
         if other is not None:
             for fd in (other._stdout, other._errors.fd):
-                self._forget(fd)
+                self._unregister(fd)
 
-    def _forget(self, fd: int | None) -> None:
+    def _unregister(self, fd: int | None) -> None:
         try:
             if fd is not None:
                 self._poll.unregister(fd)
         except KeyError:
             pass
 
-    def _read_aside(self, fd: int, exchange: Exchange) -> bool:
-        """Take a piece of what this engine says while another one is waited for;
-        returns whether there is any point in going on."""
+    def _read_pondering(self, fd: int, exchange: Exchange) -> bool:
+        """Read a piece of this pondering engine's output; return whether to read on."""
         if fd == self._errors.fd:
             if not self._errors.read():
-                self._forget(fd)
+                self._unregister(fd)
                 self._errors.fd = None
                 return False
             return True
         try:
-            chunk = os.read(fd, _CHUNK_ASIDE)
-        except BlockingIOError:
-            return True
+            chunk = read_available(fd, _PONDER_CHUNK)
         except OSError:
             return False
-        self._aside_left -= len(chunk)
-        lines = self._whole_lines(chunk)
+        if chunk is None:
+            return True
+        self._ponder_bytes -= len(chunk)
+        lines = self._complete(chunk)
         try:
             if lines and exchange.take(lines) is not None:
                 return False
         except EngineProtocolError as error:
-            self._aside_error = error
+            self._ponder_error = error
             return False
-        # the end of the stream is found out when it is spoken to
-        return bool(chunk) and self._aside_left > 0 and len(self._partial) <= MAX_LINE
+        # The end of the stream is noticed at its next request.
+        return bool(chunk) and self._ponder_bytes > 0 and len(self._partial) <= MAX_LINE
 
-    def _patience(self, deadline: int) -> int:
-        """Return the milliseconds to a deadline as `poll` takes them."""
+    def _milliseconds_until(self, deadline: int) -> int:
         return min(max((deadline - self._clock()) // 1_000_000 + 1, 0), _LONGEST_POLL)
 
     def _read_last_answer(self, exchange: Exchange) -> int:
-        """Read what a process that has exited left in its pipe: a child of it
-        may hold the pipe open, so that no end of the stream would ever come.
+        """Read the last output of a process that has exited; return when the answer came.
 
-        Returns when the answer was seen.  Raises EngineCrashed without one.
+        A child may hold the pipe open, so that its end never comes.  Raises EngineCrashed
+        without an answer.
         """
         for _ in range(_LAST_READS):
-            if not tick.has_input(self._stdout):
+            chunk = read_available(self._stdout)
+            if not chunk:
                 break
-            if self._answered(exchange, self._read_lines()):
+            self._seen = self._clock()
+            if self._is_answered(exchange, self._complete(chunk)):
                 return self._seen
         raise self._crashed()
 
-    def _answered(self, exchange: Exchange, lines: bytes) -> bool:
-        """Let an exchange take lines; returns whether its answer is complete."""
+    def _is_answered(self, exchange: Exchange, lines: bytes) -> bool:
+        """Feed lines to an exchange; return whether its answer is complete."""
         if lines and (rest := exchange.take(lines)) is not None:
-            # stale, unless a protocol forbids to say anything unasked
             self._rest = rest
             return True
         if self._partial:
             self._check_partial()
         return False
 
-    def _answered_soon(
-        self, exchange: Exchange, chunk: bytes | None, reader: tick.Tick, until: int
-    ) -> bool:
-        """Let an exchange take what has been read, None for nothing, and what comes without
-        a pause, to the time `until` at most; returns whether its answer is complete."""
-        while chunk is not None:
-            if len(chunk) == self._usual:
-                self._usual = _CHUNK
-            if self._answered(exchange, self._lines_of(chunk)):
-                return True
-            if self._seen >= until:
-                return False
-            chunk = self._hear(reader)
-        return False
-
-    def _hear(self, reader: tick.Tick) -> bytes | None:
-        """Read what comes without a pause, None when nothing does."""
-        self._seen, chunk = reader.hear(self._stdout, self._usual)
-        return chunk
-
-    def _ask(self, request: bytes, seconds: float, reader: tick.Tick) -> tuple[int, bytes | None]:
-        """Write a request and read at once; returns what `send` and `_hear` do."""
-        self._check_aside(request)
-        stdin, stdout = self.process.stdin_fd, self._stdout
-        start, written, self._seen, chunk = reader.ask(stdin, request, stdout, self._usual)
-        if written < 0:
-            raise self._crashed()
-        if written < len(request):
-            return self._send_rest(memoryview(request)[written:], seconds), self._hear(reader)
-        return start, chunk
-
     def _read_lines(self) -> bytes:
-        """Read what there is and return the lines that are complete with it, b"" for
-        none.  Raises EngineCrashed at the end of the output."""
-        try:
-            chunk = os.read(self._stdout, _CHUNK)
-        except BlockingIOError:
-            return b""
-        self._seen = self._when_seen()
-        return self._lines_of(chunk)
+        """Read once; return the lines that are complete now.
 
-    def _lines_of(self, chunk: bytes) -> bytes:
-        """Return the lines that are complete with what has just been read."""
+        Raises EngineCrashed at the end of the output.
+        """
+        chunk = read_available(self._stdout)
+        if chunk is None:
+            return b""
+        self._seen = self._clock()
         if not chunk:
             raise self._crashed()
         if self._partial or self.transcript is not None or chunk[-1] != _NEWLINE:
-            lines = self._whole_lines(chunk)
-            # only the first can have begun before this read
+            lines = self._complete(chunk)
+            # Only the first line can have begun before this read.
             if len(lines) > MAX_LINE and lines.find(b"\n") > MAX_LINE:
                 raise self._too_long()
             return lines
-        self._heard = chunk
+        self._last_read = chunk
         return chunk
+
+    def _complete(self, chunk: bytes) -> bytes:
+        """Return the lines that a new chunk completes; keep the beginning of the next."""
+        if self._partial:
+            chunk = self._partial + chunk
+        end = chunk.rfind(b"\n") + 1
+        self._partial = chunk[end:]
+        if not end:
+            return b""
+        self._last_read = lines = chunk[:end]
+        if self.transcript is not None:
+            self.transcript.note(self.code, "<", lines[:-1])
+        return lines
 
     def _check_partial(self) -> None:
         if len(self._partial) > MAX_LINE:
@@ -405,82 +421,62 @@ class Channel:
         self._partial = b""
         return EngineProtocolError(f"a line of more than {MAX_LINE} bytes", self.code)
 
-    def _whole_lines(self, chunk: bytes) -> bytes:
-        """Return the lines that are complete with what has just been read, each with
-        its end; the beginning of the next one is kept."""
-        if self._partial:
-            chunk = self._partial + chunk
-        end = chunk.rfind(b"\n") + 1
-        self._partial = chunk[end:]
-        if not end:
-            return b""
-        self._heard = lines = chunk[:end]
-        if self.transcript is not None:
-            self.transcript.note(self.code, "<", lines[:-1])
-        return lines
-
     def unasked(self) -> bytes:
-        """Return what the engine has printed since its last answer, b"" for
-        nothing but white space; it is dropped."""
-        chunk = self._read_pending() if tick.has_input(self._stdout) else b""
-        found = (self._rest + self._partial + chunk).strip()
+        """Drop and return the output since the last answer, without white space around it."""
+        text = (self._rest + self._partial + self._read_pending()).strip()
         self._partial = self._rest = b""
-        return found
+        return text
 
     def discard_input(self) -> None:
-        """Drop what the engine has printed since its last answer."""
+        """Drop the output since the last answer."""
         self._partial = b""
-        # bounded, so that an endless printer cannot hold us here
+        # Bounded: an engine may print for ever.
         for _ in range(16):
-            if not tick.has_input(self._stdout) or len(self._read_pending()) < _CHUNK:
+            if len(self._read_pending()) < _CHUNK:
                 break
 
     def _read_pending(self) -> bytes:
-        """Return what can be read without waiting, b"" for nothing."""
-        try:
-            chunk = os.read(self._stdout, _CHUNK)
-        except BlockingIOError:
+        """Return the output that can be read without waiting."""
+        # Cheaper than a failed read; this runs before every move.
+        if not self._stdout_poll.poll(0):
             return b""
+        chunk = read_available(self._stdout)
         if self.transcript is not None and chunk:
             self.transcript.note(self.code, "<", chunk.rstrip(b"\n"))
-        return chunk
+        return chunk or b""
 
     def send(self, data: bytes, seconds: float) -> int:
-        """Write `data`; returns when its last byte began to be written.
+        """Write `data`; return when the writing of its last byte began.
 
-        Raises EngineTimeout when the engine does not read it, EngineCrashed when it
-        is gone.
+        Raises EngineTimeout when the engine does not read it, EngineCrashed when it is gone.
         """
-        self._check_aside(data)
+        if self._ponder_error is not None:
+            error, self._ponder_error = self._ponder_error, None
+            raise error
+        self._noted(data)
         start = self._clock()
         try:
             written = os.write(self.process.stdin_fd, data)
         except BlockingIOError:
             written = 0
-        except (BrokenPipeError, ValueError, OSError):
+        except (OSError, ValueError):
             raise self._crashed() from None
         if written < len(data):
             return self._send_rest(memoryview(data)[written:], seconds)
         return start
 
-    def _check_aside(self, request: bytes) -> None:
-        """Raise what was wrong while another engine was waited for; note a request."""
-        if self._aside_error is not None:
-            error, self._aside_error = self._aside_error, None
-            raise error
-        if self.transcript is not None:
-            self.transcript.note(self.code, ">", request.rstrip(b"\n"))
-
     def _send_rest(self, rest: memoryview, seconds: float) -> int:
-        """Write to a full pipe while reading what the engine prints: it may be
-        waiting for us to read before it reads on.  Returns as `send` does."""
+        """Write to a full pipe and read meanwhile; return as `send` does.
+
+        The engine may wait for its output to be read before it reads on.
+        """
         start = self._clock()
         deadline = start + int(seconds * 1e9)
         stdin = self.process.stdin_fd
         self._poll.register(stdin, select.POLLOUT)
         try:
             while rest:
-                for fd, _ in self._poll.poll(self._patience(deadline)):
+                for fd, _ in self._poll.poll(self._milliseconds_until(deadline)):
                     if fd == stdin:
                         start = self._clock()
                         try:
@@ -491,10 +487,10 @@ class Channel:
                         except OSError:
                             raise self._crashed() from None
                     elif fd == self._stdout:
-                        chunk = os.read(fd, _CHUNK)
-                        if not chunk:
+                        chunk = read_available(fd)
+                        if chunk == b"":
                             raise self._crashed()
-                        self._partial = (self._partial + chunk)[-MAX_LINE:]
+                        self._partial = (self._partial + (chunk or b""))[-MAX_LINE:]
                     elif fd == self._exit:
                         raise self._crashed()
                     else:
@@ -506,13 +502,14 @@ class Channel:
         return start
 
     def _handle_other(self, fd: int) -> None:
+        """Handle input that is not this engine's standard output."""
         if fd == self._interrupt:
-            raise JobAbandoned("told to stop")
-        other = self._attended
+            raise JobAbandoned("the run ends")
+        other = self._pondering
         if other is not None and fd in (other._stdout, other._errors.fd):
-            assert self._attended_exchange is not None
-            if not other._read_aside(fd, self._attended_exchange):
-                self._forget(fd)
+            assert self._pondering_exchange is not None
+            if not other._read_pondering(fd, self._pondering_exchange):
+                self._unregister(fd)
             return
         if not self._errors.read():
             self._poll.unregister(fd)
@@ -525,9 +522,8 @@ class Channel:
             self.echo(self.code, lines)
 
     def last_line(self) -> str:
-        """Return the last line that the engine has said, as a message quotes it,
-        "" if there was none."""
-        line = self._heard.rstrip().rpartition(b"\n")[2]
+        """Return the engine's last line, cut for a message, "" without one."""
+        line = self._last_read.rstrip().rpartition(b"\n")[2]
         text = line[: 4 * _QUOTED].decode("utf-8", "replace").strip()
         return text if len(text) <= _QUOTED else text[: _QUOTED - 1] + "…"
 
@@ -536,11 +532,11 @@ class Channel:
         return self._errors.take()
 
     def last_words(self) -> str:
-        """Return the last lines of standard error, for a message; "" if none."""
+        """Return the last lines of standard error for a message, "" without any."""
         return self._errors.last_words()
 
     def _crashed(self) -> EngineCrashed:
-        """Make the error for an engine that closed a pipe, saying how it ended."""
+        """Return the error for an engine that closed a pipe, with its exit status."""
         if self.process.wait(0.5, keep_stderr=True):
             self._errors.drain()
             return EngineCrashed(f"it exited with {self.process.exit_status()}", self.code)

@@ -1,4 +1,4 @@
-"""The contract of an engine as the game loop sees it, whatever its protocol."""
+"""The contract of an engine for the game loop, for all protocols."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import ClassVar, Final, Literal
 
 from mypy_extensions import mypyc_attr
 
-from ringmaster.engines.channel import Channel
-from ringmaster.engines.exchange import Exchange, Transcript
-from ringmaster.engines.info import read_depth, read_info, read_pv, read_score, score_line
+from ringmaster.engines.channel import Channel, Exchange, Transcript
 from ringmaster.engines.process import EngineProcess, Surroundings
+from ringmaster.engines.uci_messages import read_info, read_pv, read_score, score_line
 from ringmaster.engines.usage import Usage
 from ringmaster.errors import EngineError, EngineNotStarted
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
+from ringmaster.model.results import Problem
 
-#: Seconds an engine may take to shake hands, and to get ready for a game: it
-#: may have to load networks, or to clear a large hash table.
+#: Seconds for the handshake, and to get ready for a game: networks have to be loaded,
+#: large hash tables cleared.
 START_TIMEOUT = 60.0
 #: The same over USI, where evaluation files of gigabytes are loaded at isready.
 USI_START_TIMEOUT: Final = 120.0
-#: Seconds an engine may take to quit before it is killed.
+#: Seconds for an engine to quit before it is killed.
 QUIT_PATIENCE: Final = 1.0
-#: The same for one that has not kept to its protocol.
+#: The same for an engine that broke its protocol.
 _RESTART_PATIENCE: Final = 0.1
 
 
@@ -44,7 +44,7 @@ def start_timeout(settings: GameSettings, player: Player) -> float:
 
 
 def cut(text: str) -> str:
-    """Return an engine's text, cut to a size that records and logs can bear."""
+    """Return an engine's text, cut to MAX_TEXT characters."""
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 
@@ -54,16 +54,16 @@ ThoughtKind = Literal["move", "resign", "claim"]
 
 @dataclass(slots=True)
 class Limits:
-    """What a mover may use for one move; `nodes`, `depth` and `move_time_ms` stay as they are.
+    """The limits of one move; `nodes`, `depth` and `move_time_ms` are the same all game.
 
     clock_ms, increment_ms  of both sides in move order, None without a clock; base
                             time only, 0 in overtime
     byoyomi_ms              the mover's period (USI), 0 without one
     moves_to_go             moves to the next time control, 0 without one
-    seconds                 when to give up waiting, whatever the limit
-    time_left               of both sides, as GTP counts: seconds, and stones or
+    seconds                 deadline for the answer
+    time_left               of both sides as GTP counts: seconds, and stones or
                             periods left in overtime, else 0; None without a clock
-    cleanup                 whether dead stones are being taken off the board (Go)
+    cleanup                 whether the players are removing dead stones (Go)
     """
 
     seconds: float
@@ -79,27 +79,27 @@ class Limits:
 
 
 class Thought:
-    """What came of a request to move.
+    """The answer to a request to move.
 
     move        as the engine wrote it
     elapsed_ns  from the moment before the last byte of the request was written to the
-                first sight of the answer
-    ponder      the opponent's answer that the engine expects, "" if it names none
-    said        what the engine said of the search (UCI, USI): the info line that its score
-                is from, perhaps among others; read when somebody asks
-    is_turned   whether the line's score is the opponent's
+                read of the answer
+    ponder      the opponent's move that the engine expects, "" if it names none
+    info_lines  info lines of the search (UCI, USI) with the one that has the score; parsed
+                on demand
+    is_turned   whether that score is the opponent's
     """
 
     __slots__ = (
         "_info",
         "_numbers",
-        "_verdict",
+        "_score_and_mate",
         "elapsed_ns",
+        "info_lines",
         "is_turned",
         "kind",
         "move",
         "ponder",
-        "said",
     )
 
     def __init__(
@@ -108,77 +108,55 @@ class Thought:
         move: str,
         elapsed_ns: int,
         ponder: str = "",
-        said: bytes = b"",
+        info_lines: bytes = b"",
         is_turned: bool = False,
     ) -> None:
         self.kind: ThoughtKind = kind
         self.move = move
         self.elapsed_ns = elapsed_ns
         self.ponder = ponder
-        self.said = said
+        self.info_lines = info_lines
         self.is_turned = is_turned
         self._info: bytes | None = None
         self._numbers: dict[str, int] | None = None
-        self._verdict: tuple[int | None, int | None] | None = None
+        self._score_and_mate: tuple[int | None, int | None] | None = None
 
     @property
     def info(self) -> bytes:
-        """The info line that the score is from, b"" without one."""
+        """The info line with the score, b"" without one."""
         if self._info is None:
-            self._info = score_line(self.said) if self.said else b""
+            self._info = score_line(self.info_lines) if self.info_lines else b""
         return self._info
 
     def number(self, name: str) -> int | None:
-        """Return what the info line says of "depth", "seldepth", "nodes", "nps",
-        "hashfull" or "tbhits", or None."""
+        """Return the info line's "depth", "seldepth", "nodes", "nps", "hashfull" or
+        "tbhits", None without it."""
         if self._numbers is None:
             self._numbers = read_info(self.info)
         return self._numbers.get(name)
 
-    def verdict(self) -> tuple[int | None, int | None]:
-        """Return the (centipawns, mate) that the mover gives itself, at most one of
-        them not None; a mate is in moves over UCI and in plies over USI."""
-        if self._verdict is None:
+    def score_and_mate(self) -> tuple[int | None, int | None]:
+        """Return the mover's (centipawns, mate), at most one of them not None; a mate is in
+        moves over UCI and in plies over USI."""
+        if self._score_and_mate is None:
             score, mate = read_score(self.info)
             if self.is_turned:
-                # "mate 0" has no opposite: it says nothing
+                # "mate 0" has no opposite.
                 score, mate = None if score is None else -score, -mate if mate else None
-            self._verdict = score, mate
-        return self._verdict
-
-    @property
-    def score(self) -> int | None:
-        """Centipawns for the mover."""
-        return self.verdict()[0]
-
-    @property
-    def mate(self) -> int | None:
-        """The mover's mate, see `verdict`."""
-        return self.verdict()[1]
-
-    @property
-    def depth(self) -> int | None:
-        """Depth searched, in plies."""
-        if self._numbers is None:
-            return read_depth(self.info)
-        return self.number("depth")
-
-    @property
-    def nodes(self) -> int | None:
-        """Nodes searched."""
-        return self.number("nodes")
+            self._score_and_mate = score, mate
+        return self._score_and_mate
 
     @property
     def pv(self) -> tuple[str, ...]:
-        """The line that the engine expects, its own move first."""
+        """The principal variation, the engine's own move first."""
         return read_pv(self.info)
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Engine(ABC):
-    """A player's engine process and what has been said to it.
+    """A player's engine process and the state of the conversation with it.
 
-    Every method that talks raises an EngineError (with the player's code) when
+    Every method that talks to the process raises an EngineError with the player's code when
     the engine misbehaves; the engine must then be ended.
     """
 
@@ -199,44 +177,44 @@ class Engine(ABC):
         self._interrupt_fd = interrupt_fd
         self._clock = clock
         self._channel: Channel | None = None
-        self._has_head_start = False
+        self._is_started_early = False
         self._timeout = START_TIMEOUT
-        #: Whether it loses a command that is written before it has answered the last
-        #: one; found out by `launch`, unless it is known already.
+        #: Whether it loses a command that is written before its last answer; `launch`
+        #: sets it.
         self.takes_one_command = False
-        #: What `launch` has found out that a user ought to know.
+        #: Findings of `launch` for the user.
         self.remarks: list[str] = []
-        #: The settings that `check` has set the engine up for, None as soon as it is used:
-        #: a game under the same settings begins where the check has ended.
+        #: The settings of a successful `check`, None once the engine has been used since.
+        #: A game under the same settings needs no further preparation.
         self.checked_for: GameSettings | None = None
 
     @property
     def channel(self) -> Channel:
-        """The conversation; only after `launch`."""
+        """The conversation.  Raises EngineNotStarted before `launch`."""
         if self._channel is None:
             raise EngineNotStarted("the engine has not been launched", self.player.code)
         return self._channel
 
     @property
     def is_launched(self) -> bool:
-        """Whether there is a process that has not been ended yet."""
+        """Whether there is a process that `end` has not ended."""
         return self._channel is not None and self._channel.process.is_open
 
-    def give_head_start(self, transcript: Transcript | None = None) -> None:
-        """Start the process ahead of `launch`, so that it loads while others are waited
-        for.  What keeps it from starting is for `launch` to tell."""
+    def start_early(self, transcript: Transcript | None = None) -> None:
+        """Start the process before `launch`, so that several engines load at once; `launch`
+        reports errors."""
         try:
             self._start(transcript)
-            self._has_head_start = True
+            self._is_started_early = True
         except EngineNotStarted:
             pass
 
     def launch(
         self, transcript: Transcript | None = None, *, timeout: float = START_TIMEOUT
     ) -> None:
-        """Start the process, unless it has a head start, and shake hands.
+        """Start the process, unless `start_early` has, and shake hands.
 
-        timeout  seconds for any answer before the first game
+        timeout  seconds for each answer before the first game
 
         Raises EngineNotStarted.
         """
@@ -244,9 +222,9 @@ class Engine(ABC):
         self._timeout = timeout
         self.remarks = []
         try:
-            if not self._has_head_start:
+            if not self._is_started_early:
                 self._start(transcript)
-            self._has_head_start = False
+            self._is_started_early = False
             self._shake_hands()
         except EngineError as error:
             error.code = player.code
@@ -258,8 +236,8 @@ class Engine(ABC):
             self.end(patience=_RESTART_PATIENCE)
             raise
 
-    def serve(self, player: Player) -> None:
-        """Go on as `player`, for whom the same process will do (`engine_pool.launch_key`)."""
+    def change_player(self, player: Player) -> None:
+        """Play for `player`, whose process is the same (`engine_pool.launch_key`)."""
         if player.startup_gtp_commands != self.player.startup_gtp_commands:
             self.checked_for = None
         self.player = player
@@ -281,8 +259,8 @@ class Engine(ABC):
         self._channel.transcript = transcript
         self._channel.echo = self._surroundings.echo
 
-    def _start_anew(self) -> None:
-        """End the process and start another one in its place."""
+    def _restart(self) -> None:
+        """End the process and start another one."""
         transcript = self.channel.transcript
         self.end(patience=_RESTART_PATIENCE)
         self._channel = None
@@ -290,120 +268,114 @@ class Engine(ABC):
 
     @abstractmethod
     def _shake_hands(self) -> None:
-        """Do what the protocol wants first; set `name`."""
+        """Carry out the protocol's handshake; set `name`."""
 
     @abstractmethod
-    def check(self, settings: GameSettings) -> list[str]:
-        """Set everything up as for a game; returns problems in plain words.
+    def check(self, settings: GameSettings) -> list[Problem]:
+        """Prepare the engine as for a game; return the problems.
 
-        Without problems `checked_for` is then `settings`.
+        Without problems sets `checked_for`.
         """
 
-    def number_in_force(self, names: tuple[str, ...]) -> int | None:
-        """Return the value that the first of some options (folded names) has now, set or
-        by default; None without a number."""
+    def option_number(self, names: tuple[str, ...]) -> int | None:
+        """Return the current value of the first of these options (folded names) that the
+        engine has; None without a number."""
         return None
 
     @abstractmethod
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
-        """Get ready for a game that this engine plays as `colour`."""
+        """Prepare for a game as `colour`."""
 
-    def tell_time(self, limits: Limits) -> None:
-        """Tell the engine what the clocks say before it is asked for a move,
-        where its protocol does not do both at once; it may be held back as
-        `observe` says."""
+    def send_time(self, limits: Limits) -> None:
+        """Send the clocks before the request to move, where the protocol separates both;
+        delayed as in `observe`."""
         return None
 
     def begin(self, colour: int, limits: Limits) -> None:
-        """Ask for a move for `colour`, which `think` with the same limits then waits
-        for, if there is anything that the engine has to be told first; returns when
-        it has taken note of that.
+        """Send the delayed commands together with the request to move for `colour`, and
+        wait for the answers to the commands; `think` waits for the move.
 
-        Raises EngineRefused when it refuses a move that it was told of.
+        Raises EngineRefused when the engine refuses its opponent's move.
         """
         return None
 
     @abstractmethod
     def think(self, colour: int, limits: Limits) -> Thought:
-        """Ask for a move for `colour`."""
+        """Request a move for `colour`."""
 
     def stop_thinking(self, seconds: float) -> float | None:
-        """Tell an engine whose `think` has timed out to answer at once, where its
-        protocol can; returns the seconds that it took to do so, or None if it
-        did not within `seconds`.  One that answers can be talked to again."""
+        """Stop a search after a timeout, where the protocol can; return the seconds until
+        the answer, None without one in time.  After an answer the engine is usable."""
         return None
 
     def ponder(self, colour: int, limits: Limits) -> Exchange | None:
-        """Let the engine that plays `colour` and has just moved think on while its
-        opponent does.  `limits` are those that `think` will be given next, as
-        they stand now.  Returns what its answer will go to (see
-        `Channel.attend`), None if it has nothing to think on."""
+        """Begin to ponder after a move of `colour`.
+
+        limits  the limits of the next `think`, as they stand now
+
+        Returns the exchange for the answer (see `Channel.attend`), None when the engine
+        expects no move.
+        """
         return None
 
     def stop_pondering(self, seconds: float) -> None:
-        """End what `ponder` began, without a move; idempotent."""
+        """Stop pondering and drop the answer; idempotent."""
         return None
 
     def end_game(self, outcome: GameOutcome) -> None:
-        """Tell the engine how the game ended for it, where its protocol does."""
+        """Send the engine's own outcome, where the protocol has a command for it."""
         return None
 
     @abstractmethod
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        """Tell the engine of a move that stands (`own`: it made it itself).
+        """Send a legal move to the engine (`own`: the engine made it).
 
-        What does not matter before it is asked for something may be held back until
-        then, or until `catch_up`.
+        The command may be delayed until the next request, or until `send_delayed`.
         """
 
-    def catch_up(self) -> None:
-        """Tell the engine what has been held back; raises what that comes to."""
+    def send_delayed(self) -> None:
+        """Send delayed commands and wait for the answers."""
         return None
 
     @abstractmethod
     def _say_goodbye(self) -> None:
-        """Send the protocol's word for the end, without waiting."""
+        """Send the protocol's quit command without waiting."""
 
     def measure(self) -> Usage:
-        """Return what the process has used since it was started."""
+        """Return the CPU time and memory that the process has used since its start."""
         return self.channel.process.measure()
 
-    def used_cpu(self) -> float | None:
-        """Return the CPU seconds of `measure` alone, in less time."""
-        return self.channel.process.cpu_time()
+    def reset_peak(self) -> None:
+        """Reset the peak of memory."""
+        self.channel.process.reset_peak()
 
-    def forget_peak(self) -> None:
-        """Let the peak of memory start anew."""
-        self.channel.process.forget_peak()
-
-    def is_alive(self) -> bool:
-        """Whether the process can still be talked to: it is there, and has not
-        missed a deadline or broken the protocol."""
+    def is_usable(self) -> bool:
+        """Return whether the process runs, met its deadlines and kept to the protocol."""
         return (
             self._channel is not None
             and not self._channel.has_failed
             and not self._channel.process.has_exited()
         )
 
-    def is_fit(self) -> bool:
-        """Whether the process can be kept for another game."""
-        return self.is_alive()
+    def is_reusable(self) -> bool:
+        """Return whether the process can play another game."""
+        return self.is_usable()
 
     def has_exited(self) -> bool:
-        """Whether the process is gone."""
+        """Return whether the process is gone."""
         return self._channel is None or self._channel.process.has_exited()
 
     def last_line(self) -> str:
-        """Return the last line that the engine has said, "" if there is none."""
+        """Return the engine's last line of output, "" without one."""
         return "" if self._channel is None else self._channel.last_line()
 
     def last_words(self) -> str:
-        """Return the last lines of standard error, "" if there are none."""
+        """Return the last lines of standard error, "" without any."""
         return "" if self._channel is None else self._channel.last_words()
 
     def say_goodbye(self) -> None:
-        """Ask the engine to quit and do not wait, so that several may quit at
-        once; idempotent."""
+        """Send the quit command without waiting, so that several engines quit at once;
+        idempotent."""
         if self._channel is not None and self._channel.process.stdin_fd >= 0:
             try:
                 self._say_goodbye()
@@ -412,7 +384,7 @@ class Engine(ABC):
             self._channel.process.close_stdin()
 
     def end(self, patience: float = QUIT_PATIENCE) -> None:
-        """Quit, or be killed after `patience` seconds; idempotent."""
+        """Quit, and kill the process after `patience` seconds; idempotent."""
         if self._channel is not None:
             self.say_goodbye()
             self._channel.process.end(patience)

@@ -1,4 +1,8 @@
-"""The Go Text Protocol, version 2: the command exchange and an engine."""
+"""The Go Text Protocol, version 2: the command exchange and an engine.
+
+Commands without a wait of their own (moves, clocks) are delayed and written together with
+the next request.
+"""
 
 from __future__ import annotations
 
@@ -7,43 +11,48 @@ from typing import Final
 
 from mypy_extensions import mypyc_attr
 
+from ringmaster.engines.channel import Exchange, quoted
 from ringmaster.engines.engine import MAX_NAME, Engine, Limits, Thought, cut, start_timeout
-from ringmaster.engines.exchange import Exchange, quoted
-from ringmaster.engines.gtp_clock import ClockCommand, ClockNotTold, clock_command, read_kinds
+from ringmaster.engines.gtp_clock import (
+    ClockCommand,
+    ClockNotExpressible,
+    clock_command,
+    read_kinds,
+)
 from ringmaster.errors import EngineError, EngineProtocolError, EngineRefused, EngineTimeout
 from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.results import Problem, problems_of
 from ringmaster.model.time_control import number
 
-#: A longer response than this (bytes) is refused.
+#: Longest response in bytes.
 MAX_RESPONSE: Final = 1 << 20
 
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 _ID: Final = re.compile(rb"\d+ +\S")
-#: An answer as it usually is: nothing, or a word that begins with a letter.
+#: The usual answer: nothing, or a word that begins with a letter.
 _USUAL: Final = re.compile(rb"= ?([A-Za-z][!-~]{0,99})?\n\n")
 _COLOURS: Final = ("b", "w")
-#: Characters of a version that go into an engine's name; a longer one is a speech.
+#: Longest version that becomes part of an engine's name; longer ones are greetings.
 _MAX_VERSION: Final = 32
 _CLEANUP: Final = "kgs-genmove_cleanup"
 _CLAIMING: Final = "gomill-genmove_ex"
-#: Seconds for an engine that has refused a move to answer what was sent with it.
+#: Seconds for an engine that has refused a move to answer the commands behind it.
 _REMAINDER = 1.0
-#: Seconds after one answer for the next, to a command that was written with the first.
+#: Seconds for the answer to a command that was written together with the one before.
 _AHEAD_PATIENCE = 2.0
-#: Commands that are held back at most: what is written at once must fit in a pipe.
-_MOST_HELD: Final = 64
+#: Limit of delayed commands, which must fit in a pipe.
+_MAX_DELAYED: Final = 64
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class Command(Exchange):
     """One command; afterwards `ok` and `text` (without "=", trailing space removed).
 
-    Blank lines before a response are passed over; anything else that is no
-    response is an error, as GTP leaves no room for it.
+    Blank lines before a response are ignored.  Any other text is an error.
 
-    line      the command itself; `request` is what is written, which may be more
-    optional  whether it does not matter if the engine refuses
-    label     what a refusal is told of, "" if that is plain
+    line      the command itself; `request` may contain further commands
+    optional  whether a refusal is ignored
+    label     the command in a refusal's message, "" to leave it out
     """
 
     ok = False
@@ -77,8 +86,8 @@ class Command(Exchange):
             self._started = True
             self._lines = []
             self.ok = line[:1] == b"="
-            # no id was sent, so digits right after the sign and before a space are
-            # an id that nobody asked for; "=2" alone is an answer without its space
+            # No id was sent, so digits between the sign and a space are a wrong id;
+            # "=2" alone is an answer without its space.
             rest = line[1:]
             if _ID.match(rest):
                 raise EngineProtocolError(f"its answer to {self.name()} has a wrong id")
@@ -108,22 +117,21 @@ class GtpEngine(Engine):
 
     protocol = "gtp"
 
-    #: How it was told of its clock in this game.
-    _told: ClockCommand | None = None
+    #: The command that set the clock for this game.
+    _clock_command: ClockCommand | None = None
     _claims = False
-    #: The command that was sent last.
-    _asked: Command | None = None
-    #: What it has still to be told.
-    _held: tuple[Command, ...] = ()
-    #: The request to move that was written behind what it had to be told, and the
-    #: nanoseconds that the last answer to that took.
+    #: The last request that `stop_thinking` may wait for.
+    _last_request: Command | None = None
+    _delayed: tuple[Command, ...] = ()
+    #: The request to move that was written behind delayed commands, and the nanoseconds
+    #: that the answer before it took.
     _begun: Command | None = None
     _ahead: int = 0
-    #: Whether it is told the time before it moves.
-    _tells_left: bool = False
+    #: Whether it gets time_left before each move.
+    _sends_time_left: bool = False
     _has_list: bool = False
-    #: Whether it answers to known_command, as far as is known.
-    _can_be_asked: bool = True
+    #: Whether it has known_command, as far as is known.
+    _has_known_command: bool = True
 
     def command(self, *words: str, seconds: float | None = None) -> str:
         """Send a command and return its response.
@@ -134,10 +142,10 @@ class GtpEngine(Engine):
         return self._timed(words, seconds)[0]
 
     def _timed(self, words: tuple[str, ...], seconds: float | None) -> tuple[str, int]:
-        self.catch_up()
+        self.send_delayed()
         exchange = self._make(words)
         self._require_silence(exchange)
-        self._asked = exchange
+        self._last_request = exchange
         elapsed = self.channel.converse(exchange, self._timeout if seconds is None else seconds)
         if not exchange.ok:
             raise self._refusal(exchange)
@@ -149,27 +157,23 @@ class GtpEngine(Engine):
 
     def _refusal(self, command: Command) -> EngineRefused:
         text = cut(command.text) or "unspecified failure"
-        if command.label:
-            text = f"it refused {command.label!r}: {text}"
-        return EngineRefused(text, self.player.code)
+        return EngineRefused(text, self.player.code, command.label)
 
     def _require_silence(self, command: Command) -> None:
-        """Whatever stands in the pipe now would be taken for the answer to the
-        next command.  Raises EngineProtocolError."""
-        found = self.channel.unasked()
-        if found:
+        """Raise EngineProtocolError for output that would pass for the next answer."""
+        unasked = self.channel.unasked()
+        if unasked:
             self.channel.has_failed = True
-            shown = found[:80].decode("utf-8", "replace")
+            shown = unasked[:80].decode("utf-8", "replace")
             raise EngineProtocolError(
                 f"it said {shown!r} unasked, before {command.name()}", self.player.code
             )
 
-    def is_fit(self) -> bool:
-        return self.is_alive() and not self.channel.unasked()
+    def is_reusable(self) -> bool:
+        return self.is_usable() and not self.channel.unasked()
 
     def optional(self, *words: str) -> str | None:
-        """Return the response to a command that the engine may not have, or
-        may refuse: None in both cases."""
+        """Send a command; return None if the engine does not have it or refuses it."""
         if not self.knows(words[0]):
             return None
         try:
@@ -178,33 +182,33 @@ class GtpEngine(Engine):
             return None
 
     def knows(self, name: str) -> bool:
-        """Whether the engine has a command, by its list of commands or else by
-        its own word (lists may be incomplete); `gtp_aliases` are applied."""
-        return bool(self._answer_to_known(name))
+        """Return whether the engine has a command, by its list or, since lists may be
+        incomplete, by known_command; `gtp_aliases` are applied."""
+        return bool(self._is_known(name))
 
-    def _answer_to_known(self, name: str) -> bool | None:
-        """Return whether the engine has a command, None when it does not say."""
+    def _is_known(self, name: str) -> bool | None:
+        """Return whether the engine has a command, None when that is unknown."""
         name = self.player.gtp_aliases.get(name, name)
         if name not in self._known:
-            self._known[name] = self._ask_for(name)
+            self._known[name] = self._request_known(name)
         return self._known[name]
 
-    def _ask_for(self, name: str) -> bool | None:
-        if self._can_be_asked:
+    def _request_known(self, name: str) -> bool | None:
+        if self._has_known_command:
             try:
                 return self.command("known_command", name).strip().lower() == "true"
             except EngineRefused:
-                self._can_be_asked = False
+                self._has_known_command = False
         return False if self._has_list else None
 
     def _shake_hands(self) -> None:
         self._known: dict[str, bool | None] = {}
-        self._can_be_asked = True
+        self._has_known_command = True
         self._has_list = False
         try:
             version = self.command("protocol_version")
         except EngineRefused:
-            # Gomill: an engine without the command is taken to speak version 2
+            # As in Gomill: an engine without the command speaks version 2.
             version = "2"
         if not _is_two(version):
             raise EngineProtocolError(f"it speaks GTP version {version[:20]!r}, not 2")
@@ -220,11 +224,11 @@ class GtpEngine(Engine):
                 f"{self.player.code} takes one command at a time: of two that were written"
                 " together it answered the first"
             )
-            self._start_anew()
+            self._restart()
             self._shake_hands()
             return
         name, release = introduction
-        # an engine may repeat its name in its version, and greet its opponent there
+        # Some versions repeat the name or greet the opponent.
         if name and release.casefold().startswith(name.casefold()):
             release = release[len(name) :].lstrip()
         if len(release) > _MAX_VERSION:
@@ -233,8 +237,8 @@ class GtpEngine(Engine):
         self.description = cut(self.optional("gomill-describe_engine") or "")
 
     def _introduce(self) -> tuple[str, str] | None:
-        """Return the engine's name and version, "" for what it does not tell; None if it
-        has lost the second of these questions, which are written together."""
+        """Return the engine's name and version, "" for a refusal; None for an engine that
+        loses the second of two commands that are written together."""
         if self.takes_one_command:
             return self.optional("name") or "", self.optional("version") or ""
         name, release = self._make(("name",)), self._make(("version",))
@@ -247,34 +251,34 @@ class GtpEngine(Engine):
             return None
         return name.text if name.ok else "", release.text if release.ok else ""
 
-    def check(self, settings: GameSettings) -> list[str]:
-        problems = []
+    def check(self, settings: GameSettings) -> list[Problem]:
+        problems: list[Problem] = []
         self.checked_for = None
         needed = ["boardsize", "clear_board", "komi", "play", "genmove"]
         if settings.handicap is not None and settings.handicap_style == "fixed":
             needed.append("fixed_handicap")
         if settings.cleanup:
             needed.append(_CLEANUP)
-        # one that neither lists its commands nor answers for them is tried
-        missing = [name for name in needed if self._answer_to_known(name) is False]
+        # An unknown command is tried.
+        missing = [name for name in needed if self._is_known(name) is False]
         if missing:
-            problems.append("it has no command " + ", ".join(missing))
+            problems.append(Problem("it has no command " + ", ".join(missing)))
         if settings.handicap is not None and settings.handicap_style == "free":
-            # one of them will do: which one depends on the colour it plays
+            # The colour decides which one it needs; one will do here.
             either = "place_free_handicap", "set_free_handicap"
             if not any(map(self.knows, either)):
-                problems.append("it has neither of the commands " + ", ".join(either))
+                problems.append(Problem("it has neither of the commands " + ", ".join(either)))
         try:
             self._set_up(settings)
         except EngineError as error:
-            problems.append(str(error))
+            problems += problems_of(error)
         if not problems:
             self.checked_for = settings
         return problems
 
     def _set_up(self, settings: GameSettings) -> None:
-        self._held, self._begun = (), None
-        # startup commands may load networks
+        self._delayed, self._begun = (), None
+        # Startup commands may load networks.
         self._timeout = start_timeout(settings, self.player)
         for words in self.player.startup_gtp_commands:
             self.require(*words)
@@ -283,33 +287,32 @@ class GtpEngine(Engine):
             ("clear_board",),
             ("komi", _komi(settings.komi)),
         ):
-            self._held += (self._make(words, label=" ".join(words)),)
-        self.catch_up()
+            self._delayed += (self._make(words, label=" ".join(words)),)
+        self.send_delayed()
         self._set_clock()
         self._timeout = settings.hang_timeout
 
     def require(self, *words: str) -> str:
-        """Send a command that a game cannot do without and return its response.
-        Raises EngineRefused that names the command."""
+        """Send a command that the game needs and return its response.
+
+        Raises EngineRefused that names the command.
+        """
         try:
             return self.command(*words)
         except EngineRefused as refusal:
-            raise EngineRefused(
-                f"it refused {' '.join(words)!r}: {refusal}", self.player.code
-            ) from None
+            raise EngineRefused(str(refusal), self.player.code, " ".join(words)) from None
 
     def _set_clock(self) -> None:
         try:
-            self._told = clock_command(self.player, self.knows, self._clock_kinds)
-        except ClockNotTold as error:
+            self._clock_command = clock_command(self.player, self.knows, self._clock_kinds)
+        except ClockNotExpressible as error:
             raise EngineRefused(str(error), self.player.code) from None
-        if self._told is not None:
-            self.require(*self._told.words)
-        self._tells_left = self._told is not None and self.knows("time_left")
+        if self._clock_command is not None:
+            self.require(*self._clock_command.words)
+        self._sends_time_left = self._clock_command is not None and self.knows("time_left")
 
     def _clock_kinds(self) -> frozenset[str]:
-        """Return the clocks that kata-time_settings takes; an engine that has
-        the command without the list is taken to know them all."""
+        """Return the clocks that kata-time_settings takes: all, without a list of them."""
         listed = self.optional("kata-list_time_settings")
         return read_kinds("absolute byoyomi canadian fischer" if listed is None else listed)
 
@@ -321,62 +324,62 @@ class GtpEngine(Engine):
         if not is_set_up:
             self._set_up(settings)
         if self.player.startup_gtp_commands:
-            # they may have set what the description tells of
+            # They may have changed the description.
             self.description = cut(self.optional("gomill-describe_engine") or "")
         self._claims = self._may_claim()
         for i, move in enumerate(opening.moves):
             self.observe(i % 2, move, own=False)
-        self.catch_up()
+        self.send_delayed()
 
     def _may_claim(self) -> bool:
-        """Whether to ask for moves in the way that lets the engine claim a win."""
+        """Return whether requests to move allow the engine to claim a win."""
         if not self.player.allow_claim or not self.knows(_CLAIMING):
             return False
         try:
-            # without arguments it lists the keywords that the engine knows
+            # Without arguments it lists the engine's keywords.
             return "claim" in self.command(_CLAIMING).split()
         except EngineRefused:
-            # Gomill does not ask: an engine must ignore a keyword it does not know
+            # As in Gomill: an engine must ignore unknown keywords.
             return True
 
-    def tell_time(self, limits: Limits) -> None:
-        if self._told is None or not self._tells_left:
+    def send_time(self, limits: Limits) -> None:
+        if self._clock_command is None or not self._sends_time_left:
             return
         for colour, left in zip(_COLOURS, limits.time_left, strict=True):
             if left is not None:
-                seconds = number(left[0]) if self._told.fractions else str(int(left[0]))
+                seconds = number(left[0]) if self._clock_command.fractions else str(int(left[0]))
                 words = ("time_left", colour, seconds, str(left[1]))
-                self._held += (self._make(words, optional=True),)
+                self._delayed += (self._make(words, optional=True),)
 
-    def catch_up(self) -> None:
-        if self._held:
-            self._tell(())
+    def send_delayed(self) -> None:
+        if self._delayed:
+            self._send_delayed_and(())
 
     def begin(self, colour: int, limits: Limits) -> None:
-        if self._held and self.takes_one_command:
-            self._tell(())
-        elif self._held:
-            self._begun = self._asked = self._make(self._request(colour, limits))
-            self._tell((self._begun,))
+        if self._delayed and self.takes_one_command:
+            self._send_delayed_and(())
+        elif self._delayed:
+            self._begun = self._last_request = self._make(self._request(colour, limits))
+            self._send_delayed_and((self._begun,))
 
-    def _tell(self, behind: tuple[Command, ...]) -> None:
-        """Write what was held back, and `behind` after it, in one piece, and read the
-        answers to what was held back.
+    def _send_delayed_and(self, behind: tuple[Command, ...]) -> None:
+        """Write the delayed commands and then `behind` at once; read the answers to the
+        delayed commands.
 
-        GTP answers commands one by one in their order, so that nothing has to wait
-        for the answer before; an engine that takes one command at a time must have
-        nothing `behind`.  Raises EngineRefused.
+        GTP answers commands in order, so none has to wait for the answer before.  An
+        engine that takes one command at a time must have nothing `behind`.  Raises
+        EngineRefused.
         """
-        held, self._held = self._held, ()
+        delayed, self._delayed = self._delayed, ()
         if self.takes_one_command:
-            self._tell_one_by_one(held)
+            self._send_one_by_one(delayed)
             return
-        commands = held + behind
-        first = held[0]
+        commands = delayed + behind
+        first = delayed[0]
         self._require_silence(first)
         first.request = b"".join([command.request for command in commands])
         ahead = None
-        for done, command in enumerate(held, 1):
+        for done, command in enumerate(delayed, 1):
             ahead = self.channel.converse(command, self._timeout, ahead)
             if not command.ok and not command.optional:
                 self._begun = None
@@ -384,7 +387,7 @@ class GtpEngine(Engine):
                 raise self._refusal(command)
             self._ahead = ahead
 
-    def _tell_one_by_one(self, commands: tuple[Command, ...]) -> None:
+    def _send_one_by_one(self, commands: tuple[Command, ...]) -> None:
         for command in commands:
             self._require_silence(command)
             self.channel.converse(command, self._timeout)
@@ -392,9 +395,8 @@ class GtpEngine(Engine):
                 raise self._refusal(command)
 
     def _drain(self, commands: tuple[Command, ...], ahead: int) -> None:
-        """Read the answers to what was written behind a command that was refused: they
-        must not be taken for others'.  An engine that does not give them in time is
-        not talked to any more."""
+        """Read the answers to the commands behind a refused one.  An engine that does not
+        give them in time is unusable."""
         try:
             for command in commands:
                 ahead = self.channel.converse(command, _REMAINDER, ahead)
@@ -402,7 +404,7 @@ class GtpEngine(Engine):
             self.channel.has_failed = True
 
     def _request(self, colour: int, limits: Limits) -> tuple[str, ...]:
-        """Return the command that asks for a move."""
+        """Return the command that requests a move."""
         name = _COLOURS[colour]
         if limits.cleanup:
             return (_CLEANUP, name)
@@ -418,7 +420,7 @@ class GtpEngine(Engine):
                 raise self._refusal(begun)
             text = begun.text
             if not text:
-                self._require_step(begun, limits.seconds)
+                self._require_synchrony(begun, limits.seconds)
         answer = text.strip()
         folded = answer.lower()
         if folded == "resign":
@@ -427,10 +429,9 @@ class GtpEngine(Engine):
             return Thought("claim", answer, elapsed)
         return Thought("move", answer, elapsed)
 
-    def _require_step(self, asked: Command, seconds: float) -> None:
-        """See whether an empty answer to `asked` was a second one to the command before,
-        so that the move is still to come: what is asked next would have that for its
-        answer.  Raises EngineProtocolError."""
+    def _require_synchrony(self, request: Command, seconds: float) -> None:
+        """Check whether an empty answer to `request` was a second answer to the command
+        before it, with the move still to come.  Raises EngineProtocolError."""
         try:
             version = self.command("protocol_version", seconds=seconds)
         except EngineProtocolError:
@@ -440,16 +441,16 @@ class GtpEngine(Engine):
         if not _is_two(version):
             self.channel.has_failed = True
             raise EngineProtocolError(
-                f"it said '=' unasked, before {asked.name()}", self.player.code
+                f"it said '=' unasked, before {request.name()}", self.player.code
             )
 
     def stop_thinking(self, seconds: float) -> float | None:
-        # GTP has no word for it; what can be told is whether an answer is coming
-        if self._asked is None:
+        # GTP cannot stop a search; wait whether the answer comes.
+        if self._last_request is None:
             return None
-        self._asked.request = b""
+        self._last_request.request = b""
         try:
-            elapsed = self.channel.converse(self._asked, seconds)
+            elapsed = self.channel.converse(self._last_request, seconds)
         except EngineError:
             return None
         self.channel.has_failed = False
@@ -457,17 +458,16 @@ class GtpEngine(Engine):
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
         if not own:
-            if len(self._held) >= _MOST_HELD:
-                self.catch_up()
-            self._held += (self._make(("play", _COLOURS[colour], move)),)
+            if len(self._delayed) >= _MAX_DELAYED:
+                self.send_delayed()
+            self._delayed += (self._make(("play", _COLOURS[colour], move)),)
 
     def explain_last_move(self) -> str:
-        """Return the engine's comment on the move it just made, "" if none."""
+        """Return the engine's comment on its last move, "" without one."""
         return cut(self.optional("gomill-explain_last_move") or "")
 
     def cpu_time(self) -> float | None:
-        """Return the CPU seconds since its start that the engine itself
-        reports, or None."""
+        """Return the CPU seconds that the engine itself reports, or None."""
         try:
             seconds = float(self.optional("gomill-cpu_time") or "")
         except ValueError:
@@ -479,12 +479,12 @@ class GtpEngine(Engine):
 
 
 def _komi(komi: float) -> str:
-    """Return komi as it was meant: 6 rather than 6.0, 7.5 as it is."""
+    """Return komi without a needless fraction: 6 rather than 6.0."""
     return str(int(komi)) if komi == int(komi) else str(komi)
 
 
 def _is_two(version: str) -> bool:
-    """Whether a protocol version is 2; some engines write 2.0."""
+    """Return whether a protocol version is 2; some engines write 2.0."""
     try:
         return float(version) == 2
     except ValueError:

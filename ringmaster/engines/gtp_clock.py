@@ -1,6 +1,6 @@
-"""How a GTP engine is told of its clock.
+"""The commands that set the clock of a GTP engine.
 
-Three commands set a clock.  `time_settings` of GTP 2 knows absolute time and
+There are three.  `time_settings` of GTP 2 knows absolute time and
 Canadian byo-yomi, in whole seconds.  `kgs-time_settings` (KGS) adds Japanese
 byo-yomi.  `kata-time_settings` (KataGo) adds a base time with an increment and
 fractions of a second, in `time_left` too.
@@ -17,14 +17,15 @@ from ringmaster.model.time_control import TimeControl, number
 _STANDARD, _KGS, _KATA = "time_settings", "kgs-time_settings", "kata-time_settings"
 
 
-class ClockNotTold(ValueError):
-    """An engine cannot be told of its clock: which command it would need."""
+class ClockNotExpressible(ValueError):
+    """An engine has no command for its clock; the message names the command."""
 
 
 @dataclass(frozen=True)
 class ClockCommand:
-    """words     the command that sets the clock
-    fractions  whether the engine takes fractions of a second from then on
+    """A command that sets the clock.
+
+    fractions  whether the engine then takes fractions of a second
     """
 
     words: tuple[str, ...]
@@ -34,14 +35,13 @@ class ClockCommand:
 def clock_command(
     player: Player, knows: Callable[[str], bool], kinds: Callable[[], frozenset[str]]
 ) -> ClockCommand | None:
-    """Return the command that tells an engine of its player's clock, or None
-    when there is nothing to tell.
+    """Return the command that sets the player's clock, None without a clock.
 
-    knows  whether the engine has a command
-    kinds  which clocks kata-time_settings takes, by the engine's own word
+    knows  returns whether the engine has a command
+    kinds  returns the clocks that kata-time_settings takes
 
-    A move time is told as a period of one stone, where that can be said.
-    Raises ClockNotTold for a time control that the engine has no command for.
+    A move time becomes a period of one stone, if the engine has a command for it.
+    Raises ClockNotExpressible for a time control without a command.
     """
     control = player.time_control
     if control is not None:
@@ -50,8 +50,8 @@ def clock_command(
         return None
     try:
         return _command(TimeControl(0, period=player.move_time, periods=1), knows, kinds)
-    except ClockNotTold:
-        # it is held to its move time all the same
+    except ClockNotExpressible:
+        # The referee enforces the move time in any case.
         return None
 
 
@@ -64,17 +64,17 @@ def _command(
         if knows(_KATA) and kind in kinds():
             return _kata(kind, numbers)
         if kind == "fischer":
-            raise ClockNotTold(
+            raise ClockNotExpressible(
                 f"its time control {control} has an increment, which needs the command {_KATA}; "
                 "GTP itself knows absolute time ('600') and byo-yomi ('600+25/300', '600+30byo')"
             )
     seconds = [int(value) for value in numbers]
     if seconds[0] == 0 and (kind == "absolute" or seconds[1] == 0):
-        raise ClockNotTold(
+        raise ClockNotExpressible(
             f"its time control {control} is less than a second, which needs the command {_KATA}"
         )
     if kind == "byoyomi" and not knows(_KGS) and control.periods == 1 and knows(_STANDARD):
-        # the same thing: one stone has to be played in each period
+        # The same rule: one stone in each period.
         kind = "canadian"
     if kind == "byoyomi" and knows(_KGS):
         return ClockCommand((_KGS, kind, *map(str, seconds)))
@@ -88,12 +88,11 @@ def _command(
         wanted = _KGS if control.periods > 1 else f"{_STANDARD} or {_KGS}"
     else:
         wanted = _STANDARD
-    raise ClockNotTold(f"its time control {control} needs the command {wanted}")
+    raise ClockNotExpressible(f"its time control {control} needs the command {wanted}")
 
 
 def _kind(control: TimeControl) -> tuple[str, list[float]]:
-    """Return a clock's name in kgs-time_settings and kata-time_settings, and
-    its numbers."""
+    """Return a clock's name in kgs-time_settings and kata-time_settings, and its numbers."""
     if control.overtime == "japanese":
         return "byoyomi", [control.base, control.period, control.periods]
     if control.overtime == "canadian":
@@ -108,6 +107,6 @@ def _kata(kind: str, numbers: list[float]) -> ClockCommand:
 
 
 def read_kinds(text: str) -> frozenset[str]:
-    """Return the clocks that kata-list_time_settings names; KataGo's manual
-    writes "byo-yomi" there and "byoyomi" in the command."""
+    """Return the clocks in an answer to kata-list_time_settings; KataGo's manual writes
+    "byo-yomi" there and "byoyomi" in the command."""
     return frozenset(word.lower().replace("-", "") for word in text.split())

@@ -1,12 +1,10 @@
-"""One engine as an operating-system process: started in a session of its own,
-measured, and ended with everything it started.
+"""One engine as an operating-system process: start, measure, end; and its standard error.
 
-What is said over its pipes is the business of `channel`.  Killing works at
-three levels: the engine's process group and its known descendants here, a
-registration with the watcher process (so that the group dies when ringmaster
-itself is killed with SIGKILL), and an environment marker by which the watcher
-finds descendants that have left the group.  The marker needs /proc; elsewhere
-a descendant that starts a session of its own survives.
+`channel` talks to it.  Killing works at three levels: the engine's process group and its
+known descendants here, a registration with the reaper (which kills the group even when
+ringmaster itself is killed with SIGKILL), and an environment marker by which the reaper
+finds descendants that have left the group.  The marker needs /proc; elsewhere a descendant
+in a session of its own survives.
 """
 
 from __future__ import annotations
@@ -18,31 +16,40 @@ import shutil
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ringmaster import waiting
-from ringmaster.engines import usage, watcher
+from ringmaster.engines import reaper, usage
 from ringmaster.errors import EngineNotStarted
 
-#: Seconds that the kernel as a rule needs at most to end a process that it kills.
+#: Seconds for the kernel to end a killed process.
 _KILLED: Final = 1.0
+#: Lines of standard error kept for messages, and bytes kept of each line.
+STDERR_LINES: Final = 20
+STDERR_LINE: Final = 500
+#: Lines of standard error kept for a game's log.
+STDERR_LOG_LINES: Final = 1000
+
+_CHUNK: Final = 1 << 16
+#: Reads at once from an engine that may print for ever.
+_MAX_READS: Final = 64
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What an engine process is given besides its own settings.
+    """The part of an engine's environment that is not a player's setting.
 
     environ     variables on top of the inherited ones (game id, slot, marker)
-    slot        the worker's number, for the watcher
-    watcher_fd  write end of the watcher's pipe, or None
+    slot        the worker's number, for the reaper
+    reaper_fd   write end of the reaper's pipe, or None
     echo        called with the player code and lines of standard error as they come, or None
     """
 
     environ: Mapping[str, str]
     slot: int = 0
-    watcher_fd: int | None = None
+    reaper_fd: int | None = None
     echo: Callable[[str, bytes], None] | None = None
 
 
@@ -76,17 +83,17 @@ class EngineProcess:
                 bufsize=0,
                 cwd=cwd,
                 env=variables,
-                # never preexec_fn: it makes every start a slow fork of the worker; a group
-                # to be killed by, in the worker's session (`nursery` says why)
+                # Never preexec_fn, which makes every start a slow fork of the worker.  A
+                # group of its own to be killed, in the worker's session (see `fork_server`).
                 process_group=0,
             )
         except (OSError, ValueError) as error:
             raise EngineNotStarted(_why_not_started(command, cwd, error)) from error
         self.pid = self._popen.pid
         self._slot = surroundings.slot
-        self._watcher_fd = surroundings.watcher_fd
-        if self._watcher_fd is not None:
-            watcher.announce(self._watcher_fd, self._slot, self.pid)
+        self._reaper_fd = surroundings.reaper_fd
+        if self._reaper_fd is not None:
+            reaper.announce(self._reaper_fd, self._slot, self.pid)
         assert self._popen.stdin is not None
         assert self._popen.stdout is not None
         self.stdin_fd = self._popen.stdin.fileno()
@@ -96,27 +103,26 @@ class EngineProcess:
             if fd is not None:
                 os.set_blocking(fd, False)
         self.exit_fd = _open_pidfd(self.pid)
-        self._usage = usage.ProcessUsage(self.pid)
         self.is_open = True
 
     def has_exited(self) -> bool:
-        """Whether the process has ended (it is not reaped by asking)."""
+        """Return whether the process has ended, without reaping it."""
         if not self.is_open or self._popen.returncode is not None:
             return True
         try:
-            found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         except ChildProcessError:
             return True
-        return found is not None
+        return state is not None
 
     def wait(self, seconds: float, *, keep_stderr: bool = False) -> bool:
-        """Wait for the process to end by itself; returns whether it has.
+        """Wait for the process to end by itself; return whether it has.
 
-        Output that nobody reads would keep an engine from exiting, so standard
-        output and (unless `keep_stderr`) standard error are drained meanwhile.
+        Drains standard output and (unless `keep_stderr`) standard error meanwhile: an
+        engine with a full pipe cannot exit.
         """
         deadline = time.monotonic() + seconds
-        poller = waiting.new_poll()
+        poller = select.poll()
         if self.exit_fd is not None:
             poller.register(self.exit_fd, select.POLLIN)
         for fd in (self.stdout_fd, None if keep_stderr else self.stderr_fd):
@@ -126,51 +132,46 @@ class EngineProcess:
             left = deadline - time.monotonic()
             if left <= 0:
                 return False
-            # without a pidfd the state has to be asked for now and then
+            # Without a pidfd the state has to be polled.
             longest = left if self.exit_fd is not None else min(left, 0.01)
             for fd, _ in poller.poll(min(longest * 1000 + 1, 2**31 - 1)):
-                if fd != self.exit_fd and not _read_away(fd):
+                if fd != self.exit_fd and not _discard_input(fd):
                     poller.unregister(fd)
         return True
 
     def exit_status(self) -> str:
         """Return how the process ended, e.g. "status 1" or "signal SIGSEGV"."""
-        found = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        if found is None:
+        state = os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        if state is None:
             return "still running"
-        if found.si_code == os.CLD_EXITED:
-            return f"status {found.si_status}"
+        if state.si_code == os.CLD_EXITED:
+            return f"status {state.si_status}"
         try:
-            return f"signal {signal.Signals(found.si_status).name}"
+            return f"signal {signal.Signals(state.si_status).name}"
         except ValueError:
-            return f"signal {found.si_status}"
+            return f"signal {state.si_status}"
 
     def measure(self) -> usage.Usage:
         """Return CPU seconds since the start and peak memory, descendants included."""
-        return self._usage.measure() if self.is_open else usage.Usage(None, None)
+        return usage.measure(self.pid) if self.is_open else usage.Usage(None, None)
 
-    def cpu_time(self) -> float | None:
-        """Return the CPU seconds of `measure` alone, in less time."""
-        return self._usage.cpu_time() if self.is_open else None
-
-    def forget_peak(self) -> None:
-        """Let the peak of memory start anew (Linux)."""
-        self._usage.forget_peak()
+    def reset_peak(self) -> None:
+        """Reset the peak of memory (Linux)."""
+        if self.is_open:
+            usage.reset_peak(self.pid)
 
     def close_stdin(self) -> None:
-        """Close the engine's standard input, which tells most engines to quit;
-        idempotent."""
+        """Close the engine's standard input, on which most engines quit; idempotent."""
         if self._popen.stdin is not None and not self._popen.stdin.closed:
-            waiting.forget(self._popen.stdin.fileno())
             self._popen.stdin.close()
-        # the number may soon be another file's
+        # The number may soon be another file's.
         self.stdin_fd = -1
 
     def end(self, patience: float = 1.0) -> None:
         """End the process and everything it started; idempotent.
 
-        It gets `patience` seconds to exit by itself after its input has been
-        closed, half as long after SIGTERM, and then SIGKILL.
+        It has `patience` seconds to exit after its input is closed, half as long after
+        SIGTERM, and then gets SIGKILL.
         """
         if not self.is_open:
             return
@@ -179,11 +180,10 @@ class EngineProcess:
         if not self.wait(patience):
             self._signal_group(signal.SIGTERM)
             self.wait(patience / 2)
-        # The leader is not reaped yet, so its pid still names this very group;
-        # children that it left behind are in the group or in `family`.
+        # The leader is not reaped yet, so its pid still names this group.  Children that
+        # it left behind are in the group or in `family`.
         self._signal_group(signal.SIGKILL)
-        for process in family:
-            process.kill()
+        usage.kill(family)
         self.wait(_KILLED)
         self._popen.wait()
         self._release()
@@ -192,21 +192,18 @@ class EngineProcess:
         try:
             os.killpg(self.pid, signal_number)
         except (ProcessLookupError, PermissionError):
-            # macOS answers EPERM for a group of which only zombies are left
+            # macOS answers EPERM for a group of zombies.
             pass
 
     def _release(self) -> None:
         self.is_open = False
         for stream in (self._popen.stdin, self._popen.stdout, self._popen.stderr):
             if stream is not None and not stream.closed:
-                waiting.forget(stream.fileno())
                 stream.close()
         if self.exit_fd is not None:
-            waiting.forget(self.exit_fd)
             os.close(self.exit_fd)
-        self._usage.close()
-        if self._watcher_fd is not None:
-            watcher.retire(self._watcher_fd, self._slot, self.pid)
+        if self._reaper_fd is not None:
+            reaper.retire(self._reaper_fd, self._slot, self.pid)
 
 
 def _open_pidfd(pid: int) -> int | None:
@@ -218,18 +215,27 @@ def _open_pidfd(pid: int) -> int | None:
         return None
 
 
-def _read_away(fd: int) -> bool:
-    """Discard what can be read; returns False at the end of the stream."""
+def read_available(fd: int, size: int = _CHUNK) -> bytes | None:
+    """Return input of a non-blocking descriptor, b"" at its end, None without any.
+
+    Raises OSError.
+    """
     try:
-        return bool(os.read(fd, 65536))
+        return os.read(fd, size)
     except BlockingIOError:
-        return True
+        return None
+
+
+def _discard_input(fd: int) -> bool:
+    """Discard available input; return False at the end of the stream."""
+    try:
+        return read_available(fd) != b""
     except OSError:
         return False
 
 
 def _why_not_started(command: Sequence[str], cwd: str | None, error: Exception) -> str:
-    """Return a message that names the cause as the user can mend it."""
+    """Return a message that says what the user can repair."""
     name = command[0]
     if cwd is not None and not os.path.isdir(cwd):
         return f"cannot start {name!r}: its working directory {cwd!r} does not exist"
@@ -237,9 +243,9 @@ def _why_not_started(command: Sequence[str], cwd: str | None, error: Exception) 
         if error.errno == errno.ENOENT and "/" not in name:
             hint = next(
                 (
-                    f" (there is {found}, which is not on PATH)"
+                    f" ({program} exists, but its folder is not on PATH)"
                     for place in ("/usr/games", "/usr/local/games", "/usr/local/bin")
-                    if (found := shutil.which(name, path=place))
+                    if (program := shutil.which(name, path=place))
                 ),
                 "",
             )
@@ -256,3 +262,62 @@ def _why_not_started(command: Sequence[str], cwd: str | None, error: Exception) 
             )
         return f"cannot start {name!r}: {error.strerror}"
     return f"cannot start {name!r}: {error}"
+
+
+class ErrorOutput:
+    """The standard error of one engine, of which bounded parts are kept.
+
+    fd    its non-blocking descriptor; None after its end, and without standard error
+    note  called with whole lines, without the end of the last one
+    """
+
+    def __init__(self, fd: int | None, note: Callable[[bytes], None]) -> None:
+        self.fd = fd
+        self._note = note
+        self._partial = b""
+        self._tail: deque[str] = deque(maxlen=STDERR_LINES)
+        self._log: list[str] = []
+
+    def read(self) -> bool:
+        """Read once; return False at the end of the stream."""
+        return self._read() != b""
+
+    def _read(self) -> bytes | None:
+        assert self.fd is not None
+        chunk = read_available(self.fd)
+        if chunk is None:
+            return None
+        lines = (self._partial + chunk).split(b"\n")
+        self._partial = lines.pop()[-STDERR_LINE:]
+        if not chunk and self._partial:
+            lines.append(self._partial)
+            self._partial = b""
+        if lines:
+            self._note(b"\n".join(lines))
+        room = STDERR_LOG_LINES - len(self._log)
+        for line in lines[-max(room, STDERR_LINES) :]:
+            text = line[:STDERR_LINE].rstrip(b"\r").decode("utf-8", "replace")
+            self._tail.append(text)
+            if len(self._log) < STDERR_LOG_LINES:
+                self._log.append(text)
+        return chunk
+
+    def drain(self) -> None:
+        """Read everything available, up to a limit."""
+        for _ in range(_MAX_READS):
+            try:
+                if self.fd is None or not self._read():
+                    return
+            except OSError:
+                return
+
+    def take(self) -> list[str]:
+        """Return the lines since the last call."""
+        self.drain()
+        lines, self._log = self._log, []
+        return lines
+
+    def last_words(self) -> str:
+        """Return the last lines, "" without any."""
+        self.drain()
+        return "\n".join(line for line in self._tail if line.strip())

@@ -1,15 +1,394 @@
-"""The Universal Chess Interface, as far as it is not shared with USI."""
+"""Engines over UCI and USI: options, positions, searches, pondering.
+
+The position is one growing byte string that is written together with `go`, so a move costs
+one write and one answer.
+
+An engine that ponders searches (`go ponder`) during its opponent's turn.  When the opponent
+plays the expected move, `ponderhit` makes it an ordinary search.  Otherwise `stop` ends it,
+its answer is dropped, and a new search begins.
+"""
 
 from __future__ import annotations
 
-from ringmaster.engines.engine import Limits
-from ringmaster.engines.universal import UniversalEngine, move_limits
-from ringmaster.errors import OptionRefused
+import re
+import time
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import ClassVar, Final
+
+from mypy_extensions import mypyc_attr
+
+from ringmaster.engines.channel import Exchange
+from ringmaster.engines.engine import (
+    MAX_NAME,
+    Engine,
+    GameOutcome,
+    Limits,
+    Thought,
+    ThoughtKind,
+    start_timeout,
+)
+from ringmaster.engines.process import Surroundings
+from ringmaster.engines.uci_messages import (
+    FirstLine,
+    Go,
+    Handshake,
+    OptionDeclaration,
+    PonderedGo,
+    Ready,
+    describe_unknown,
+)
+from ringmaster.errors import EngineError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.players import OptionValue
+from ringmaster.model.players import OptionValue, Player
+from ringmaster.model.results import Problem, problems_of
+
+_NS: Final = 1_000_000_000
+_MS: Final = 1_000_000
+# "(none)", "NULL" and "0000" are no moves.
+_MOVE: Final = re.compile(r"(?=.*[a-z])(?=.*[1-9])[A-Za-z0-9+*@=]{4,8}")
+#: Seconds for an engine to read a request that has no answer.
+_SEND_TIMEOUT: Final = 1.0
+#: Seconds for a pondering search to begin before it is ended or becomes an ordinary one.
+_PONDER_START_WAIT: Final = 0.05
 
 
-class UciEngine(UniversalEngine):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class UciOrUsiEngine(Engine):
+    """An engine over UCI or USI, kept from game to game."""
+
+    #: The word for a start position of its own ("fen", "sfen").
+    _setup_word: ClassVar[str]
+    #: Options that say whether the engine may ponder, the usual name first.
+    _ponder_options: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        player: Player,
+        surroundings: Surroundings,
+        *,
+        interrupt_fd: int | None = None,
+        clock: Callable[[], int] = time.monotonic_ns,
+    ) -> None:
+        super().__init__(player, surroundings, interrupt_fd=interrupt_fd, clock=clock)
+        self._reset({})
+
+    def _shake_hands(self) -> None:
+        handshake = Handshake(self.protocol)
+        self.channel.converse(handshake, self._timeout)
+        self.name = handshake.name[:MAX_NAME]
+        self._reset(handshake.options)
+
+    def _reset(self, options: dict[str, OptionDeclaration]) -> None:
+        """Begin the conversation with a process that has these options."""
+        self.options = options
+        #: Texts of the options that are set, by declared name.
+        self._current_options: dict[str, str] = {}
+        #: The position of the last request, and the words to append: moves since, and
+        #: "moves" before the first.
+        self._position = b""
+        self._moves_since = ["moves"]
+        #: The move that the engine expects from its opponent, and the last move played.
+        self._expected = ""
+        self._last_move = ""
+        #: The last search, and the pondering one.
+        self._search: Go | None = None
+        self._pondering: PonderedGo | None = None
+        #: The last limits without a clock, and their `go` line with a newline before it.
+        self._limits: Limits | None = None
+        self._go = b""
+        #: Whether its scores are the opponent's, as each colour.
+        self._turned: tuple[bool, ...] = (False, False)
+
+    @abstractmethod
+    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
+        """Return the `go` line for the limits, its newline included."""
+
+    def _declared(self, name: str) -> OptionDeclaration | None:
+        """Return the option of that name, None when the engine has none."""
+        return self.options.get(name.casefold())
+
+    def _player_sets(self, name: str) -> bool:
+        """Return whether the player sets an option; `name` is folded."""
+        return any(key.casefold() == name for key in self.player.options)
+
+    def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
+        """Return options that a game needs and the player does not set.
+
+        Raises OptionRefused for a game that the engine cannot play.
+        """
+        for name in map(str.casefold, self._ponder_options):
+            if name in self.options:
+                return (
+                    {} if self._player_sets(name) else {self.options[name].name: self.player.ponder}
+                )
+        return {}
+
+    def option_lines(self, settings: GameSettings, opening: Opening) -> list[str]:
+        """Return the setoption lines that bring the engine to its player's options.
+
+        An option that only the previous player set gets its declared default.  Raises
+        OptionRefused naming every wrong option.
+        """
+        wanted: dict[str, str] = {}
+        refusals: list[OptionRefused] = []
+        try:
+            own = self._own_options(settings, opening)
+        except OptionRefused as refusal:
+            own = {}
+            refusals.append(refusal)
+        for name, value in (*own.items(), *self.player.options.items()):
+            declared = self._declared(name)
+            if declared is None:
+                text = describe_unknown(name, self.options.values())
+                refusals.append(OptionRefused(text, option=name))
+                continue
+            try:
+                wanted[declared.name] = declared.render(value)
+            except OptionRefused as refusal:
+                refusals.append(refusal)
+        if refusals:
+            text = "\n".join(map(str, refusals))
+            raise OptionRefused(text, self.player.code, refusals=refusals)
+        for name in own:
+            # A default needs no line.
+            if name not in self._current_options and self._default(name) == wanted[name]:
+                del wanted[name]
+        for name in self._current_options.keys() - wanted.keys():
+            declared = self._declared(name)
+            if declared is not None and declared.type != "button":
+                wanted[name] = declared.default
+        lines = []
+        for name, text in wanted.items():
+            declared = self._declared(name)
+            is_button = declared is not None and declared.type == "button"
+            if self._current_options.get(name) != text or is_button:
+                lines.append(f"setoption name {name}" + (f" value {text}" if text else ""))
+        self._current_options = wanted
+        return lines
+
+    def _default(self, name: str) -> str | None:
+        option = self._declared(name)
+        return None if option is None else option.default
+
+    def _get_ready(self, settings: GameSettings, opening: Opening) -> list[str]:
+        """Set options and wait until the engine is ready for a new game; return its
+        complaints.  Does nothing when `check` has made the engine ready."""
+        self._timeout = start_timeout(settings, self.player)
+        options = self.option_lines(settings, opening)
+        is_ready = self.checked_for == settings and not options
+        self.checked_for = None
+        if is_ready:
+            return []
+        lines = self._ready_lines(options)
+        exchange = Ready("".join(f"{line}\n" for line in lines).encode())
+        self.channel.converse(exchange, self._timeout)
+        return exchange.complaints
+
+    @abstractmethod
+    def _ready_lines(self, options: list[str]) -> list[str]:
+        """Return the lines to write before isready."""
+
+    def check(self, settings: GameSettings) -> list[Problem]:
+        try:
+            complaints = self._get_ready(settings, Opening())
+            if not complaints:
+                self.checked_for = settings
+            return [self._explained(line) for line in complaints]
+        except EngineError as error:
+            return problems_of(error)
+
+    def option_number(self, names: tuple[str, ...]) -> int | None:
+        for name in names:
+            declared = self._declared(name)
+            if declared is not None:
+                text = self._current_options.get(declared.name, declared.default)
+                return int(text) if text.isdecimal() and len(text) < 10 else None
+        return None
+
+    def _explained(self, complaint: str) -> Problem:
+        """Return the problem for "No such option: X", with similar names."""
+        name = complaint.partition("No such option:")[2].strip()
+        if not name or name.casefold() in self.options:
+            return Problem(complaint)
+        return Problem(describe_unknown(name, self.options.values()), "option", name)
+
+    def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        self._get_ready(settings, opening)
+        start = "startpos" if opening.fen is None else f"{self._setup_word} {opening.fen}"
+        self._position = f"position {start}".encode()
+        self._moves_since = ["moves"]
+        self._expected = self._last_move = ""
+        self._search = self._pondering = self._limits = None
+        self._turned = (self.player.turns_scores(0), self.player.turns_scores(1))
+        for move in opening.moves:
+            self.observe(0, move, own=False)
+
+    def prepare(self, settings: GameSettings, *, new_game: bool) -> None:
+        """Set the player's options for the evaluation of positions, and wait for readyok.
+
+        new_game  begin a new game, and clear the hash if the engine has a button for it
+
+        Raises OptionRefused.
+        """
+        if not new_game:
+            self.checked_for = None
+            self._timeout = start_timeout(settings, self.player)
+            lines = self.option_lines(settings, Opening())
+            self.channel.converse(Ready("".join(f"{o}\n" for o in lines).encode()), self._timeout)
+            return
+        self.start_game(settings, Opening(), 0)
+        button = self.options.get("clear hash")
+        if button is not None and button.type == "button":
+            line = f"setoption name {button.name}\n".encode()
+            self.channel.converse(Ready(line), self._timeout)
+
+    def requests(self, texts: Sequence[bytes], command: bytes) -> list[bytes]:
+        """Return the lines that set up each position and send `command`.
+
+        texts  FEN (SFEN over USI), or EPD without operations
+        """
+        begin, end = f"position {self._setup_word} ".encode(), b"\n" + command + b"\n"
+        if self._setup_word != "fen":
+            return [begin + text + end for text in texts]
+        # EPD lacks the two counters, which some engines need.
+        return [begin + (text if text.count(b" ") != 3 else text + b" 0 1") + end for text in texts]
+
+    def observe(self, colour: int, move: str, *, own: bool) -> None:
+        self._moves_since.append(move)
+        self._last_move = move
+
+    def _present(self) -> bytes:
+        """Return the line that sets up the position, without its end."""
+        if self._last_move and self._moves_since:
+            self._position += b" " + " ".join(self._moves_since).encode()
+            self._moves_since = []
+        return self._position
+
+    def _request(self, limits: Limits) -> bytes:
+        """Return the lines that request a move."""
+        if limits.clock_ms is not None:
+            return self._present() + b"\n" + self._go_command(limits)
+        # Without a clock the limits are the same for every move.
+        if limits is not self._limits:
+            self._limits, self._go = limits, b"\n" + self._go_command(limits)
+        return self._present() + self._go
+
+    def think(self, colour: int, limits: Limits) -> Thought:
+        seconds, spent = limits.seconds, 0
+        if (pondering := self._pondering) is not None:
+            self._pondering = None
+            self._let_begin(pondering)
+            if self._last_move == self._expected:
+                return self._ponder_hit(colour, pondering.go, seconds)
+            if not pondering.go.is_complete:
+                # The opponent has moved: stopping costs the engine's own time.
+                spent = self._converse(pondering.go, b"stop\n", seconds)
+                seconds = max(0.001, seconds - spent / _NS)
+                limits = _without(limits, colour, spent)
+        channel = self.channel
+        # A late line of the last search must not answer this one.
+        channel.discard_input()
+        go = Go(self._request(limits))
+        self._search = go
+        return self._thought(colour, go, spent + channel.converse(go, seconds))
+
+    def _converse(self, go: Go, request: bytes, seconds: float) -> int:
+        self._search = go
+        go.request = request
+        return self.channel.converse(go, seconds)
+
+    def _let_begin(self, pondering: PonderedGo) -> None:
+        """Wait until a pondering search has begun, on nobody's clock.
+
+        Ethereal forgets a `ponderhit` that comes before its search thread runs, and
+        thinks on for ever.
+        """
+        left = _PONDER_START_WAIT - (self._clock() - pondering.started) / _NS
+        if pondering.has_begun or left <= 0:
+            return
+        try:
+            self.channel.converse(FirstLine(pondering), left)
+        except EngineTimeout:
+            self.channel.has_failed = False
+
+    def _ponder_hit(self, colour: int, go: Go, seconds: float) -> Thought:
+        """Make the search on the opponent's time an ordinary one.
+
+        An answer that came too early, which the protocol forbids, counts as the answer
+        now and costs no time.
+        """
+        elapsed = 0 if go.is_complete else self._converse(go, b"ponderhit\n", seconds)
+        return self._thought(colour, go, elapsed)
+
+    def _thought(self, colour: int, go: Go, elapsed: int) -> Thought:
+        move = go.bestmove
+        self._expected = ponder = go.ponder
+        return Thought(self._kind(move), move, elapsed, ponder, go.info_lines, self._turned[colour])
+
+    def _kind(self, answer: str) -> ThoughtKind:
+        """Return the kind of an answer."""
+        return "move"
+
+    def ponder(self, colour: int, limits: Limits) -> Exchange | None:
+        if not _MOVE.fullmatch(self._expected):
+            return None
+        request = self._present() + f" {self._expected}\n".encode()
+        request += self._go_command(limits, ponder=True)
+        self.channel.discard_input()
+        self.channel.send(request, _SEND_TIMEOUT)
+        self._pondering = PonderedGo(request, self._clock())
+        return self._pondering
+
+    def stop_pondering(self, seconds: float) -> None:
+        pondering, self._pondering = self._pondering, None
+        if pondering is not None:
+            self._let_begin(pondering)
+            if not pondering.go.is_complete:
+                self._converse(pondering.go, b"stop\n", seconds)
+
+    def stop_thinking(self, seconds: float) -> float | None:
+        if self._search is None:
+            return None
+        try:
+            elapsed = self._converse(self._search, b"stop\n", seconds)
+        except EngineError:
+            return None
+        self.channel.has_failed = False
+        return elapsed / _NS
+
+    def _say_goodbye(self) -> None:
+        # Some engines read only `stop` during a search.
+        self.channel.send(b"stop\nquit\n", 0.1)
+
+
+def move_limits(limits: Limits) -> bytes:
+    """Return the words for the limits of a single move, a space before each."""
+    words = b"" if limits.nodes is None else b" nodes %d" % limits.nodes
+    if limits.depth is not None:
+        words += b" depth %d" % limits.depth
+    if limits.move_time_ms is not None:
+        words += b" movetime %d" % limits.move_time_ms
+    return words
+
+
+def _without(limits: Limits, colour: int, spent: int) -> Limits:
+    """Return the limits of a mover that has already used `spent` ns."""
+    gone = spent // _MS
+    clocks, byoyomi, move_time = limits.clock_ms, limits.byoyomi_ms, limits.move_time_ms
+    if clocks is not None:
+        left = clocks[colour] - gone
+        if byoyomi:
+            byoyomi = max(1, byoyomi + min(0, left))
+        left = max(0 if byoyomi else 1, left)
+        clocks = (left, clocks[1]) if colour == 0 else (clocks[0], left)
+    if move_time is not None:
+        move_time = max(1, move_time - gone)
+    return replace(limits, clock_ms=clocks, byoyomi_ms=byoyomi, move_time_ms=move_time)
+
+
+class UciEngine(UciOrUsiEngine):
     """A chess engine over UCI."""
 
     protocol = "uci"
@@ -17,32 +396,35 @@ class UciEngine(UniversalEngine):
     _ponder_options = ("Ponder",)
 
     def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
-        # the variant first: engines load their tables when they are told of it
+        # The variant first: it makes engines load their tables.
         return {**self._variant(settings.variant), **super()._own_options(settings, opening)}
 
     def _variant(self, variant: str) -> dict[str, OptionValue]:
-        """Return the option that sets the variant.  Raises OptionRefused for one
-        that the engine does not play."""
+        """Return the option that sets the variant.
+
+        Raises OptionRefused for a variant that the engine does not play.
+        """
         if variant == "standard":
             return {}
         name: str = "UCI_Chess960" if variant == "chess960" else "UCI_Variant"
         option = self._declared(name)
         if option is None:
-            raise OptionRefused(f"it has no option {name!r}, which {variant} needs")
+            raise OptionRefused(f"it has no option {name!r}, which {variant} needs", option=name)
         if name == "UCI_Chess960":
             return {option.name: True}
         if variant.casefold() not in (choice.casefold() for choice in option.choices):
-            raise OptionRefused(f"option {name!r} cannot be {variant!r}, which it does not play")
+            text = f"option {name!r} cannot be {variant!r}, which it does not play"
+            raise OptionRefused(text, option=name)
         return {option.name: variant}
 
     def _ready_lines(self, options: list[str]) -> list[str]:
         return [*options, "ucinewgame"]
 
     def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
-        return go_command(limits, ponder=ponder)
+        return uci_go_command(limits, ponder=ponder)
 
 
-def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
+def uci_go_command(limits: Limits, *, ponder: bool = False) -> bytes:
     """Return the `go` line for the limits, its newline included."""
     words = b"go ponder" if ponder else b"go"
     if limits.clock_ms is not None:
@@ -54,3 +436,99 @@ def go_command(limits: Limits, *, ponder: bool = False) -> bytes:
         if limits.moves_to_go:
             words += b" movestogo %d" % limits.moves_to_go
     return words + move_limits(limits) + b"\n"
+
+
+#: Options of every engine by the protocol's text, declared or not.
+_ALWAYS: Final = {
+    option.name.casefold(): option
+    for option in (
+        OptionDeclaration("USI_Hash", "spin", minimum=1),
+        OptionDeclaration("USI_Ponder", "check", "false"),
+    )
+}
+
+#: Options for the ply at which a game is drawn (YaneuraOu, dlshogi).
+_MOVE_LIMITS: Final = ("maxmovestodraw", "draw_ply")
+
+#: Answers that are no moves.
+_KINDS: Final[dict[str, ThoughtKind]] = {"resign": "resign", "win": "claim"}
+
+
+class UsiEngine(UciOrUsiEngine):
+    """A shogi engine over USI.
+
+    It reads options at `isready`, before `usinewgame`.  Its clock may have byo-yomi.  It can
+    resign or declare a win, and learns the result.
+    """
+
+    protocol = "usi"
+    _setup_word = "sfen"
+    # Fairy-Stockfish declares UCI's name over USI, too.
+    _ponder_options = ("USI_Ponder", "Ponder")
+
+    def _declared(self, name: str) -> OptionDeclaration | None:
+        return super()._declared(name) or _ALWAYS.get(name.casefold())
+
+    def _own_options(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
+        own = super()._own_options(settings, opening)
+        if (
+            self.player.ponder
+            and not own
+            and not any(map(self._player_sets, ("usi_ponder", "ponder")))
+        ):
+            own = {"USI_Ponder": True}
+        return {**own, **self._move_limit(settings, opening)}
+
+    def _move_limit(self, settings: GameSettings, opening: Opening) -> dict[str, OptionValue]:
+        """Return the option for a move limit that makes a draw, if the engine has one and
+        the player does not set it."""
+        if not settings.move_limit or settings.move_limit_result == "unknown":
+            return {}
+        for name in _MOVE_LIMITS:
+            option = self._declared(name)
+            if option is None or option.type != "spin":
+                continue
+            # It counts like the move numbers of a position.
+            plies = _first_number(opening) - 1 + len(opening.moves) + settings.move_limit
+            fits = option.maximum is None or plies <= option.maximum
+            return {option.name: plies} if fits and not self._player_sets(name) else {}
+        return {}
+
+    def _ready_lines(self, options: list[str]) -> list[str]:
+        return options
+
+    def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None:
+        super().start_game(settings, opening, colour)
+        self.channel.send(b"usinewgame\n", self._timeout)
+
+    def _go_command(self, limits: Limits, *, ponder: bool = False) -> bytes:
+        return usi_go_command(limits, ponder=ponder)
+
+    def _kind(self, answer: str) -> ThoughtKind:
+        return _KINDS.get(answer, "move")
+
+    def end_game(self, outcome: GameOutcome) -> None:
+        self.channel.send(f"gameover {outcome}\n".encode(), 0.1)
+
+
+def usi_go_command(limits: Limits, *, ponder: bool = False) -> bytes:
+    """Return the `go` line for the limits, its newline included.
+
+    Byo-yomi is 0 without byo-yomi and increment: some engines search for ever on a `go`
+    without it.  USI allows increments or byo-yomi; YaneuraOu reads both together.
+    """
+    words = b"go ponder" if ponder else b"go"
+    if limits.clock_ms is not None:
+        words = b"%b btime %d wtime %d" % (words, *limits.clock_ms)
+        has_increment = limits.increment_ms != (0, 0)
+        if limits.byoyomi_ms or not has_increment:
+            words = b"%b byoyomi %d" % (words, limits.byoyomi_ms)
+        if has_increment:
+            words = b"%b binc %d winc %d" % (words, *limits.increment_ms)
+    return words + move_limits(limits) + b"\n"
+
+
+def _first_number(opening: Opening) -> int:
+    """Return the number of the first move from a start position."""
+    number = "" if opening.fen is None else opening.fen.split()[-1]
+    return max(1, int(number)) if number.isdecimal() and len(number) < 6 else 1

@@ -1,1 +1,1 @@
-"""Running jobs in worker processes."""
+"""Run jobs in worker processes."""

@@ -1,8 +1,7 @@
-"""Which CPUs each worker keeps to, so that games at the same time do not take
-turns on one.
+"""CPUs for each worker, so that simultaneous games do not share one.
 
-A worker pins itself before it starts an engine, and engines inherit the set.
-Hardware threads of one core go to the same worker where they can.
+A worker pins itself before it starts an engine, and engines inherit the set.  Hardware
+threads of one core go to the same worker where possible.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ _TOPOLOGY = Path("/sys/devices/system/cpu")
 
 
 def parse_cpus(text: str) -> list[int]:
-    """Return the CPUs of a list such as "0-3,8", in order and each once.
-
-    Raises ValueError.
-    """
+    """Return the CPUs of a list such as "0-3,8", sorted.  Raises ValueError."""
     cpus: set[int] = set()
     for part in text.split(","):
         match = _RANGE.fullmatch(part.strip())
@@ -34,7 +30,7 @@ def parse_cpus(text: str) -> list[int]:
 
 
 def core_of(cpu: int) -> str:
-    """Return a name of the core that a CPU is a hardware thread of."""
+    """Return a name of the core to which a hardware thread belongs."""
     try:
         return (_TOPOLOGY / f"cpu{cpu}/topology/thread_siblings_list").read_text().strip()
     except OSError:
@@ -44,23 +40,23 @@ def core_of(cpu: int) -> str:
 def share(
     cpus: Iterable[int], workers: int, core: Callable[[int], str] = core_of
 ) -> list[list[int]]:
-    """Return the CPUs of each worker: as many for each, none for two.
+    """Return equally many CPUs for each worker, none for two.
 
-    core  tells hardware threads of one core by its name
+    core  returns the name of a hardware thread's core
 
     Raises UsageError when there are fewer CPUs than workers.
     """
-    known = list(cpus)
-    if len(known) < workers:
+    available = list(cpus)
+    if len(available) < workers:
         raise UsageError(
             f"{workers} games at a time cannot have CPUs of their own: there "
-            f"{'is' if len(known) == 1 else 'are'} {len(known)}"
+            f"{'is' if len(available) == 1 else 'are'} {len(available)}"
         )
     cores: dict[str, list[int]] = {}
-    for cpu in known:
+    for cpu in available:
         cores.setdefault(core(cpu), []).append(cpu)
     if len(cores) >= workers:
-        # whole cores: what one game does not then slow another down
+        # Whole cores, so that no game slows another down.
         groups = list(cores.values())
         each = len(groups) // workers
         return [
@@ -73,18 +69,16 @@ def share(
 
 
 def plan(cpus: str | None, workers: int) -> list[list[int]]:
-    """Return the CPUs of each worker, out of a list in words, or of all that
-    this process may use.
+    """Return the CPUs of each worker from a list as text, or from all CPUs of this process.
 
-    Raises UsageError for CPUs that it may not use, and where the system has no
-    way to pin a process.
+    Raises UsageError for CPUs that this process may not use, and on systems that cannot
+    pin a process.
     """
     return share(_chosen(cpus), workers)
 
 
 def _chosen(cpus: str | None) -> list[int]:
-    """Return the CPUs of a list in words, or all that this process may use.
-    Raises UsageError."""
+    """Return the CPUs of a list as text, or all CPUs of this process.  Raises UsageError."""
     if not hasattr(os, "sched_getaffinity"):
         raise UsageError("this system cannot keep a process to some of the CPUs")
     allowed = os.sched_getaffinity(0)
@@ -103,10 +97,10 @@ def _chosen(cpus: str | None) -> list[int]:
 
 
 def usable_cpus(cpus: str | None = None, *, root: Path = Path("/")) -> int:
-    """Return how many CPUs games may keep busy: those of a list in words, or all that this
-    process may use, as far as its control group grants it the time of so many.
+    """Return how many CPUs games may keep busy: the CPUs of a list as text, or of this
+    process, up to the CPU time that its control group grants.
 
-    root  of the file system
+    root  root of the file system
 
     Raises UsageError.
     """
@@ -118,13 +112,13 @@ def usable_cpus(cpus: str | None = None, *, root: Path = Path("/")) -> int:
 
 
 def _granted(root: Path) -> Iterator[float]:
-    """Yield the CPUs whose time the control groups of this process may use up, of both
-    versions of cgroups; nothing where there is no limit."""
+    """Yield the limits on CPU time of this process's control groups (cgroups 1 and 2), in
+    CPUs."""
     for line in _read(root / "proc/self/cgroup").splitlines():
         number, controllers, path = (*line.split(":", 2), "", "")[:3]
         parts = PurePosixPath(path).parts[1:]
         for depth in range(len(parts) + 1):
-            # a container sees its own group at the root, whatever its path is called
+            # A container sees its own group at the root, whatever its path.
             group = root.joinpath("sys/fs/cgroup", *([] if number == "0" else ["cpu"]))
             group = group.joinpath(*parts[:depth])
             if number == "0":
@@ -146,8 +140,7 @@ def _read(path: Path) -> str:
 
 
 def pin(cpus: Iterable[int]) -> None:
-    """Keep this process, and what it starts, to these CPUs.  A system that has
-    taken one away meanwhile is left to do as it likes."""
+    """Restrict this process and its children to these CPUs; ignore a CPU that is gone."""
     try:
         os.sched_setaffinity(0, set(cpus))
     except OSError:

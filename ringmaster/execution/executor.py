@@ -1,23 +1,28 @@
-"""The contract of an executor: where jobs are carried out.
+"""The contract of an executor, and two pipes that wake whoever waits for it.
 
-An executor knows nothing of games.  It is given the dotted name of a worker
-function and moves encoded jobs and results; what it reports about a job is
-that it started, that it is done, or that it was lost with its worker.
+An executor knows nothing of games.  It gets the dotted name of a worker factory and moves
+encoded jobs and results.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from types import FrameType, TracebackType
 
 from ringmaster.model.jobs import Job
 from ringmaster.model.results import JobResult
 
+_CHUNK = 1 << 16
+
 
 @dataclass(frozen=True)
 class Done:
-    """A job's result has come back."""
+    """The result of a job has arrived."""
 
     job: Job
     result: JobResult
@@ -25,35 +30,33 @@ class Done:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker died under a job (killed, out of memory, a bug); the job has
-    not been carried out and may be submitted again."""
+    """The worker died during a job, which may be submitted again."""
 
     job: Job
     reason: str
 
 
-Event = Done | Lost
+JobEnd = Done | Lost
 
 
 class Executor(ABC):
     """Carries out up to `slots` jobs at a time.
 
-    Guarantees: every submitted job gives exactly one event, unless `close` is
-    called first; a dead worker is replaced and costs only its own job, and those of
-    the workers that share its process; after
-    `close` returns, no process that the executor started, nor an engine one of
-    them started, is alive.
+    Guarantees: every submitted job gives exactly one event, unless `close` is called first;
+    a dead worker is replaced and costs only its own job; after `close` returns, no process
+    that the executor started is alive, and no engine of its workers.
     """
 
     @property
     @abstractmethod
     def slots(self) -> int:
-        """How many jobs run at a time."""
+        """The number of jobs that run at a time."""
 
     def room(self, *, ahead: bool = False) -> int:
-        """Return how many more jobs are worth submitting now: one for each worker that is
-        idle, and, with `ahead`, those that workers which are done with theirs in no time
-        can be given before the results of these have come."""
+        """Return how many more jobs are worth submitting now: one for each idle worker.
+
+        ahead  add the jobs that can be queued for workers with short jobs
+        """
         return max(0, self.slots - len(self.running()))
 
     @abstractmethod
@@ -65,11 +68,11 @@ class Executor(ABC):
         """Return the jobs submitted and not yet reported, oldest first."""
 
     @abstractmethod
-    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[Event]:
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one.
 
-        timeout  seconds; None waits for ever, 0 only looks
-        wake     file descriptors; one of them becoming readable ends the wait
+        timeout  seconds; None waits for ever, 0 does not wait
+        wake     file descriptors; one that becomes readable ends the wait
 
         Raises ExecutorError when workers die faster than they can do work.
         """
@@ -78,5 +81,84 @@ class Executor(ABC):
     def close(self, *, patience: float = 2.0) -> None:
         """End all workers and their engines; idempotent.
 
-        patience  seconds that engines may take to quit before they are killed
+        patience  seconds for engines to quit before they are killed
         """
+
+
+class Signals:
+    """A context in which SIGINT, SIGTERM and SIGHUP interrupt nothing.
+
+    received  the last of these signals, None without one
+    fd        readable after any signal that has a handler, for `Executor.wait`
+    """
+
+    def __init__(self) -> None:
+        self.received: signal.Signals | None = None
+
+    def __enter__(self) -> Signals:
+        self.fd, self._write_fd = os.pipe()
+        os.set_blocking(self.fd, False)
+        os.set_blocking(self._write_fd, False)
+        # A signal that the user ignores (nohup, a shell's background job) stays ignored.
+        numbers = [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            if signal.getsignal(number) is not signal.SIG_IGN
+        ]
+        self._before = {number: signal.signal(number, self._note) for number in numbers}
+        self._wakeup = signal.set_wakeup_fd(self._write_fd)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        signal.set_wakeup_fd(self._wakeup)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        os.close(self.fd)
+        os.close(self._write_fd)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.received = signal.Signals(number)
+
+    def drain(self) -> None:
+        """Empty `fd`, of other signals too (Ctrl-Z and its return), so that waits go on."""
+        with suppress(BlockingIOError):
+            while os.read(self.fd, 256):
+                pass
+
+
+class ErrorLines:
+    """A pipe on which workers pass on the engines' standard error during games.
+
+    Workers write whole lines, at most `select.PIPE_BUF` bytes at once, so lines of several
+    workers do not mix.  They never wait: lines that nobody reads in time are dropped.
+
+    write_fd  the end for workers; it does not block
+    """
+
+    def __init__(self) -> None:
+        self._read_fd, self.write_fd = os.pipe()
+        self._partial = b""
+        for fd in (self._read_fd, self.write_fd):
+            os.set_blocking(fd, False)
+
+    def fileno(self) -> int:
+        """Return the descriptor that is readable when there are lines."""
+        return self._read_fd
+
+    def take(self) -> list[str]:
+        """Return the lines that have arrived; does not wait."""
+        data = self._partial
+        with suppress(BlockingIOError):
+            data += os.read(self._read_fd, _CHUNK)
+        *lines, self._partial = data.split(b"\n")
+        return [line.decode("utf-8", "replace") for line in lines]
+
+    def close(self) -> None:
+        """Close both ends; the workers keep theirs."""
+        os.close(self._read_fd)
+        os.close(self.write_fd)

@@ -1,15 +1,12 @@
-"""An executor on this machine: workers in processes of its own, one job at a time
-each.  A worker that dies costs its own job only and is replaced; how processes
-are started and ended is left to `processes`, what they do to `worker`.
+"""The executor on this machine: a worker process for every slot, one job at a time each.
 
-With many more slots than CPUs, workers share processes (`seating`).  One that dies then
-costs the jobs of all its workers.  They are replaced by workers with a process each, and
-a job that was lost is given to such workers only: the one that is to blame is found.
+A worker that dies costs its own job only and is replaced.  `processes` starts and ends
+processes, `worker` is the program in them.
 
-Who ends whom.  Every process watches its connection: when the parent closes it,
-or dies in any way, its workers abandon their jobs, end their engines, and it exits.
-The nursery, parent of the workers, ends those that do not.  The reaper, last of
-all, kills the engines that are left.
+Three guards end processes.  Every worker watches its connection: when the parent closes it
+or dies in any way, the worker abandons its job, ends its engines and exits.  The fork
+server, parent of the workers, ends the workers that do not.  The reaper, last of all, kills
+the engines that are left.
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ import os
 import re
 import select
 import signal
-import struct
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -29,23 +25,27 @@ import msgspec
 
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import worker
-from ringmaster.execution.descriptors import make_room
-from ringmaster.execution.executor import Done, Event, Executor, Lost
-from ringmaster.execution.processes import Nursery, Reaper, WorkerProcess, wait_for
-from ringmaster.execution.seating import processes_for, spread
+from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
+from ringmaster.execution.processes import (
+    ForkServer,
+    Reaper,
+    WorkerProcess,
+    raise_file_limit,
+    wait_for,
+)
 from ringmaster.model.jobs import CheckJob, Job
 from ringmaster.model.results import JobResult
 
-#: A worker that dies this often in a row without finishing a job, or a job
-#: lost this often, ends the run: a fault that repeats itself must not loop.
-MOST_DEATHS = 3
-#: Seconds of work that a worker is given ahead, and jobs, at most: what Linux lets wait
-#: in a socket.
-AHEAD, MOST_AHEAD = 0.01, 10
-#: Seconds between two looks at workers that all have something ahead: being woken for
-#: each result costs more than the result.
+#: A worker that dies this often in a row without finishing a job, or a job lost this often,
+#: ends the run.
+MAX_DEATHS = 3
+#: Seconds of work, and jobs, that are queued ahead for a worker at most; Linux holds ten
+#: messages in the socket.
+AHEAD_SECONDS, AHEAD_JOBS = 0.01, 10
+#: Seconds between two looks at workers that all have queued jobs.  Waking up for each
+#: result costs more than the result.
 LINGER = 0.002
-#: Seconds after which what a worker has not begun is taken back, for others.
+#: Seconds after which the jobs queued for a busy worker are taken back for others.
 LATE = 0.05
 
 _TERM_GRACE = 1.0  # seconds between SIGTERM and SIGKILL
@@ -55,49 +55,44 @@ _FAULT_GRACE = 2.0  # seconds for a worker to end its engines after a fault
 _MAX_POLL = 2**31 - 1  # milliseconds
 
 
-#: Where the text of a message begins.
-_HEAD = 1 + worker.NUMBER.size
-#: What stands before a job: the numbers of the worker and of the job.
-_ADDRESS = struct.Struct("!II")
-
-
 class _Slot:
-    """One place for a worker, whoever holds it."""
+    """The place of one worker and of its replacements."""
 
     def __init__(self, number: int, process: WorkerProcess) -> None:
         self.number = number
         self.process = process
-        #: Numbers of its jobs: the one that is carried out, and those given ahead.
+        #: Numbers of its jobs: the one in progress, then the queued ones.
         self.jobs: deque[int] = deque()
-        self.deaths = 0  # since the last job was finished
-        self.heard = 0.0  # when it was last known to begin a job
-        self.depth = 0  # how many jobs it is worth giving ahead
-        self.has_played = False  # whether its last result is of a game or a shard
+        #: Deaths since the last finished job.
+        self.deaths = 0
+        #: When the job in progress began.
+        self.began = 0.0
+        #: How many jobs are worth queueing ahead.
+        self.depth = 0
+        #: Whether the last result was of a game or a shard.
+        self.has_played = False
 
 
 class LocalExecutor(Executor):
-    """Carries out jobs by `slots` workers.
+    """Carries out jobs by `slots` worker processes.
 
-    work     "package.module:factory"; each worker calls `factory(context)` once
-             (see `worker.WorkerContext`) and then `run(job)` for each job
-    setup    JSON data for the factory.  Its "marker" (made up if not given) is
-             the value of RINGMASTER_RUN by which engines of this run are known
-    pass_fds  descriptors that workers have, too, under the same numbers
-    watcher  path of the reaper program, or None for no reaper
-    processes  that the workers share; as many as is best when not given
+    work      "package.module:factory"; each worker calls `factory(context)` once
+              (see `worker.WorkerContext`) and then `run(job)` for each job
+    setup     JSON data for the factory.  Its "marker" (random if missing) is the value of
+              RINGMASTER_RUN in the environment of this run's engines
+    reaper    path of the reaper program, or None for no reaper
+    pass_fds  descriptors that workers inherit under the same numbers
 
-    An exception in the work costs the worker and the job: the job is `Lost`
-    with the exception on the first line of the reason and the traceback on the
-    others.  A job that is lost three times, or a worker that dies three times
-    without finishing a job, is an ExecutorError.  Workers start in the
-    background: one that cannot start is noticed by `wait`.
+    An exception in the work costs the worker and the job: the job is `Lost` with the
+    exception on the first line of the reason and the traceback below.  A job lost three
+    times, or a worker that dies three times without finishing a job, is an ExecutorError.
+    Workers start in the background; `wait` reports one that cannot start.
 
-    Raises ExecutorError when processes cannot be started, ValueError for
-    arguments that make no sense.
+    Jobs that take less than `AHEAD_SECONDS` are queued ahead at their worker, if more jobs
+    are submitted than there are workers.  A worker that is suddenly slow loses its queue to
+    the others.
 
-    A worker that has a process to itself, and is done with its jobs in less than `AHEAD`,
-    is given more of them while it is at one (`ahead`), if more are submitted than there
-    are workers.  One that takes longer, all of a sudden, loses those to the others.
+    Raises ExecutorError when processes cannot be started, ValueError for wrong arguments.
     """
 
     def __init__(
@@ -106,14 +101,11 @@ class LocalExecutor(Executor):
         slots: int,
         *,
         setup: Mapping[str, Any] = {},
-        watcher: str | None = None,
+        reaper: str | None = None,
         pass_fds: Sequence[int] = (),
-        processes: int | None = None,
     ) -> None:
         if slots < 1:
             raise ValueError(f"an executor needs at least 1 slot, not {slots}")
-        if processes is not None and not 1 <= processes <= slots:
-            raise ValueError(f"{slots} workers cannot have {processes} processes")
         if not re.fullmatch(r"[\w.]+:\w+", work):
             raise ValueError(f"{work!r} does not name a factory; expected 'package.module:factory'")
         marker = setup.get("marker") or os.urandom(12).hex()
@@ -123,29 +115,25 @@ class LocalExecutor(Executor):
         self._closed = False
         self._size = slots
         self._jobs: dict[int, Job] = {}  # by number, in order of submission
-        self._issued = 0
-        #: Jobs to be given out: to anybody, and those that have been lost before.
-        self._queue: deque[tuple[int, bytes]] = deque()
-        self._suspects: deque[tuple[int, bytes]] = deque()
-        #: Idle workers: those that share a process, and those that have one.
-        self._sharing: deque[_Slot] = deque()
-        self._alone: deque[_Slot] = deque()
-        self._events: list[tuple[int, Event]] = []
+        self._last_number = 0
+        #: Encoded jobs that no worker has yet.
+        self._pending: deque[tuple[int, bytes]] = deque()
+        self._idle: deque[_Slot] = deque()
+        self._events: list[tuple[int, JobEnd]] = []
         self._losses: dict[tuple[str, str], int] = {}
         self._failure: ExecutorError | None = None
         self._slots: list[_Slot] = []
-        #: Workers that have not been heard of yet.  Jobs wait for all of them: games
-        #: that are being played would hold up the start of the others.
-        self._awaited = set(range(slots))
-        self._by_fd: dict[int, WorkerProcess] = {}
-        #: Whether any worker has a job that it was given ahead.
-        self._given = False
+        #: Slots whose first worker has not reported yet.  Jobs wait for all workers: games
+        #: in progress would slow down the start of the others.
+        self._starting = set(range(slots))
+        self._by_fd: dict[int, _Slot] = {}
+        self._has_queued = False
         self._poll = select.poll()
         self._encode = msgspec.json.Encoder().encode
         self._decode = msgspec.json.Decoder(JobResult).decode
-        open_files = make_room(slots)
-        self._reaper = None if watcher is None else Reaper(watcher, marker)
-        self._nursery = Nursery(
+        open_files = raise_file_limit(slots)
+        self._reaper = None if reaper is None else Reaper(reaper, marker)
+        self._fork_server = ForkServer(
             work,
             {**setup, "marker": marker},
             self._reaper.fd if self._reaper else None,
@@ -153,16 +141,17 @@ class LocalExecutor(Executor):
             pass_fds,
         )
         try:
-            for numbers in spread(slots, processes or processes_for(slots, setup, open_files)):
-                process = self._start(numbers)
-                self._slots += [_Slot(number, process) for number in numbers]
+            for number in range(slots):
+                slot = _Slot(number, self._fork_server.start_worker(number))
+                self._slots.append(slot)
+                self._listen_to(slot)
         except BaseException:
             self.close(patience=0.0)
             raise
 
     @property
     def slots(self) -> int:
-        """How many jobs run at a time."""
+        """The number of jobs that run at a time."""
         return self._size
 
     def room(self, *, ahead: bool = False) -> int:
@@ -171,9 +160,9 @@ class LocalExecutor(Executor):
         return max(0, self._size + depth - len(self._jobs))
 
     def submit(self, job: Job) -> None:
-        """Take a job; it is sent at once when a worker is idle.
+        """Take a job; an idle worker gets it at once.
 
-        Raises ExecutorError after `close`, or for a job that is not JSON data.
+        Raises ExecutorError after `close`, or for a job that JSON cannot express.
         """
         if self._closed:
             raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
@@ -181,21 +170,19 @@ class LocalExecutor(Executor):
             data = self._encode(job)
         except (TypeError, ValueError, OverflowError) as error:
             raise ExecutorError(f"job {job.id} cannot be sent to a worker: {error}") from error
-        self._issued += 1
-        self._jobs[self._issued] = job
-        queue = self._suspects if self._losses and _key(job) in self._losses else self._queue
-        queue.append((self._issued, data))
+        self._last_number += 1
+        self._jobs[self._last_number] = job
+        self._pending.append((self._last_number, data))
         self._dispatch()
 
     def running(self) -> Sequence[Job]:
         """Return the jobs submitted and not yet reported, oldest first."""
         return list(self._jobs.values())
 
-    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[Event]:
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
         """Return events as soon as there is one (see `Executor.wait`).
 
-        With no job submitted, no `wake` and no timeout there is nothing that
-        could come: returns at once.
+        Returns at once without a job, a `wake` and a timeout.
         """
         if self._closed or (timeout is None and not wake and not self._jobs):
             return []
@@ -206,13 +193,12 @@ class LocalExecutor(Executor):
         try:
             woken = False
             while not (woken or self._failure):
-                left = 0.0 if self._events else deadline - time.monotonic()
-                if self._given:
-                    left = self._see_to_given(left)
-                milliseconds = None if left == math.inf else _milliseconds(left)
-                for fd, _ in self._poll.poll(milliseconds):
+                seconds = 0.0 if self._events else deadline - time.monotonic()
+                if self._has_queued:
+                    seconds = self._check_queues(seconds)
+                for fd, _ in self._poll.poll(_milliseconds(seconds)):
                     if fd in self._by_fd:
-                        self._listen(self._by_fd[fd])
+                        self._receive(self._by_fd[fd])
                     else:
                         woken = True
                 self._dispatch()
@@ -221,7 +207,7 @@ class LocalExecutor(Executor):
         finally:
             for fd in others:
                 self._poll.unregister(fd)
-        # What has been achieved is reported before what has failed.
+        # Results come before failures.
         if self._failure and not self._events:
             raise self._failure
         return self._take_events()
@@ -229,186 +215,162 @@ class LocalExecutor(Executor):
     def close(self, *, patience: float = 2.0) -> None:
         """End all workers and their engines; idempotent.
 
-        patience  seconds that workers get to have their engines quit, before
-                  they are terminated and then killed
+        patience  seconds for engines to quit, before workers are terminated and then killed
 
-        An exception from a signal handler may interrupt it; called again, it
-        goes on.
+        After an exception from a signal handler, a second call completes the work.
         """
         self._closed = True
-        workers = list(dict.fromkeys(slot.process for slot in self._slots))
+        workers = [slot.process for slot in self._slots]
         for process in workers:
             process.hang_up()
-        left = wait_for(workers, patience)
+        alive = wait_for(workers, patience)
         for number, grace in ((signal.SIGTERM, _TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
-            for process in left:
+            for process in alive:
                 process.signal(number)
-            left = wait_for(left, grace)
-        self._nursery.release()
+            alive = wait_for(alive, grace)
+        self._fork_server.release()
         if self._reaper:
             self._reaper.close()
         for process in workers:
             process.close()
         self._jobs.clear()
-        self._queue.clear()
-        self._suspects.clear()
-        self._sharing.clear()
-        self._alone.clear()
+        self._pending.clear()
+        self._idle.clear()
         self._events.clear()
         self._by_fd.clear()
         self._slots.clear()
 
-    def _start(self, numbers: range) -> WorkerProcess:
-        """Start the workers of some slots in one process, and listen to it."""
-        process = self._nursery.start(numbers)
-        fd = process.connection.fileno()
-        self._by_fd[fd] = process
+    def _listen_to(self, slot: _Slot) -> None:
+        fd = slot.process.connection.fileno()
+        self._by_fd[fd] = slot
         self._poll.register(fd, select.POLLIN)
-        return process
 
-    def _take_events(self) -> list[Event]:
+    def _take_events(self) -> list[JobEnd]:
         events, self._events = self._events, []
         for number, _ in events:
             self._jobs.pop(number, None)
         return [event for _, event in events]
 
     def _dispatch(self) -> None:
-        """Give waiting jobs to idle workers, and then to others ahead."""
-        while not self._awaited:
-            if self._suspects and self._alone:
-                queue, idle = self._suspects, self._alone
-            elif self._queue and (self._sharing or self._alone):
-                queue, idle = self._queue, self._sharing or self._alone
-            else:
-                self._give_ahead()
-                return
-            slot = idle.popleft()
-            number, data = queue[0]
+        """Send pending jobs to idle workers, then queue more of them ahead."""
+        if self._starting:
+            return
+        while self._pending and self._idle:
+            slot = self._idle.popleft()
+            number, data = self._pending[0]
             try:
-                slot.process.connection.send(_ADDRESS.pack(slot.number, number) + data)
+                slot.process.connection.send(worker.NUMBER.pack(number) + data)
             except ConnectionError:
-                continue  # It died idle; its end of file will be heard.
-            queue.popleft()
+                continue  # It died idle; its end of file is still to be read.
+            self._pending.popleft()
             slot.jobs.append(number)
-            slot.heard = time.monotonic()
-
-    def _give_ahead(self) -> None:
-        """Give jobs for which nobody is idle to workers that are soon done with theirs."""
-        if self._losses or not self._queue:
-            return  # while something is lost one job at a time: it is found which is to blame
+            slot.began = time.monotonic()
+        if self._losses:
+            return  # One job at a time, so that the job that kills workers is identified.
         for slot in self._slots:
-            while self._queue and 0 < len(slot.jobs) <= slot.depth and self._give(slot):
-                self._given = True
+            while self._pending and 0 < len(slot.jobs) <= slot.depth and self._queue_next(slot):
+                self._has_queued = True
 
-    def _give(self, slot: _Slot) -> bool:
-        """Give the next job to a worker ahead; returns whether it could be."""
-        number, data = self._queue[0]
-        ahead = slot.process.ahead
-        if ahead is None or not ahead.give(_ADDRESS.pack(slot.number, number) + data):
+    def _queue_next(self, slot: _Slot) -> bool:
+        """Queue the next pending job at a worker; return False when that is impossible."""
+        number, data = self._pending[0]
+        queue = slot.process.queue
+        if queue is None or not queue.put(worker.NUMBER.pack(number) + data):
             return False
-        self._queue.popleft()
+        self._pending.popleft()
         slot.jobs.append(number)
         return True
 
-    def _see_to_given(self, left: float) -> float:
-        """Take back what has been given ahead to those who are late; returns for how many
-        of the seconds that are left to wait for a result."""
+    def _check_queues(self, seconds: float) -> float:
+        """Take queued jobs back from late workers; return how many seconds to wait for a
+        result."""
         now = time.monotonic()
-        ahead = [slot for slot in self._slots if len(slot.jobs) > 1]
-        if len(ahead) == self._size and left > LINGER:
+        queued = [slot for slot in self._slots if len(slot.jobs) > 1]
+        if len(queued) == self._size and seconds > LINGER:
             time.sleep(LINGER)
-        for slot in ahead:
-            if now - slot.heard > LATE:
+        for slot in queued:
+            if now - slot.began > LATE:
                 self._take_back(slot)
                 if not slot.jobs:
-                    # It may be about to begin one, and nothing must come by its
-                    # connection then: it keeps the first.
-                    self._give(slot)
-        self._given = bool(ahead)
-        return min(left, LATE) if ahead else left
+                    # The worker may be about to begin a job, during which its connection
+                    # must stay silent.  It keeps the first.
+                    self._queue_next(slot)
+        self._has_queued = bool(queued)
+        return min(seconds, LATE) if queued else seconds
 
     def _take_back(self, slot: _Slot) -> None:
-        """Take back the jobs that a worker has not begun."""
-        ahead = slot.process.ahead
-        assert ahead is not None
+        """Return the jobs that a worker has not begun to the pending ones."""
         slot.depth = 0
-        for data in reversed(ahead.take_back()):
-            number = _ADDRESS.unpack_from(data)[1]
-            slot.jobs.remove(number)
-            self._queue.appendleft((number, data[_ADDRESS.size :]))
-
-    def _listen(self, process: WorkerProcess) -> None:
-        """Take what the workers of a process say, or its end."""
-        try:
-            messages = process.connection.receive()
-        except (EOFError, OSError):
-            self._bury(process)
+        if slot.process.queue is None:
             return
-        for data in messages:
-            if not self._heed(process, data):
-                return
-        if process.ahead is not None:
-            slot, now = self._slots[process.slots.start], time.monotonic()
-            pace = max(now - slot.heard, 1e-9) / len(messages)
-            # checks are quick, and tell nothing of the games after them
-            depth = min(MOST_AHEAD, int(AHEAD / pace)) if slot.has_played else 0
-            slot.depth, slot.heard = depth, now
+        for data in reversed(slot.process.queue.take_back()):
+            number = worker.NUMBER.unpack_from(data)[0]
+            slot.jobs.remove(number)
+            self._pending.appendleft((number, data[worker.NUMBER.size :]))
 
-    def _heed(self, process: WorkerProcess, data: bytes) -> bool:
-        """Take one message; returns whether the process goes on."""
-        tag, body = data[:1], data[_HEAD:]
-        slot = self._slots[worker.NUMBER.unpack_from(data, 1)[0]]
+    def _receive(self, slot: _Slot) -> None:
+        """Read a worker's messages, or notice its end."""
+        try:
+            messages = slot.process.connection.receive()
+        except (EOFError, OSError):
+            self._replace(slot)
+            return
+        for message in messages:
+            if not self._handle(slot, message):
+                return
+        now = time.monotonic()
+        pace = max(now - slot.began, 1e-9) / len(messages)
+        # Checks are quick and say nothing about the length of games.
+        is_steady = slot.has_played and slot.process.queue is not None
+        slot.depth = min(AHEAD_JOBS, int(AHEAD_SECONDS / pace)) if is_steady else 0
+        slot.began = now
+
+    def _handle(self, slot: _Slot, message: bytes) -> bool:
+        """Handle one message; return whether the worker goes on."""
+        tag, body = message[:1], message[1:]
         if tag == worker.RESULT:
             number = worker.NUMBER.unpack_from(body)[0]
             try:
                 result = self._decode(body[worker.NUMBER.size :])
                 slot.jobs.remove(number)
             except (msgspec.MsgspecError, ValueError) as error:
-                self._bury(process, slot, f"sent what is no result of its job: {error}")
+                self._replace(slot, f"sent no valid result of its job: {error}")
                 return False
             slot.deaths = 0
             job = self._jobs[number]
             slot.has_played = not isinstance(job, CheckJob)
-            if self._losses:
-                self._losses.pop(_key(job), None)
+            self._losses.pop(_key(job), None)
             self._events.append((number, Done(job, result)))
         elif tag != worker.READY:
-            self._bury(process, slot, body.decode("utf-8", "replace"))
+            self._replace(slot, body.decode("utf-8", "replace"))
             return False
         if not slot.jobs:
-            (self._alone if len(process.slots) == 1 else self._sharing).append(slot)
-        self._awaited.discard(slot.number)
+            self._idle.append(slot)
+        self._starting.discard(slot.number)
         return True
 
-    def _bury(self, process: WorkerProcess, faulty: _Slot | None = None, fault: str = "") -> None:
-        """Report the workers of a process that has ended, or one of which (`faulty`) has
-        told of a fault, and replace them."""
-        self._awaited.difference_update(process.slots)
+    def _replace(self, slot: _Slot, fault: str = "") -> None:
+        """Report the jobs of a worker that has ended or failed, and start another worker."""
+        process = slot.process
+        self._starting.discard(slot.number)
         fd = process.connection.fileno()
         self._poll.unregister(fd)
         del self._by_fd[fd]
-        if process.ahead is not None:
-            self._take_back(self._slots[process.slots.start])
+        self._take_back(slot)
         process.hang_up()
         if wait_for([process], _FAULT_GRACE if fault else _EXIT_GRACE):
             process.signal(signal.SIGKILL)
             wait_for([process], _KILL_GRACE)
-        slots = [self._slots[number] for number in process.slots]
-        reasons = [self._reason(process, faulty or slot, fault) for slot in slots]
-        self._sharing = deque(slot for slot in self._sharing if slot not in slots)
-        self._alone = deque(slot for slot in self._alone if slot not in slots)
+        reason = self._reason(process, fault)
+        if slot in self._idle:
+            self._idle.remove(slot)
         process.close()
         if self._reaper:
-            self._reaper.workers_died(process.slots)
-        for slot, reason in zip(slots, reasons, strict=True):
-            self._replace(slot, reason)
-
-    def _replace(self, slot: _Slot, reason: str) -> None:
-        """Give up the jobs of a worker that has ended, and start another."""
+            self._reaper.kill_engines(slot.number)
         slot.deaths += 1
         while slot.jobs:
             self._lose(slot.jobs.popleft(), reason)
-        if slot.deaths >= MOST_DEATHS:
+        if slot.deaths >= MAX_DEATHS:
             self._fail(
                 f"worker {slot.number} ended {slot.deaths} times in a row without "
                 f"finishing a job; the last time: {reason}"
@@ -416,25 +378,29 @@ class LocalExecutor(Executor):
         if self._failure:
             return
         try:
-            slot.process = self._start(range(slot.number, slot.number + 1))
+            slot.process = self._fork_server.start_worker(slot.number)
+            self._listen_to(slot)
         except ExecutorError as error:
             self._failure = error
 
-    def _reason(self, process: WorkerProcess, slot: _Slot, fault: str) -> str:
-        """Return what happened to a worker: one line, then all that it said."""
+    def _reason(self, process: WorkerProcess, fault: str) -> str:
+        """Return why a worker ended: one line, then its traceback and last words."""
         if fault:
-            summary = f"worker {slot.number} failed: {fault.strip().splitlines()[-1]}"
+            summary = f"worker {process.slot} failed: {fault.strip().splitlines()[-1]}"
         else:
-            summary = process.obituary(slot.number)
-        words = process.words() or (self._nursery.words() if process.pid is None else "")
+            summary = process.obituary()
+        words = process.last_words()
+        if not words and process.pid is None:
+            words = self._fork_server.last_words()
         return "\n".join(part for part in (summary, fault.strip(), words) if part)
 
     def _lose(self, number: int, reason: str) -> None:
+        """Report a job as lost."""
         job = self._jobs[number]
         key = _key(job)
         self._losses[key] = self._losses.get(key, 0) + 1
         self._events.append((number, Lost(job, reason)))
-        if self._losses[key] >= MOST_DEATHS:
+        if self._losses[key] >= MAX_DEATHS:
             self._fail(f"job {job.id} was lost {self._losses[key]} times; the last time: {reason}")
 
     def _fail(self, message: str) -> None:
@@ -445,6 +411,8 @@ def _key(job: Job) -> tuple[str, str]:
     return type(job).__name__, job.id
 
 
-def _milliseconds(seconds: float) -> int:
+def _milliseconds(seconds: float) -> int | None:
     """Return a timeout for poll, rounded up so that it does not spin."""
+    if seconds == math.inf:
+        return None
     return max(0, min(_MAX_POLL, math.ceil(seconds * 1000)))

@@ -1,6 +1,7 @@
-"""The processes of a local executor, as the parent sees them: workers, the
-nursery they are forked from, and the reaper.  Starting, waiting, signalling
-and asking for last words; what is said to a worker is left to `local`.
+"""The processes of a local executor, seen from the parent: workers, fork server, reaper.
+
+This module starts, awaits, signals and ends them and reads their last words.  `local`
+talks to the workers.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import resource
 import select
 import signal
 import socket
@@ -22,39 +24,58 @@ from typing import IO, Any
 import psutil
 
 from ringmaster.errors import ExecutorError
-from ringmaster.execution import nursery
-from ringmaster.execution.ahead import Ahead
-from ringmaster.execution.messages import Messages
+from ringmaster.execution import fork_server
+from ringmaster.execution.connection import MAX_QUEUES, JobQueue, Messages
 
-#: Seconds that workers get to end by themselves when the parent has died.
+#: Seconds for workers to end by themselves when the parent has died.
 ORPHAN_GRACE = 5.0
 
+#: Descriptors of the parent for a worker (connection, status pipe, standard error), for
+#: its job queue, and for everything else.
+_WORKER_FILES = 3
+_QUEUE_FILES = 2
+_OTHER_FILES = 128
+
 _LAST_WORDS = 4000  # bytes of standard error in a message
-_SWEEP = 10.0  # seconds for a helper process to finish what it does at its end
+_SWEEP = 10.0  # seconds for a helper process to finish at its end
 
 
-def last_words(file: IO[bytes]) -> str:
-    """Return the end of what a process wrote, fit for a terminal."""
-    size = os.fstat(file.fileno()).st_size
-    data = os.pread(file.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS))
-    text = data.decode("utf-8", "replace").strip()
-    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
+def raise_file_limit(workers: int) -> int:
+    """Let this process open the files that so many workers need; return the former limit.
+
+    Raises ExecutorError when the system does not allow as many.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _WORKER_FILES * workers + _QUEUE_FILES * min(workers, MAX_QUEUES) + _OTHER_FILES
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return soft
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise ExecutorError(
+            f"{workers} games at a time need {needed} open files, and a process may have {hard} "
+            "here (ulimit -Hn)"
+        )
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (OSError, ValueError) as error:
+        raise ExecutorError(
+            f"{workers} games at a time need {needed} open files: {error}"
+        ) from error
+    return soft
 
 
 class WorkerProcess:
-    """The process of one worker or many: its connection, its standard error, and how it
-    ended.
+    """A worker's process: its connection, its standard error, and how it ended.
 
-    slots  the numbers of its workers
-    ahead  how its worker is given jobs ahead, None where it is not
+    slot   the worker's number
+    queue  its job queue, None without one
     """
 
-    def __init__(self, slots: range, control: socket.socket) -> None:
-        """Ask the nursery at `control` for a process; does not wait for it.
+    def __init__(self, slot: int, control: socket.socket) -> None:
+        """Request a process from the fork server at `control` without waiting for it.
 
-        Raises OSError when the nursery is gone or descriptors run out.
+        Raises OSError when the fork server is gone or descriptors run out.
         """
-        self.slots = slots
+        self.slot = slot
         self.pid: int | None = None
         self._exit: int | None = None
         self._ended = False
@@ -68,15 +89,15 @@ class WorkerProcess:
             ours.callback(os.close, self._status)
             theirs.callback(os.close, status_w)
             os.set_blocking(self._status, False)
-            # Append, so that truncating it does not leave a hole.
-            self._words: IO[bytes] = ours.enter_context(tempfile.TemporaryFile("a+b", buffering=0))
-            fds = [far_end.fileno(), status_w, self._words.fileno()]
-            self.ahead: Ahead | None = None
-            if Ahead.is_for(slots):
-                self.ahead = Ahead()
-                ours.callback(self.ahead.close)
-                fds.append(self.ahead.far.fileno())
-            socket.send_fds(control, [nursery.REQUEST.pack(slots.start, slots.stop)], fds)
+            # Append mode, so that truncating leaves no hole.
+            self._stderr: IO[bytes] = ours.enter_context(tempfile.TemporaryFile("a+b", buffering=0))
+            fds = [far_end.fileno(), status_w, self._stderr.fileno()]
+            self.queue: JobQueue | None = None
+            if JobQueue.is_available(slot):
+                self.queue = JobQueue()
+                ours.callback(self.queue.close)
+                fds.append(self.queue.worker_end.fileno())
+            socket.send_fds(control, [fork_server.REQUEST.pack(slot)], fds)
             self._open = ours.pop_all()
 
     def status_fd(self) -> int:
@@ -87,14 +108,14 @@ class WorkerProcess:
         """Return whether the process is known to have ended; does not wait."""
         while not self._ended:
             try:
-                data = os.read(self._status, nursery.NUMBER.size)
+                data = os.read(self._status, fork_server.NUMBER.size)
             except BlockingIOError:
                 break
             if not data:
-                # The nursery died first; it cannot be waited for any more.
+                # The fork server died first; nobody can wait for the worker any more.
                 self._ended = self._process is None or not _is_alive(self._process)
                 break
-            number = nursery.NUMBER.unpack(data)[0]
+            number = fork_server.NUMBER.unpack(data)[0]
             if self.pid is None:
                 self.pid = number
                 with suppress(psutil.NoSuchProcess):
@@ -105,22 +126,22 @@ class WorkerProcess:
         return self._ended
 
     def signal(self, number: int) -> None:
-        """Send a signal, unless the process has ended (or was never started)."""
+        """Send a signal, unless the process has ended or never started."""
         if not self.has_ended() and self._process is not None:
             with suppress(psutil.NoSuchProcess):
                 self._process.send_signal(number)
 
     def hang_up(self) -> None:
-        """Tell the workers to abandon their jobs and to end; idempotent."""
+        """Close the connection, on which the worker abandons its job and ends; idempotent."""
         self.connection.close()
 
-    def words(self) -> str:
-        """Return the end of what the process wrote on its standard error."""
-        return last_words(self._words)
+    def last_words(self) -> str:
+        """Return the end of the worker's standard error."""
+        return _last_words(self._stderr)
 
-    def obituary(self, slot: int) -> str:
-        """Return on one line how the process ended, for one of its workers."""
-        name = f"worker {slot}" + (f" (process {self.pid})" if self.pid else "")
+    def obituary(self) -> str:
+        """Return one line that says how the process ended."""
+        name = f"worker {self.slot}" + (f" (process {self.pid})" if self.pid else "")
         if self._exit is None:
             return f"{name} was never started" if self.pid is None else f"{name} ended"
         if self._exit < 0:
@@ -129,9 +150,17 @@ class WorkerProcess:
         return f"{name} exited with status {self._exit}"
 
     def close(self) -> None:
-        """Release the descriptors; idempotent.  The process is left alone."""
+        """Release the descriptors and leave the process alone; idempotent."""
         self._ended = True
         self._open.close()
+
+
+def _last_words(file: IO[bytes]) -> str:
+    """Return the end of a file as text that is safe on a terminal."""
+    size = os.fstat(file.fileno()).st_size
+    data = os.pread(file.fileno(), _LAST_WORDS, max(0, size - _LAST_WORDS))
+    text = data.decode("utf-8", "replace").strip()
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 def _is_alive(process: psutil.Process) -> bool:
@@ -142,92 +171,90 @@ def _is_alive(process: psutil.Process) -> bool:
 
 
 def wait_for(workers: Iterable[WorkerProcess], seconds: float) -> list[WorkerProcess]:
-    """Wait until all `workers` have ended; returns those that have not in time."""
+    """Wait until all `workers` have ended; return the workers that have not in time."""
     deadline = time.monotonic() + seconds
     while True:
-        left = [w for w in workers if not w.has_ended()]
+        alive = [w for w in workers if not w.has_ended()]
         remaining = deadline - time.monotonic()
-        if not left or remaining <= 0:
-            return left
+        if not alive or remaining <= 0:
+            return alive
         poll = select.poll()
-        for worker in left:
+        for worker in alive:
             poll.register(worker.status_fd(), select.POLLIN)
-        # At most a moment: without a nursery there is no news, only looking.
+        # Without a fork server no news comes and the state has to be polled.
         if all(event & select.POLLIN == 0 for _, event in poll.poll(math.ceil(remaining * 1000))):
             time.sleep(min(0.01, remaining))
 
 
-class Nursery:
-    """The process that workers are forked from, started again when it dies.
+class ForkServer:
+    """The process that workers are forked from; it is restarted when it dies.
 
-    open_files  how many its workers may have, and the engines that they start
-    pass_fds    descriptors that workers have, too, under the same numbers
+    open_files  limit of open files for workers and engines
+    pass_fds    descriptors that workers inherit under the same numbers
     """
 
     def __init__(
         self,
         work: str,
         setup: Mapping[str, Any],
-        watcher_fd: int | None,
+        reaper_fd: int | None,
         open_files: int,
         pass_fds: Sequence[int] = (),
     ) -> None:
-        self._pass_fds = [*pass_fds, *([] if watcher_fd is None else [watcher_fd])]
+        self._pass_fds = [*pass_fds, *([] if reaper_fd is None else [reaper_fd])]
         self._config: dict[str, Any] = {
             "path": [os.path.abspath(p) for p in sys.path],
             "work": work,
             "setup": dict(setup),
-            "watcher": watcher_fd,
+            "reaper": reaper_fd,
             "files": open_files,
             "grace": ORPHAN_GRACE,
         }
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._words: IO[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
 
-    def start(self, slots: range) -> WorkerProcess:
-        """Start the workers of some slots in one process, without waiting for it.
-
-        Raises ExecutorError.
-        """
+    def start_worker(self, slot: int) -> WorkerProcess:
+        """Start a worker without waiting for it.  Raises ExecutorError."""
         try:
             for _ in range(2):
                 if self._control is None:
                     self._boot()
                 assert self._control is not None
                 try:
-                    return WorkerProcess(slots, self._control)
+                    return WorkerProcess(slot, self._control)
                 except ConnectionError:
                     self.close()
-            raise ExecutorError(f"the nursery of workers does not start: {self.words()}")
+            raise ExecutorError(f"the fork server does not start: {self.last_words()}")
         except OSError as error:
-            raise ExecutorError(f"cannot start worker {slots.start}: {error}") from error
+            raise ExecutorError(f"cannot start worker {slot}: {error}") from error
 
     def _boot(self) -> None:
         with ExitStack() as stack:
-            if self._words is not None:
-                self._words.close()
-            self._words = tempfile.TemporaryFile("a+b", buffering=0)
+            if self._stderr is not None:
+                self._stderr.close()
+            self._stderr = tempfile.TemporaryFile("a+b", buffering=0)
             self._control, theirs = socket.socketpair()
             stack.callback(theirs.close)
             self._process = subprocess.Popen(
                 # -P: the current folder holds the user's files, not ours.
-                [sys.executable, "-P", nursery.__file__],
+                [sys.executable, "-P", fork_server.__file__],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
-                stderr=self._words,
+                stderr=self._stderr,
                 pass_fds=self._pass_fds,
                 start_new_session=True,
             )
-            # A socket's buffer takes far more than this line without waiting.
+            # The line fits into the socket's buffer.
             self._control.sendall(json.dumps(self._config).encode("ascii") + b"\n")
 
-    def words(self) -> str:
-        """Return the end of what the nursery wrote on its standard error."""
-        return "" if self._words is None or self._words.closed else last_words(self._words)
+    def last_words(self) -> str:
+        """Return the end of the fork server's standard error."""
+        is_open = self._stderr is not None and not self._stderr.closed
+        return _last_words(self._stderr) if is_open and self._stderr is not None else ""
 
     def close(self) -> None:
-        """End the process; idempotent.  Workers should have ended before."""
+        """End the process; idempotent.  Workers must have ended before."""
         if self._control is not None:
             self._control.close()
             self._control = None
@@ -236,14 +263,14 @@ class Nursery:
             self._process = None
 
     def release(self) -> None:
-        """Forget the last words too; idempotent."""
+        """End the process and drop its last words; idempotent."""
         self.close()
-        if self._words is not None:
-            self._words.close()
+        if self._stderr is not None:
+            self._stderr.close()
 
 
 class Reaper:
-    """The parent's end of the reaper (`engines/watcher.py` describes it).
+    """The reaper's process (`engines/reaper.py` describes it).
 
     program  path of the program
     marker   value of RINGMASTER_RUN in the environment of this run's engines
@@ -269,35 +296,34 @@ class Reaper:
             )
         except OSError as error:
             raise ExecutorError(f"cannot start the reaper of engines: {error}") from error
-        self._tell(process, f"= {self._marker}")
+        self._write(process, f"= {self._marker}")
         return process
 
     @staticmethod
-    def _tell(process: subprocess.Popen[bytes], line: str) -> None:
+    def _write(process: subprocess.Popen[bytes], line: str) -> None:
         assert process.stdin is not None
         with suppress(BrokenPipeError):
             process.stdin.write(line.encode("ascii") + b"\n")
 
     @property
     def fd(self) -> int:
-        """The descriptor that workers announce their engines on."""
+        """The descriptor on which workers announce their engines."""
         assert self._process is not None
         assert self._process.stdin is not None
         return self._process.stdin.fileno()
 
-    def workers_died(self, slots: range) -> None:
-        """Have the engines of the workers in some slots killed."""
+    def kill_engines(self, slot: int) -> None:
+        """Have the engines of a dead worker killed."""
         if self._process is not None:
-            for slot in slots:
-                self._tell(self._process, f"! {slot}")
+            self._write(self._process, f"! {slot}")
 
     def close(self) -> None:
-        """Have what is left killed, once all workers have ended; idempotent."""
+        """Have every remaining engine killed, once all workers have ended; idempotent."""
         process, self._process = self._process, None
         if process is None:
             return
         if process.poll() is not None:
-            # It was killed and cannot do its work: another one looks for the marker.
+            # It was killed.  Another one looks for the marker.
             assert process.stdin is not None
             process.stdin.close()
             process = self._boot()

@@ -1,6 +1,5 @@
-"""Writing the results of a competition to one file, for other programs: tables
-of a row a game, or all game records."""
+"""Write the results of a competition to one file for other programs."""
 
-from ringmaster.export.export import FORMATS, export_results, format_of
+from ringmaster.export.result_files import FORMATS, export_results, format_of
 
 __all__ = ["FORMATS", "export_results", "format_of"]

@@ -1,5 +1,5 @@
-"""Labelled positions of a competition's own games, for tuning an evaluation: from the
-game records, under the results that the status file has of them."""
+"""Labelled positions for tuning an evaluation, from a competition's game records with the results
+of its status file."""
 
 from __future__ import annotations
 
@@ -11,35 +11,34 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ringmaster.datasets.overview import Overview
-from ringmaster.datasets.pgn import pgn_games
+from ringmaster.datasets.chess_games import pgn_games
 from ringmaster.datasets.picking import UNSCORED, Labelled, Picker, Rules
-from ringmaster.datasets.recorded_game import RESULTS, RecordedGame
-from ringmaster.datasets.replay import replay
+from ringmaster.datasets.recorded_game import RESULTS, RecordedGame, replay
 from ringmaster.datasets.source import PACKED
+from ringmaster.datasets.survey import Overview
 from ringmaster.datasets.writers import FORMS
 from ringmaster.errors import DatasetError, IllegalMove, RingmasterError, UsageError
 from ringmaster.export.records import Records, shogi_format
-from ringmaster.games.start import beginning
+from ringmaster.games.game import beginning
 from ringmaster.model.report import Report, Table, Text
 from ringmaster.results import Game, Results
 from ringmaster.storage.paths import RECORD_SUFFIXES
 
-#: Positions that are counted at a time.
+#: Positions counted at a time.
 _COUNTED = 4096
 _SUFFIXES = {"chess": ("pgn",), "shogi": ("csa", "kifu")}
-#: Reasons of results that say nothing of positions, beside all forfeits.
+#: Reasons of results that do not depend on the position, besides all forfeits.
 _FAULTS = ("time", "stall")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What set is made.
+    """The requested set.
 
     format   one of FORMS
-    rules    what is picked of each game
-    players  codes whose moves are taken; empty for all
-    most     positions in all, a random sample; None for no limit
+    rules    of the choice of positions in each game
+    players  codes of the players to move; empty for all
+    most     size of a random sample, None for all
     """
 
     format: str
@@ -50,12 +49,12 @@ class Wanted:
 
 @dataclass
 class Made:
-    """What became of the games and their positions.
+    """Counts of games and positions.
 
-    used      games that positions were looked for in
-    unused    others, by the reason in words
-    passed_over  positions that were drawn and not taken, likewise
-    records   what is to be said of missing records, a line each
+    used         games with positions
+    unused       other games, by reason
+    passed_over  drawn positions that do not fit the rules, by reason
+    records      notes on missing records
     """
 
     overview: Overview
@@ -66,7 +65,7 @@ class Made:
     players: set[str] = field(default_factory=set)
 
     def report(self) -> Report:
-        """Return what was used, what was not and why, and the set's statistics."""
+        """Return the counts and the set's statistics."""
         games = [("used", self.used)]
         games += [(f"left out: {why}", n) for why, n in sorted(self.unused.items())]
         blocks: list[Table | Text] = [Table(("games", ""), tuple(games))]
@@ -77,11 +76,10 @@ class Made:
 
 
 def check_wanted(results: Results, wanted: Wanted) -> Wanted:
-    """Return what is wanted as it will be made.  Raises UsageError for what cannot be
-    had of this competition."""
+    """Return the set with the rules of its format.  Raises UsageError for an impossible set."""
     if results.game not in _SUFFIXES:
         raise UsageError(
-            f"labelled positions are of chess and shogi, and {results.path} is of {results.game}"
+            f"labelled positions are for chess and shogi; {results.path} is for {results.game}"
         )
     form = FORMS.get(wanted.format)
     fitting = ", ".join(name for name, form in FORMS.items() if results.game in form.games)
@@ -89,50 +87,49 @@ def check_wanted(results: Results, wanted: Wanted) -> Wanted:
         raise UsageError(f"there is no format {wanted.format!r}; choose from {fitting}")
     if results.game not in form.games:
         raise UsageError(
-            f"{wanted.format} is not for {results.game}, which {results.path} is of; "
+            f"{wanted.format} is not for {results.game}, the game of {results.path}; "
             f"choose from {fitting}"
         )
     if wanted.rules.noise == "resolved" and _variant(results) not in ("standard", "chess960"):
         raise UsageError(
-            f"--resolve knows the men of chess and shogi only, not those of {_variant(results)}"
+            f"--resolve is for standard chess and shogi only, not for {_variant(results)}"
         )
     return replace(wanted, rules=replace(wanted.rules, scored=form.scored))
 
 
 def write_labelled(results: Results, wanted: Wanted, stream: BinaryIO) -> Made:
-    """Write the set; returns what it was made of.  Memory grows by eight bytes a
-    position.
+    """Write the set; return the counts.  A random sample needs eight bytes a position.
 
-    wanted  as `check_wanted` has returned it
+    wanted  from `check_wanted`
 
-    Raises UsageError for players that have no games, RingmasterError when there is
-    no position at all, StoreError, OSError.
+    Raises UsageError for players without games, RingmasterError for an empty set, StoreError,
+    OSError.
     """
     most = wanted.most
     limit = None if most is None else _limit(_positions(results, wanted, _begun(results)), most)
-    made = _begun(results)
+    counts = _begun(results)
     write = FORMS[wanted.format].write
     held: list[Labelled] = []
     written = 0
-    for position in _positions(results, wanted, made):
+    for position in _positions(results, wanted, counts):
         if limit is not None and (position.draw > limit or written == most):
             continue
         written += 1
         stream.write(write(position))
         held.append(position)
         if len(held) == _COUNTED:
-            _count(made.overview, held)
+            _count(counts.overview, held)
             held = []
-    _count(made.overview, held)
-    unknown = sorted(wanted.players - made.players)
-    if unknown and made.players:
+    _count(counts.overview, held)
+    unknown = sorted(wanted.players - counts.players)
+    if unknown and counts.players:
         raise UsageError(
-            f"no game is of the player {unknown[0]!r}; there are games of "
-            + ", ".join(sorted(made.players))
+            f"the player {unknown[0]!r} has no games; players with games: "
+            + ", ".join(sorted(counts.players))
         )
     if not written:
-        raise RingmasterError(_nothing(results, made))
-    return made
+        raise RingmasterError(_nothing(results, counts))
+    return counts
 
 
 def _begun(results: Results) -> Made:
@@ -140,7 +137,7 @@ def _begun(results: Results) -> Made:
 
 
 def _limit(positions: Iterable[Labelled], most: int) -> int | None:
-    """Return the largest draw among the `most` smallest, None when there are no more."""
+    """Return the largest of the `most` smallest draws, None if there are not more."""
     draws = np.fromiter((position.draw for position in positions), np.uint64)
     return int(np.partition(draws, most - 1)[most - 1]) if len(draws) > most else None
 
@@ -158,23 +155,25 @@ def _count(overview: Overview, positions: list[Labelled]) -> None:
     )
 
 
-def _nothing(results: Results, made: Made) -> str:
-    reasons = [f"{n} games {why}" for why, n in made.unused.most_common(3)]
-    reasons += [f"{n} drawn positions {why}" for why, n in made.passed_over.most_common(3)]
-    if UNSCORED in made.passed_over:
+def _nothing(results: Results, counts: Made) -> str:
+    reasons = [f"{n} games {why}" for why, n in counts.unused.most_common(3)]
+    reasons += [f"{n} drawn positions {why}" for why, n in counts.passed_over.most_common(3)]
+    if UNSCORED in counts.passed_over:
         other = "epd" if results.game == "chess" else "sfen"
-        reasons.append(f"--format {other} can do without scores")
-    said = "; ".join([*made.records, *reasons]) or "no game has been recorded yet"
-    return f"{results.path}: there is no position to write: {said}"
+        reasons.append(f"--format {other} needs no scores")
+    reasons_text = "; ".join([*counts.records, *reasons]) or "no game has been recorded yet"
+    return f"{results.path}: there is no position to write: {reasons_text}"
 
 
 def _variant(results: Results) -> str:
     return str(results.settings.get("variant", "standard"))
 
 
-def _positions(results: Results, wanted: Wanted, made: Made) -> Iterator[Labelled]:
-    """Yield positions in the order in which the games finished; counts in `made` what
-    becomes of the games.  Raises StoreError."""
+def _positions(results: Results, wanted: Wanted, counts: Made) -> Iterator[Labelled]:
+    """Yield positions in the order of the games' ends; count the games in `made`.
+
+    Raises StoreError.
+    """
     name, variant = results.game, _variant(results)
     begin = beginning(name, variant=variant)
     picker = Picker(wanted.rules, name, chess960=variant == "chess960")
@@ -182,23 +181,23 @@ def _positions(results: Results, wanted: Wanted, made: Made) -> Iterator[Labelle
     for game, record in records.each(False):
         why = _why_unused(game)
         if why:
-            made.unused[why] += 1
+            counts.unused[why] += 1
             continue
-        made.players.update(game.players)
+        counts.players.update(game.players)
         sides = [i for i, code in enumerate(game.players) if _is_wanted(code, wanted.players)]
         if not sides:
-            made.unused["of other players"] += 1
+            counts.unused["of other players"] += 1
             continue
         try:
             read = _read(record, name, variant, game.id)
             played = replay(read, name, begin)
         except (DatasetError, IllegalMove, ValueError):
-            made.unused["whose record cannot be read"] += 1
+            counts.unused["with an unreadable record"] += 1
             continue
-        made.used += 1
+        counts.used += 1
         yield from picker.pick(played, game.id, RESULTS[game.score], sides)
-    made.passed_over = picker.left_out
-    made.records = records.missing()
+    counts.passed_over = picker.left_out
+    counts.records = records.missing()
 
 
 def _is_wanted(code: str, players: frozenset[str]) -> bool:
@@ -221,23 +220,25 @@ def _read(record: bytes, name: str, variant: str, id: str) -> RecordedGame:
         from ringmaster.datasets.shogi_games import csa_games, kif_games
 
         games = (csa_games if shogi_format(record) == "csa" else kif_games)(lines, id)
-    found = next(games, None)
-    if found is None:
+    game = next(games, None)
+    if game is None:
         raise ValueError("there is no game")
-    return found
+    return game
 
 
 def default_output(control: Path, format: str) -> Path:
-    """Return the file that a set is written to when none is named."""
+    """Return the default file of a set."""
     return control.with_name(f"{control.stem}.positions.{format}")
 
 
 def format_of(output: Path | None) -> str:
-    """Return the format that a file's name asks for, else the usual one.  Raises
-    UsageError for a name that game records or packed files have."""
+    """Return the format of a file's suffix, else the default.
+
+    Raises UsageError for a suffix of game records or packed files.
+    """
     suffix = "" if output is None else output.suffix.lower().removeprefix(".")
     if f".{suffix}" in PACKED:
-        raise UsageError(f"{output} would not be packed; name it without .{suffix}")
+        raise UsageError(f"{output} would not be packed; leave out .{suffix}")
     if suffix in RECORD_SUFFIXES:
-        raise UsageError(f"{output} would be taken for a .{suffix} file; rename --output")
+        raise UsageError(f"{output} would be mistaken for a .{suffix} file; rename --output")
     return suffix if suffix in FORMS else next(iter(FORMS))

@@ -1,61 +1,75 @@
-"""Where exports go: standard output, or a file that is there whole or not at
-all."""
+"""Output of exports: standard output, or a file that appears complete or not at all."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
-from ringmaster.errors import StoreUnwritable
+from ringmaster.control.loader import OUTPUT_EXTENSIONS
+from ringmaster.errors import StoreUnwritable, UsageError
+from ringmaster.storage.paths import OutputPaths
+
+_TREE_LOG = ".tree.jsonl"
+
+
+def check_output(output: Path | None, control: Path) -> None:
+    """Raise UsageError for a file of a competition.
+
+    output   None for standard output
+    control  the control file
+    """
+    if output is None:
+        return
+    if OutputPaths(control).owns(output):
+        raise UsageError(f"{output} belongs to the competition itself; give another --output")
+    suffix = output.suffix.lower()
+    if output.name.lower().endswith(_TREE_LOG):
+        suffix = _TREE_LOG
+    if suffix in (".ctl", _TREE_LOG, *OUTPUT_EXTENSIONS):
+        raise UsageError(f"{output} would be mistaken for a {suffix} file; rename --output")
 
 
 @contextmanager
-def _translated(what: str) -> Iterator[None]:
-    """Translate errors of the system.  Reading a store raises its own."""
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise StoreUnwritable(f"cannot write {what}: {error.strerror or error}") from error
+def open_output(output: Path | None) -> Iterator[BinaryIO]:
+    """Open a file, or standard output, for bytes: exports are UTF-8 on every terminal.
 
-
-@contextmanager
-def to_standard_output(stdout: TextIO) -> Iterator[BinaryIO]:
-    """Give the stream of bytes below `stdout`: what is exported is UTF-8
-    whatever the terminal is.  Raises StoreUnwritable, BrokenPipeError."""
-    with _translated("the output"):
-        stdout.flush()
-        yield stdout.buffer
-        stdout.buffer.flush()
-
-
-@contextmanager
-def to_file(path: Path) -> Iterator[BinaryIO]:
-    """Give a stream whose bytes become the file when the block ends, and are
-    nothing when it fails.  A device or a pipe is written at once.
+    A regular file is replaced at the end of the block, and stays unchanged after an error.
 
     Raises StoreUnwritable, BrokenPipeError.
     """
-    with _translated(str(path)):
-        # a link stays one
-        path = path.resolve()
-        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-            with path.open("wb") as stream:
-                yield stream
-            return
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
-        try:
-            with temporary.open("xb") as stream:
-                yield stream
-            if path.exists():
-                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-            os.replace(temporary, path)
-        except BaseException:
-            with suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+    try:
+        if output is None:
+            sys.stdout.flush()
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+        else:
+            yield from _replaced(output.resolve())
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        name = "the output" if output is None else str(output)
+        raise StoreUnwritable(f"cannot write {name}: {error.strerror or error}") from error
+
+
+def _replaced(path: Path) -> Iterator[BinaryIO]:
+    if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+        # a device or a pipe
+        with path.open("wb") as stream:
+            yield stream
+        return
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        with temporary.open("xb") as stream:
+            yield stream
+        if path.exists():
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        os.replace(temporary, path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise

@@ -1,25 +1,103 @@
-"""All game records of a competition in one file: PGN or KIF games with an empty
-line between them, an SGF collection, or CSA games with a slash between them."""
+"""The game records of a competition, as one file of games or of their final positions: EPD with the
+result (c9) and the game id for chess, SFEN for shogi."""
 
 from __future__ import annotations
 
+import io
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from ringmaster.errors import StoreError
-from ringmaster.export.collected import CollectedRecords
 from ringmaster.results import Game, Results
 from ringmaster.storage.paths import OutputPaths
+
+#: By suffix: the beginning of a record's first line, and the line with the game's id.  Engine text
+#: in a record never begins a line like this.  Older PGN records have the id in `Round`.
+_COLLECTED_FORMS: dict[str, tuple[bytes, re.Pattern[bytes]]] = {
+    "pgn": (b"[Event ", re.compile(rb'\[(?:GameId|Round) "(.*)"\]')),
+    # the competition's code precedes the id
+    "sgf": (b"(;FF[4]", re.compile(rb"GN\[(?:.* )?([^\] ]*)\]")),
+    # a separator between records
+    "csa": (b"/", re.compile(rb"'game (\S+)")),
+    "kif": (b"#KIF ", re.compile(rb"\*game (\S+)")),
+    "kifu": (b"#KIF ", re.compile(rb"\*game (\S+)")),
+}
+
+
+class CollectedRecords:
+    """The game records of collected files by game id.
+
+    The first access reads the files once and stores the places of the records.  The last record
+    with an id counts.
+    """
+
+    def __init__(self, paths: dict[str, Path]) -> None:
+        """paths: the files by suffix, which may not exist"""
+        self._paths = paths
+        self._places: dict[bytes, tuple[Path, int, int]] | None = None
+
+    def existing(self) -> list[Path]:
+        """Return the existing files."""
+        return [path for path in self._paths.values() if path.exists()]
+
+    def get(self, game_id: str) -> bytes | None:
+        """Return a record, None for an unknown id.  Raises StoreError."""
+        if self._places is None:
+            self._places = {}
+            for suffix, path in self._paths.items():
+                self._places.update(_places(path, suffix))
+        place = self._places.get(game_id.encode())
+        if place is None:
+            return None
+        path, start, size = place
+        try:
+            with path.open("rb") as file:
+                return os.pread(file.fileno(), size, start)
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _places(path: Path, suffix: str) -> dict[bytes, tuple[Path, int, int]]:
+    try:
+        with path.open("rb") as file:
+            places = _collected_places(file, suffix)
+            return {id: (path, start, end - start) for id, start, end in places}
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _collected_places(file: BinaryIO, suffix: str) -> Iterator[tuple[bytes, int, int]]:
+    """Yield the id, the beginning and the end of each record."""
+    first, names = _COLLECTED_FORMS[suffix]
+    separated = suffix == "csa"
+    id: bytes | None = None
+    start = at = 0
+    for line in file:
+        after = at + len(line)
+        if line.rstrip(b"\r\n") == first if separated else line.startswith(first):
+            if id is not None:
+                yield id, start, at
+            id, start = None, after if separated else at
+        elif (id is None or line.startswith(b"[GameId ")) and (match := names.match(line)):
+            id = match[1]
+        at = after
+    if id is not None:
+        yield id, start, at
+
 
 #: What the files of the formats end in; a KIF file in UTF-8 is a .kifu.
 _SUFFIXES = {"pgn": ("pgn",), "sgf": ("sgf",), "csa": ("csa", "kifu"), "kif": ("csa", "kifu")}
 
 
 class Records:
-    """The game records of some results, wherever they are; counts what is missing.
+    """The game records of results: in files, waiting in the store, or in collected files.
 
-    suffixes  what their files may end in
+    suffixes  of the files
     """
 
     def __init__(self, results: Results, suffixes: tuple[str, ...]) -> None:
@@ -32,12 +110,11 @@ class Records:
         self._missing = 0
 
     def each(self, void: bool) -> Iterator[tuple[Game, bytes]]:
-        """Yield the games in the order in which they finished, each with its record.
-        Raises StoreError."""
+        """Yield the games with their records, in the order of their ends.  Raises StoreError."""
         directory = self._results.path.absolute().parent
         for game in self._results.iter_games(void=void):
             record = _record(game, directory, self._waiting, self._collected)
-            # a void game has a record only when something was played
+            # a void game without moves has no record
             self.games += not game.is_void or record is not None
             if record is None:
                 self._missing += not game.is_void
@@ -45,7 +122,7 @@ class Records:
                 yield game, text
 
     def missing(self) -> list[str]:
-        """Return what is to be said of records that were not found."""
+        """Return a note on missing records."""
         if not self._missing:
             return []
         files = " or ".join([f"in {self._folder}", *map(str, self._collected.existing())])
@@ -53,9 +130,12 @@ class Records:
 
 
 def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
-    """Write the records in the order in which the games finished, byte for byte
-    but for the empty lines at their ends; returns what is missing, a line of
-    text.  Raises StoreError, OSError."""
+    """Write the records unchanged, in the order of the games' ends; return notes on missing ones.
+
+    PGN and KIF games have an empty line between them, CSA games a slash.
+
+    Raises StoreError, OSError.
+    """
     records = Records(results, _SUFFIXES[format])
     end = b"\n\n" if format in ("pgn", "kif") else b"\n"
     between = b"/\n" if format == "csa" else b""
@@ -66,19 +146,19 @@ def write_records(results: Results, format: str, stream: BinaryIO, void: bool) -
         else:
             stream.write((between if written else b"") + text + end)
             written += 1
-    said = records.missing()
+    notes = records.missing()
     if foreign:
         other = "kif" if format == "csa" else "csa"
-        said.append(
+        notes.append(
             f"{foreign} of {records.games} game records are in {other}, not {format}, and were "
             f"left out; --format {other} has them"
         )
-    return said
+    return notes
 
 
 def shogi_format(record: bytes) -> str:
-    """Return the format of a shogi game record, told by how it begins: a version
-    or a comment in CSA, a comment or a heading in KIF."""
+    """Return the format of a shogi game record by its beginning: a version or a comment in CSA,
+    a comment or a heading in KIF."""
     return "csa" if record[:1] in (b"V", b"'", b"N", b"$", b"P") else "kif"
 
 
@@ -88,17 +168,65 @@ def _record(
     waiting: dict[tuple[str, int], str],
     collected: CollectedRecords,
 ) -> bytes | None:
-    """Return the record of a game: its file, what is still to be written, or its
-    part of the collected file."""
+    """Return the record of a game from its file, from the store, or from the collected file."""
     path = directory / game.record_name
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        # it has not been written yet, or a kill has prevented it
+        # not written yet, or a kill has prevented it
         text = waiting.get((game.id, game.attempt))
         if text is not None:
             return text.encode("utf-8", "backslashreplace")
-        # void games are not collected
+        # collected files have no void games
         return None if game.is_void else collected.get(game.id)
     except OSError as error:
         raise StoreError(f"cannot read {path}: {error.strerror}") from error
+
+
+_POSITION_SUFFIXES = {"epd": ("pgn",), "sfen": ("csa", "kifu")}
+
+
+def write_positions(results: Results, format: str, stream: BinaryIO, void: bool) -> list[str]:
+    """Write the final positions in the order of the games' ends; return notes on missing ones.
+
+    Raises StoreError, OSError.
+    """
+    records = Records(results, _POSITION_SUFFIXES[format])
+    read = _epd if format == "epd" else _sfen
+    unread = 0
+    for game, record in records.each(void):
+        try:
+            line = read(game, record.decode(errors="replace"))
+        except (LookupError, ValueError):
+            unread += 1
+        else:
+            stream.write(f"{line}\n".encode())
+    notes = records.missing()
+    if unread:
+        notes.append(f"{unread} of {records.games} game records cannot be read and were left out")
+    return notes
+
+
+def _epd(game: Game, record: str) -> str:
+    import chess.pgn
+
+    played = chess.pgn.read_game(io.StringIO(record))
+    if played is None or played.errors:
+        raise ValueError("it is no PGN")
+    board = played.end().board()
+    counters = f"hmvc {board.halfmove_clock}; fmvn {board.fullmove_number};"
+    return f'{board.epd()} {counters} c9 "{game.score}"; id "{game.id}";'
+
+
+def _sfen(game: Game, record: str) -> str:
+    from rsshogi.record import Record
+
+    from ringmaster.games.shogi import new_shogi_game
+
+    is_csa = shogi_format(record[:1].encode()) == "csa"
+    read = Record.from_csa_str(record) if is_csa else Record.from_kif_str(record)
+    start, _, moves = read.to_usi_position().removeprefix("position ").partition(" moves ")
+    position = new_shogi_game(None if start == "startpos" else start.removeprefix("sfen "))
+    for move in moves.split():
+        position.play(move)
+    return f"sfen {position.sfen()}"

@@ -1,7 +1,7 @@
-"""`show --format`: the results of matches as fastchess or OpenBench print them.
+"""`show --format`: the results of matches in the format of fastchess or OpenBench.
 
-The wording and the formulas are theirs, errors included, so that programs that read their
-output can read this.  Formats as of fastchess 1.8 (`output_fastchess.hpp`) and OpenBench of 2026
+The wording and the formulas are the same, including their errors, for programs that parse this
+output.  Formats as of fastchess 1.8 (`output_fastchess.hpp`) and OpenBench of 2026
 (`mytags.py`, `stats.py`).
 """
 
@@ -13,17 +13,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ringmaster.competitions.sequential import SprtReport
-from ringmaster.errors import UsageError
+from ringmaster.competitions.matchup_sprt import SprtReport
+from ringmaster.errors import UsageError, nearest
 from ringmaster.model.time_control import TimeControl, number
-from ringmaster.model.wording import nearest
 from ringmaster.results import Results
 from ringmaster.results.matchups import MatchupResults
 from ringmaster.stats.elo import NELO, Z95
 
 _RULE = "-" * 50
 _NULL = "NULL"
-#: Competition types with one table for all players, as fastchess has one for three engines.
+#: Competition types with one table for all players, like fastchess with three engines.
 _ONE_TABLE = ("allplayall", "gauntlet", "swiss")
 
 
@@ -31,8 +30,8 @@ _ONE_TABLE = ("allplayall", "gauntlet", "swiss")
 class _Counts:
     """Results of one side.
 
-    pairs  by its points (0, ½, 1, 1½, 2), None where games were not played in pairs
-    split  pairs in which each side won a game
+    pairs  by points (0, ½, 1, 1½, 2), None without pairs
+    split  pairs with a win for each side
     """
 
     wins: int
@@ -51,11 +50,11 @@ class _Counts:
 
     @property
     def samples(self) -> tuple[int, ...]:
-        """Independent results from worst to best: pairs, or games."""
+        """Counts of independent results, pairs or games, from worst to best."""
         return (self.losses, self.draws, self.wins) if self.pairs is None else self.pairs
 
     def turned(self) -> _Counts:
-        """The same as seen by the other side."""
+        """Return the results of the other side."""
         pairs = None if self.pairs is None else self.pairs[::-1]
         return _Counts(self.losses, self.wins, self.draws, pairs, self.split)
 
@@ -73,10 +72,10 @@ class _Counts:
 
 
 def _counts(matchup: MatchupResults, sprt: SprtReport | None) -> _Counts:
-    """Return the results of a matchup's first player: by complete pairs where all games
-    belong to pairs, which is how fastchess counts them."""
-    wanted = sprt is None or len(sprt.counts) == 5
-    if wanted and matchup.all_paired and any(matchup.pentanomial):
+    """Return the results of a matchup's first player: of complete pairs only, like fastchess, if
+    all games belong to pairs."""
+    has_pairs = sprt is None or len(sprt.counts) == 5
+    if has_pairs and matchup.all_paired and any(matchup.pentanomial):
         ll, ld, even, wd, ww = matchup.pentanomial
         split = matchup.split_pairs
         wins, losses = 2 * ww + wd + split, 2 * ll + ld + split
@@ -98,14 +97,14 @@ class _Estimate:
 
 
 def _ratio(over: float, under: float) -> float:
-    """Divide as C++ does."""
+    """Divide like C++, with inf and nan."""
     if under:
         return over / under
     return math.copysign(math.inf, over) if over else math.nan
 
 
 def _elo(score: float) -> float:
-    """Return −400·log₁₀(1/score − 1), NaN where it has no value."""
+    """Return −400·log₁₀(1/score − 1), NaN outside of 0 to 1."""
     if not 0 <= score <= 1:
         return math.nan
     if score in (0, 1):
@@ -150,7 +149,7 @@ def _percent_drawn(counts: _Counts) -> float:
 
 
 def _fastchess_pair(conditions: _Conditions, counts: _Counts, sprt: SprtReport | None) -> list[str]:
-    found = _estimate(counts)
+    estimate = _estimate(counts)
     both = [conditions.of(code) for code in conditions.players]
     shown = [
         values[0] if values[0] == values[1] else " - ".join(values)
@@ -161,14 +160,14 @@ def _fastchess_pair(conditions: _Conditions, counts: _Counts, sprt: SprtReport |
     ]
     shown += [conditions.book] if conditions.book else []
     first, second = conditions.players
-    los = f"LOS: {100 * found.los:.2f} %, DrawRatio: {_percent_drawn(counts):.2f} %"
+    los = f"LOS: {100 * estimate.los:.2f} %, DrawRatio: {_percent_drawn(counts):.2f} %"
     pairs = counts.pairs
     if pairs is not None:
         los += f", PairsRatio: {_ratio(pairs[3] + pairs[4], pairs[0] + pairs[1]):.2f}"
     lines = [
         f"Results of {first} vs {second} ({', '.join(shown)}):",
-        f"Elo: {found.elo:.2f} +/- {found.error:.2f}, "
-        f"nElo: {found.nelo:.2f} +/- {found.nelo_error:.2f}",
+        f"Elo: {estimate.elo:.2f} +/- {estimate.error:.2f}, "
+        f"nElo: {estimate.nelo:.2f} +/- {estimate.nelo_error:.2f}",
         los,
         f"Games: {counts.games}, Wins: {counts.wins}, Losses: {counts.losses}, "
         f"Draws: {counts.draws}, Points: {counts.points:.1f} "
@@ -199,8 +198,8 @@ def _fastchess_table(counts: Mapping[str, _Counts]) -> list[str]:
         + " ".join(f"{head:>10}" for head in heads)
         + f" {'Ptnml(0-2)':>20}"
     ]
-    for rank, (code, own, found) in enumerate(rows, start=1):
-        numbers = (found.elo, found.error, found.nelo, found.nelo_error)
+    for rank, (code, own, estimate) in enumerate(rows, start=1):
+        numbers = (estimate.elo, estimate.error, estimate.nelo, estimate.nelo_error)
         score = 100 * _ratio(own.points, own.games)
         lines.append(
             f"{rank:>4} {code:<{width}} "
@@ -255,8 +254,7 @@ def _openbench(conditions: _Conditions, counts: _Counts, sprt: SprtReport | None
 
 
 def _openbench_elo(samples: Sequence[int]) -> tuple[float, float]:
-    """Return OpenBench's Elo and error: bounds by Student's t, scores at least 0.001 from
-    0 and 1."""
+    """Return OpenBench's Elo and error: bounds by Student's t, scores from 0.001 to 0.999."""
     from scipy.special import stdtrit
 
     count = sum(samples)
@@ -289,7 +287,7 @@ def _openbench_limit(side: _Side) -> str:
 
 @dataclass(frozen=True)
 class _Side:
-    """The limits, hash and threads of a player; None where the control file sets none."""
+    """The limits, hash and threads of a player, None if not in the control file."""
 
     control: TimeControl | None
     move_time: float | None
@@ -300,13 +298,13 @@ class _Side:
 
 
 class _Conditions:
-    """The settings of a matchup's players as the control file has them."""
+    """The settings of a matchup's players in the control file."""
 
     def __init__(self, results: Results, matchup: MatchupResults, players: tuple[str, str]) -> None:
         settings = results.settings
         self.players = players
         self._known = {code: info.settings for code, info in results.players.items()}
-        # the sides of a closing match are the tuned player
+        # both sides of a closing match are the tuned player
         self._tuned = self._known.get(settings.get("player", ""), {})
         closing = settings.get("verify") if results.competition_type in ("spsa", "texel") else None
         self._own: dict[str, Any] = closing or {}
@@ -318,13 +316,17 @@ class _Conditions:
         self.book = os.path.basename(book["path"]) if book else ""
 
     def of(self, code: str) -> _Side:
-        """Return what a player is given."""
-        given = self._known.get(code) or self._tuned
+        """Return the settings of a player."""
+        settings_of_player = self._known.get(code) or self._tuned
         limits = ("time_control", "move_time", "depth", "nodes")
-        # a closing match's limits take the place of all the player's
-        source = self._own if any(self._own.get(name) is not None for name in limits) else given
+        # limits of a closing match replace all limits of the player
+        source = (
+            self._own
+            if any(self._own.get(name) is not None for name in limits)
+            else settings_of_player
+        )
         control, move_time, depth, nodes = map(source.get, limits)
-        options = given.get("options") or {}
+        options = settings_of_player.get("options") or {}
         return _Side(
             None if control is None else TimeControl.parse(control),
             move_time,
@@ -342,7 +344,7 @@ _FORMATS: dict[str, _Block] = {"fastchess": _fastchess_pair, "openbench": _openb
 def result_blocks(results: Results, format: str) -> str:
     """Return the results of a competition's matches in a format of another program.
 
-    Raises UsageError for a format that there is not, and a competition without matches.
+    Raises UsageError for an unknown format, and for a competition without matches.
     """
     block = _FORMATS.get(format)
     if block is None:
@@ -352,8 +354,8 @@ def result_blocks(results: Results, format: str) -> str:
     matchups = list(results.matchups.values())
     if not matchups:
         raise UsageError(
-            f"{results.code} has no match to show as {format} does: it is of type "
-            f"{results.competition_type}, and no closing match has begun"
+            f"{results.code} has no match for the format {format}: its type is "
+            f"{results.competition_type}, and it has no closing match yet"
         )
     blocks = [*_blocks(results, matchups, block, table=format == "fastchess")]
     if format == "openbench":

@@ -1,5 +1,5 @@
-"""The tuned values of an event, as `export-parameters` writes them: what it has tuned,
-where it is now, and what its engines are given."""
+"""The tuned values of a competition for `export-parameters`, and the control file's own
+`parameters = [...]` with the tuned values as start values."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 
 import msgspec
 
-from ringmaster.errors import RingmasterError
-from ringmaster.event import Event
-from ringmaster.model.calls import Call
+from ringmaster.control.source import printable
+from ringmaster.errors import RingmasterError, shown
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.model.wording import shown
-from ringmaster.parameter_files import Entry, PowerOfTwo, number_text
-from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.model.settings import Call
+from ringmaster.parameter_files import Entry, PowerOfTwo, number_text, plain
+from ringmaster.storage.store import Store
 
-#: Digits of a tuned value that has any number of them; no tune knows more.
+#: Significant digits of a tuned value; no tune is more precise.
 DIGITS = 6
 
 
@@ -27,45 +27,45 @@ DIGITS = 6
 class Tuned:
     """One tuned parameter.
 
-    value           what the tune gives, in the parameter's own units, rounded for reading
-    given           what engines are given for it
-    given_at_start  for the start value
-    low, high       for the bounds
-    theta           the value before it was rounded to a whole number, None: the same
+    value           the tuned value in the parameter's own units, rounded for reading
+    engine_value    the engines' value
+    start_value  the engines' value at the start
+    low, high       the engines' values at the bounds
+    theta           the tuned value before rounding to an integer
     """
 
     parameter: TunedParameter
     value: float
-    given: Any
-    given_at_start: Any
+    engine_value: Any
+    start_value: Any
     low: Any
     high: Any
     theta: float | None = None
 
     @property
     def code(self) -> str:
-        """Its name in the control file."""
+        """The name in the control file."""
         return self.parameter.code
 
     @property
     def name(self) -> str:
-        """Its name to the engine."""
+        """The engine's name of the parameter."""
         return self.parameter.option or self.parameter.code
 
     def entry(self, *, whole_row: bool = False) -> Entry | None:
-        """Return it as a line of a parameter file, None if engines are given no number
-        within bounds.
+        """Return a line of a parameter file, None if the engines' value is not a number within
+        its bounds.
 
-        whole_row  whether the value is not rounded, and what else its row has is there
+        whole_row  with the unrounded value, the comment and the mark of unused parameters
         """
         p = self.parameter
-        numbers = (self.given, self.low, self.high)
+        numbers = (self.engine_value, self.low, self.high)
         if not all(is_number(number) for number in numbers):
             return None
         low, high = sorted((float(self.low), float(self.high)))
-        start = float(self.given)
+        start = float(self.engine_value)
         if not low <= start <= high:
-            return None  # its transform goes up and down
+            return None  # the transform is not monotonic
         if p.transform is None:
             if whole_row and self.theta is not None:
                 start = self.theta
@@ -80,7 +80,7 @@ class Tuned:
                 integer=p.integer,
             )
         else:
-            # gains are in other units than what engines are given
+            # the gains are not in the engines' units
             doubled = isinstance(p.transform, PowerOfTwo)
             whole = all(isinstance(number, int) for number in numbers)
             entry = Entry(
@@ -92,64 +92,68 @@ class Tuned:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a finite number, and no truth value."""
+    """Return whether a value is a finite number and not a truth value."""
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def tuned_parameters(path: Path) -> tuple[Event, list[Tuned]]:
-    """Return a control file's event, as far as it has been played, and the parameters
-    of its tune, those not used included.  Raises RingmasterError when it tunes none."""
-    event = Event(path)
-    if event.paths.status.exists():
-        store = SqliteStore.open_readonly(event.paths.status)
+def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
+    """Return the restored competition of a control file, with all parameters of its tune.
+
+    Raises RingmasterError for a competition without parameters.
+    """
+    loaded = LoadedCompetition(path)
+    if loaded.paths.status.exists():
+        store = Store.open_readonly(loaded.paths.status)
         try:
-            event.restore(store)
+            loaded.restore(store)
         finally:
             store.close()
-    rows = {row["code"]: row for row in event.competition.summary().get("parameters", ())}
-    found = []
-    for p in getattr(event.competition, "declared", ()):
+    rows = {row["code"]: row for row in loaded.competition.summary().get("parameters", ())}
+    parameters = []
+    for p in getattr(loaded.competition, "declared", ()):
         row = rows.get(p.code, {"value": p.start})
-        # what is made of the tune, where that is not simply where it is
-        found.append(_tuned(p, row.get("estimate", row.get("value"))))
-    if not found:
+        # `estimate` where the result of the tune is not its current value
+        parameters.append(_tuned(p, row.get("estimate", row.get("value"))))
+    if not parameters:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
-            f"{event.competition.type_name!r}; expected 'spsa' or 'texel'"
+            f"{loaded.competition.type_name!r}; expected 'spsa' or 'texel'"
         )
-    return event, found
+    return loaded, parameters
 
 
 def _tuned(p: TunedParameter, exact: float) -> Tuned:
     theta = p.clip(exact if exact == p.start else _short(exact))
-    value = p.clip(float(p.engine_value(exact))) if p.integer else theta
+    value = p.clip(float(p.played_value(exact))) if p.integer else theta
     return Tuned(
         parameter=p,
         value=value,
-        given=_given(p, value),
-        given_at_start=_given(p, p.start),
-        low=_given(p, p.minimum),
-        high=_given(p, p.maximum),
+        engine_value=_engine_value(p, value),
+        start_value=_engine_value(p, p.start),
+        low=_engine_value(p, p.minimum),
+        high=_engine_value(p, p.maximum),
         theta=theta,
     )
 
 
-def _given(p: TunedParameter, value: float) -> Any:
-    """Return what engines are given for a value of the parameter."""
-    played = p.engine_value(value)
+def _engine_value(p: TunedParameter, value: float) -> Any:
+    """Return the engines' value for a value of the parameter."""
+    played = p.played_value(value)
     if p.transform is None:
         return played
     try:
-        given = p.transform(played)
+        transformed = p.transform(played)
     except Exception as error:  # a function of the control file
         raise RingmasterError(
             f"parameter {p.code!r}: transform({played:g}) raised {type(error).__name__}: {error}"
         ) from error
-    if isinstance(given, float) and math.isfinite(given):
-        return _short(given)
-    if not isinstance(given, str | bool | int):
-        raise RingmasterError(f"parameter {p.code!r}: transform({played:g}) gave {shown(given)}")
-    return given
+    if isinstance(transformed, float) and math.isfinite(transformed):
+        return _short(transformed)
+    if not isinstance(transformed, str | bool | int):
+        raise RingmasterError(
+            f"parameter {p.code!r}: transform({played:g}) gave {shown(transformed)}"
+        )
+    return transformed
 
 
 def _short(value: float) -> float:
@@ -157,19 +161,97 @@ def _short(value: float) -> float:
 
 
 def text_of(tuned: Tuned, value: Any) -> str:
-    """Return a value as engines are given it."""
+    """Return the text that engines receive for a value."""
     if tuned.parameter.format is not None:
-        # it was tried when the control file was loaded
+        # loading the control file has checked the format
         return str(tuned.parameter.format % (value,))
     if isinstance(value, bool):
         return str(value).lower()
     return number_text(value) if isinstance(value, float) else str(value)
 
 
-def calls_of(event: Event, tuned: Sequence[Tuned]) -> list[Call] | None:
-    """Return the calls of Parameter(…) as they stand in the control file, None where
-    they are not to be had one by one."""
-    raw = event.loaded.namespace.get("parameters")
+def calls_of(loaded: LoadedCompetition, tuned: Sequence[Tuned]) -> list[Call] | None:
+    """Return the calls of Parameter(…) in the control file, None if it has no list of them."""
+    raw = loaded.control_file.namespace.get("parameters")
     if not isinstance(raw, list | tuple) or not all(isinstance(c, Call) for c in raw):
         return None
     return list(raw) if len(raw) == len(tuned) else None
+
+
+#: Columns of a line; a longer call is broken into a line an argument.
+WIDTH = 96
+
+
+def parameter_list(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> tuple[str, list[str]]:
+    """Return the assignment as Python, and a note for each argument to restore by hand."""
+    calls = calls_of(loaded, tuned)
+    lines, notes = ["parameters = ["], []
+    for number, one in enumerate(tuned):
+        arguments = _parameter_arguments(one) if calls is None else _call_arguments(calls[number])
+        arguments["start"] = plain(one.value)
+        parts, missing = [], []
+        for name, value in arguments.items():
+            text = _argument_source(value, loaded, ("parameters", number, name))
+            if text is None:
+                missing.append(name)
+            else:
+                parts.append(f"{name}={text}")
+        head = f"    Parameter({_string_literal(one.code)}, "
+        flat = head + ", ".join(parts) + "),"
+        if len(flat) > WIDTH:
+            inner = "".join(f"        {part},\n" for part in [_string_literal(one.code), *parts])
+            flat = f"    Parameter(\n{inner}    ),"
+        lines.append(flat)
+        for name in missing:
+            lines.append(f"    # {printable(one.code)}: restore {name} by hand")
+            notes.append(f"control-file: parameter {one.code!r}: restore {name} by hand")
+    return "\n".join([*lines, "]\n"]), notes
+
+
+def _call_arguments(call: Call) -> dict[str, Any]:
+    """Return the arguments of a call by name, except the code."""
+    named = dict(zip(call.positional, call.args, strict=False))
+    return {name: value for name, value in {**named, **call.kwargs}.items() if name != "code"}
+
+
+def _parameter_arguments(one: Tuned) -> dict[str, Any]:
+    """Return the arguments of a parameter that have a value."""
+    known = one.parameter.canonical()
+    return {
+        name: value
+        for name, value in known.items()
+        if name != "code" and value is not None and value is not False
+    }
+
+
+def _argument_source(
+    value: Any, loaded: LoadedCompetition, path: tuple[str | int, ...]
+) -> str | None:
+    """Return Python with the meaning of an argument, None if there is none."""
+    if value is None or isinstance(value, bool | int):
+        return repr(value)
+    if isinstance(value, float):
+        return repr(plain(value)) if math.isfinite(value) else None
+    if isinstance(value, str):
+        return _string_literal(value)
+    if isinstance(value, PowerOfTwo):
+        if value.whole:
+            return "lambda x: round(2**x)"
+        low, high = number_text(value.low), number_text(value.high)
+        return f"lambda x: min(max(2**x, {low}), {high})"
+    names = [n for n, v in loaded.control_file.namespace.items() if v is value and n.isidentifier()]
+    return names[0] if names else _as_written(loaded, path)
+
+
+def _as_written(loaded: LoadedCompetition, path: tuple[str | int, ...]) -> str | None:
+    """Return the source of a lambda on one line of the control file, else None."""
+    span = loaded.control_file.setting_places.find(path).value
+    if span.line != span.end_line:
+        return None
+    text = loaded.control_file.origin.lines[span.line - 1][span.column - 1 : span.end_column - 1]
+    return text if text.startswith("lambda") else None
+
+
+def _string_literal(value: str) -> str:
+    quoted = repr(value)
+    return quoted if "'" in value or '"' in value else f'"{quoted[1:-1]}"'

@@ -1,2 +1,1 @@
-"""What a tune will give, told before it is played: `plan` from formulas, `simulate` by
-letting the same competition play with simulated players."""
+"""Forecasts of a tune: `plan` by formulas, `simulate` by simulated players."""

@@ -1,5 +1,5 @@
-"""What `plan` and `simulate` assume of the games: the command line's options, and what the
-status file has measured, for the parameters of one competition."""
+"""Assumptions of `plan` and `simulate`: options of the command line, and measurements of
+the status file."""
 
 from __future__ import annotations
 
@@ -12,38 +12,38 @@ import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
-from ringmaster.event import Event
-from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.storage.store import Store
 from ringmaster.tuners.simulation import (
     DRAW_MODELS,
     SHAPES,
     Clop,
     EloModel,
-    Players,
     Shaped,
-    Tune,
+    SimulatedPlayers,
+    SimulatedTune,
     spsa_tuner,
 )
 from ringmaster.tuners.spsa import Array, Space
 
-#: Values of an option by the parameter's code; under None that of the others.
+#: Values of an option by parameter code; the key None holds the value of other codes.
 ByCode = Mapping[str | None, Any]
 
 DEFAULT_ELO = 2.0
-#: Draws where nothing has been measured: fishtest's figure, and none in Go and shogi.
+#: Draw ratio of chess without measurements, as in fishtest.
 _DRAWS_IN_CHESS = 0.61
-#: How many of the last results are looked at.
-_LOOKED_AT = 2000
+#: Most recent results that are measured.
+_MEASURED_RESULTS = 2000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Given:
-    """What is given of the games of a forecast.
+class ForecastOptions:
+    """Options of both actions.
 
-    elo, optimum  as _elo and _optimum read them
+    elo, optimum  values of --elo and --optimum
     draw_ratio    None: as measured
-    concurrency   games in flight in the real run
-    parallel      games at a time in the real run (`plan`), processes here (`simulate`)
+    concurrency   games in progress in the real run
+    parallel      games at a time in the real run (`plan`), or processes of `simulate`
     """
 
     elo: ByCode = field(default_factory=dict)
@@ -54,21 +54,21 @@ class Given:
     parallel: int = 1
 
 
-def spsa_of(event: Event) -> SpsaCompetition:
-    """Return the competition of an spsa event.  Raises UsageError."""
-    if not isinstance(event.competition, SpsaCompetition):
+def spsa_of(loaded: LoadedCompetition) -> SpsaCompetition:
+    """Return the competition of an spsa tune.  Raises UsageError."""
+    if not isinstance(loaded.competition, SpsaCompetition):
         raise UsageError(
-            f"plan and simulate are for competition_type 'spsa'; {event.code} is of type "
-            f"{event.competition.type_name!r}"
+            f"plan and simulate are for competition_type 'spsa'; {loaded.code} is of type "
+            f"{loaded.competition.type_name!r}"
         )
-    return event.competition
+    return loaded.competition
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the last games of the status file show.
+    """Measurements of the last games in the status file; None without games.
 
-    games       how many were looked at; without any the others are None
+    games       number of measured games
     seconds     wall time of a game
     draw_ratio  share of draws
     """
@@ -78,17 +78,17 @@ class Measured:
     draw_ratio: float | None = None
 
 
-def measured(event: Event) -> Measured:
-    """Return what has been measured so far.  Raises StoreError."""
-    if not event.paths.status.exists():
+def measured(loaded: LoadedCompetition) -> Measured:
+    """Return the measurements of the status file.  Raises StoreError."""
+    if not loaded.paths.status.exists():
         return Measured()
-    store = SqliteStore.open_readonly(event.paths.status)
+    store = Store.open_readonly(loaded.paths.status)
     try:
         last = sum(store.counts())
-        found = [r.result for r in store.games(max(0, last - _LOOKED_AT))]
+        results = [r.result for r in store.games(max(0, last - _MEASURED_RESULTS))]
     finally:
         store.close()
-    played = [result for result in found if result.outcome != "void"]
+    played = [result for result in results if result.outcome != "void"]
     if not played:
         return Measured()
     draws = sum(result.outcome == "draw" for result in played)
@@ -101,11 +101,11 @@ def measured(event: Event) -> Measured:
 
 @dataclass(frozen=True, eq=False)
 class Assumptions:
-    """What is assumed.
+    """Assumptions about the players of a tune.
 
-    elo         Elo lost at half a range from the optimum, (n,)
-    optimum     "random" or its place, for each parameter, (n,)
-    lines       all that is assumed, in words
+    elo      Elo lost at half a range from the optimum, (n,)
+    optimum  (n,), None if random
+    lines    the assumptions in words
     """
 
     space: Space
@@ -116,7 +116,7 @@ class Assumptions:
     lines: tuple[str, ...]
 
     def lost_at_start(self) -> Array:
-        """Return the Elo lost at the start where the loss is quadratic, (n,)."""
+        """Return the Elo loss at the start for a quadratic loss, (n,)."""
         from ringmaster.tuners.spsa.planning import uniform_loss
 
         if self.optimum is None:
@@ -125,30 +125,30 @@ class Assumptions:
         return self.elo * np.square(distance)
 
 
-def assume(given: Given, competition: SpsaCompetition, known: Measured) -> Assumptions:
-    """Return what is given, with defaults for the rest.  Raises UsageError."""
+def assume(options: ForecastOptions, competition: SpsaCompetition, known: Measured) -> Assumptions:
+    """Return the assumptions by options, measurements and defaults.  Raises UsageError."""
     codes = [p.code for p in competition.tuned]
     space = competition.tuner.space
-    elo, elo_text = _elo(given.elo, codes)
-    optimum, place_text = _optimum(given.optimum, codes, space)
-    ratio, ratio_text = _draw_ratio(given.draw_ratio, competition, known)
+    elo, elo_text = _elo(options.elo, codes)
+    optimum, place_text = _optimum(options.optimum, codes, space)
+    ratio, ratio_text = _draw_ratio(options.draw_ratio, competition, known)
     lines = (elo_text, place_text, ratio_text)
-    return Assumptions(space, elo, optimum, ratio, given.concurrency, lines)
+    return Assumptions(space, elo, optimum, ratio, options.concurrency, lines)
 
 
-def _by_parameter(given: ByCode, codes: list[str], option: str) -> list[Any]:
-    """Return an option's value for each parameter, None where it has none."""
-    for code in given:
+def _by_parameter(values: ByCode, codes: list[str], option: str) -> list[Any]:
+    """Return an option's value for each parameter, None if it is not set."""
+    for code in values:
         if code is not None and code not in codes:
             raise UsageError(
                 f"{option}: no parameter {code!r} is tuned; there are {', '.join(codes)}"
             )
-    return [given.get(code, given.get(None)) for code in codes]
+    return [values.get(code, values.get(None)) for code in codes]
 
 
-def _elo(given: ByCode, codes: list[str]) -> tuple[Array, str]:
+def _elo(option: ByCode, codes: list[str]) -> tuple[Array, str]:
     values = [
-        DEFAULT_ELO if value is None else value for value in _by_parameter(given, codes, "--elo")
+        DEFAULT_ELO if value is None else value for value in _by_parameter(option, codes, "--elo")
     ]
     if len(set(values)) == 1:
         text = f"{values[0]:g} Elo are lost at half a range from the optimum of each parameter"
@@ -158,15 +158,15 @@ def _elo(given: ByCode, codes: list[str]) -> tuple[Array, str]:
     return np.array(values, dtype=np.float64), f"{text} (--elo)"
 
 
-def _optimum(given: ByCode, codes: list[str], space: Space) -> tuple[Array | None, str]:
-    places = _by_parameter(given, codes, "--optimum")
-    where = {place for place in places if place is not None} or {"random"}
-    if where == {"random"}:
+def _optimum(option: ByCode, codes: list[str], space: Space) -> tuple[Array | None, str]:
+    places = _by_parameter(option, codes, "--optimum")
+    kinds = {place for place in places if place is not None} or {"random"}
+    if kinds == {"random"}:
         return None, "optima may be anywhere within the bounds (--optimum)"
-    if "random" in where or None in places:
+    if "random" in kinds or None in places:
         raise UsageError("--optimum is random for all parameters or for none; give each a place")
     shares = {"centre": 0.5}
-    found = np.array(
+    optimum = np.array(
         [
             space.start[i]
             if place == "start"
@@ -175,15 +175,15 @@ def _optimum(given: ByCode, codes: list[str], space: Space) -> tuple[Array | Non
         ],
         dtype=np.float64,
     )
-    each = ", ".join(f"{c} {v:.6g}" for c, v in zip(codes, found, strict=True))
-    return found, f"optima: {each} (--optimum)"
+    each = ", ".join(f"{c} {v:.6g}" for c, v in zip(codes, optimum, strict=True))
+    return optimum, f"optima: {each} (--optimum)"
 
 
 def _draw_ratio(
-    given: float | None, competition: SpsaCompetition, known: Measured
+    option: float | None, competition: SpsaCompetition, known: Measured
 ) -> tuple[float, str]:
-    if given is not None:
-        return given, f"{100 * given:g} % draws (--draw-ratio)"
+    if option is not None:
+        return option, f"{100 * option:g} % draws (--draw-ratio)"
     if known.draw_ratio is not None:
         ratio = min(known.draw_ratio, 0.999)
         return ratio, f"{100 * ratio:.1f} % draws, as in the last {known.games} games"
@@ -191,18 +191,18 @@ def _draw_ratio(
     return ratio, f"{100 * ratio:g} % draws (--draw-ratio)"
 
 
-def make_tune(competition: SpsaCompetition, concurrency: int) -> Tune:
-    """Return the competition's tune with so many games in flight."""
+def make_tune(competition: SpsaCompetition, concurrency: int) -> SimulatedTune:
+    """Return the tune of a competition with a number of games in progress."""
     tuner = competition.tuner
     games = tuner.counting.games_per_iteration
-    return Tune(
+    return SimulatedTune(
         tuner.method,
         competition.iterations,
         tuner.counting,
         tuner.rounding,
         math.ceil(concurrency / games),
         competition.pairing,
-        tuner.trust,
+        tuner.estimate_rule,
     )
 
 
@@ -213,7 +213,7 @@ def make_players(
     draw_model: str = "fixed",
     bias: float = 0.0,
     correlation: float = 0.0,
-) -> Players:
+) -> SimulatedPlayers:
     """Return simulated players.  Raises UsageError."""
     if draw_model not in DRAW_MODELS:
         raise UsageError(
@@ -226,11 +226,11 @@ def make_players(
         )
     model, moves = _elo_model(elo_model, assumed, correlation if n > 1 else 0.0)
     draws = DRAW_MODELS[draw_model](assumed.draw_ratio)
-    return Players(model, draws, bias, moves and assumed.optimum is None)
+    return SimulatedPlayers(model, draws, bias, moves and assumed.optimum is None)
 
 
 def _elo_model(text: str, assumed: Assumptions, correlation: float) -> tuple[EloModel, bool]:
-    """Return a model, and whether its optimum may be elsewhere."""
+    """Return a model, and whether its optimum can be moved."""
     name, colon, constant = text.partition(":")
     space = assumed.space
     if name == "spsa_tuner":

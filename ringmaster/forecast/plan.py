@@ -1,18 +1,20 @@
-"""The action `plan`: what the settings of a tune will lead to, and what in them would
-waste it."""
+"""The action `plan`: expectations of a tune by its settings, and warnings of settings that
+would waste its games."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
+import numpy as np
+
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.event import Event
 from ringmaster.forecast.assumptions import (
     Assumptions,
-    Given,
+    ForecastOptions,
     Measured,
     assume,
     make_players,
@@ -21,26 +23,27 @@ from ringmaster.forecast.assumptions import (
     spsa_of,
 )
 from ringmaster.forecast.simulate import error_of_mean
-from ringmaster.forecast.warnings import Wastes, wastes
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
-from ringmaster.tuners.simulation import Course, simulate
+from ringmaster.tuners.simulation import SimulatedCourse, simulate
 from ringmaster.tuners.spsa import Array, GainMethod
 from ringmaster.tuners.spsa.planning import Outlook, games_to_halve_loss, outlook
 
-#: Replicates of the simulation that stands in for formulas, and games of all together
-#: at most: some seconds.
+#: Replicates of the simulation where formulas are missing, and its most games: some
+#: seconds.
 _REPLICATES, _FEWEST, _MOST_GAMES = 40, 8, 8_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """All that is known of a tune before it.
+    """Expectations of a tune before its first game.
 
-    outlook  with gain sequences, else None
-    course   of a short simulation, None where the formulas do, or it would be too long
-    halving  without gain sequences the games that halve what each parameter loses, (n,)
+    outlook  of a method with gain sequences, else None
+    course   of a short simulation; None if formulas suffice or it would take too long
+    halving  of other methods: games that halve the loss of each parameter, (n,)
     """
 
     competition: SpsaCompetition
@@ -49,7 +52,7 @@ class Plan:
     seconds: float | None
     parallel: int
     outlook: Outlook | None
-    course: Course | None
+    course: SimulatedCourse | None
     halving: Array | None
     warnings: tuple[str, ...]
 
@@ -60,13 +63,13 @@ class Plan:
 
     @property
     def hours(self) -> float | None:
-        """How long they take, None where no game has been timed."""
+        """Their duration, None if no game has been timed."""
         return None if self.seconds is None else self.games * self.seconds / self.parallel / 3600
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenForPlan(Given):
-    """What is given of a plan.
+class PlanOptions(ForecastOptions):
+    """Options of `plan`.
 
     seconds_per_game  None: as measured
     """
@@ -74,24 +77,26 @@ class GivenForPlan(Given):
     seconds_per_game: float | None = None
 
 
-def run(given: GivenForPlan, event: Event) -> tuple[Callable[[], str], dict[str, Any]]:
-    """Plan; returns what makes the text, and the data of --json.
+def run(
+    options: PlanOptions, loaded: LoadedCompetition
+) -> tuple[Callable[[], str], dict[str, Any]]:
+    """Plan a tune; return a function that renders the text, and the data of --json.
 
     Raises UsageError, StoreError.
     """
-    plan = make_plan(given, event)
-    return lambda: render_report(_report(event.code, plan)), plan_data(event.code, plan)
+    plan = make_plan(options, loaded)
+    return lambda: render_report(_report(loaded.code, plan)), plan_data(loaded.code, plan)
 
 
-def make_plan(given: GivenForPlan, event: Event) -> Plan:
-    """Return the plan of an event.  Raises UsageError, StoreError."""
-    competition = spsa_of(event)
-    known = measured(event)
-    assumed = assume(given, competition, known)
+def make_plan(options: PlanOptions, loaded: LoadedCompetition) -> Plan:
+    """Return the plan of a competition.  Raises UsageError, StoreError."""
+    competition = spsa_of(loaded)
+    known = measured(loaded)
+    assumed = assume(options, competition, known)
     tuner = competition.tuner
-    found, course, halving = None, None, None
+    expected, course, halving = None, None, None
     if isinstance(tuner.method, GainMethod):
-        found = outlook(
+        expected = outlook(
             tuner.space,
             tuner.method.gains,
             tuner.counting,
@@ -117,18 +122,18 @@ def make_plan(given: GivenForPlan, event: Event) -> Plan:
                 make_tune(competition, assumed.concurrency),
                 make_players(assumed),
                 replicates,
-                seed=given.seed,
+                seed=options.seed,
             )
     lost = None if course is None else float(course.estimate[-1].mean())
-    seconds = given.seconds_per_game or known.seconds
-    warnings = wastes(Wastes(competition, assumed, found, lost, halving))
+    seconds = options.seconds_per_game or known.seconds
+    warnings = Warnings(competition, assumed, expected, lost, halving).lines()
     return Plan(
         competition,
         assumed,
         known,
         seconds,
-        given.parallel,
-        found,
+        options.parallel,
+        expected,
         course,
         halving,
         tuple(warnings),
@@ -136,8 +141,8 @@ def make_plan(given: GivenForPlan, event: Event) -> Plan:
 
 
 def plan_data(code: str, plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON data; numbers that are not finite are None."""
-    competition, found = plan.competition, plan.outlook
+    """Return a plan as JSON data; infinite numbers are None."""
+    competition, expected = plan.competition, plan.outlook
     parameters: list[dict[str, Any]] = []
     start = plan.assumed.lost_at_start().tolist()
     for i, parameter in enumerate(competition.tuned):
@@ -147,16 +152,16 @@ def plan_data(code: str, plan: Plan) -> dict[str, Any]:
             "elo_at_half_range": float(plan.assumed.elo[i]),
             "lost_at_start": start[i],
         }
-        if found is not None:
-            entry.update({name: _finite(value[i]) for name, value in vars(found).items()})
+        if expected is not None:
+            entry.update({name: _finite(value[i]) for name, value in vars(expected).items()})
         if plan.halving is not None:
             entry["games_to_halve_loss"] = _finite(plan.halving[i])
         parameters.append(entry)
     total: dict[str, Any] = {"lost_at_start": float(sum(start))}
-    if found is not None:
+    if expected is not None:
         total |= {
-            "lost_at_end": float(found.lost_at_end.sum()),
-            "noise": float(found.noise.sum()),
+            "lost_at_end": float(expected.lost_at_end.sum()),
+            "noise": float(expected.noise.sum()),
         }
     elif plan.course is not None:
         total |= {
@@ -183,7 +188,7 @@ def _finite(value: Any) -> float | None:
 
 
 def _report(code: str, plan: Plan) -> Report:
-    competition, found = plan.competition, plan.outlook
+    competition, expected = plan.competition, plan.outlook
     size = competition.tuner.counting.games_per_iteration
     versus = "the opponent" if competition.pairing == "reference" else "each other"
     head = [
@@ -191,40 +196,39 @@ def _report(code: str, plan: Plan) -> Report:
         f"both sides play {versus}",
         *(f"  assumed: {line}" for line in plan.assumed.lines),
     ]
-    tables = [_plain_table(plan)] if found is None else _gains_tables(plan, found)
+    tables = [_plain_table(plan)] if expected is None else _gains_tables(plan, expected)
     blocks: list[Table | Text] = [Text(folded(head)), *tables, Text(folded(_outcome(plan)))]
     if plan.warnings:
         blocks.append(Text(folded([f"warning: {line}" for line in plan.warnings])))
     return Report(tuple(blocks))
 
 
-def _gains_tables(plan: Plan, found: Outlook) -> list[Table | Text]:
-    """Return the gain sequences and what they lead to: two tables, since one would be
-    too wide."""
+def _gains_tables(plan: Plan, expected: Outlook) -> list[Table | Text]:
+    """Return tables of the gain sequences and of the expected losses."""
     gains: list[tuple[Cell, ...]] = []
     losses: list[tuple[Cell, ...]] = []
     for i, parameter in enumerate(plan.competition.tuned):
-        lasts = plan.games / found.time_constant[i]
+        lasts = plan.games / expected.time_constant[i]
         gains.append(
             (
                 parameter.code,
-                f"{found.c_first[i]:.4g}",
-                f"{found.c_last[i]:.4g}",
-                f"{found.r_first[i]:.3g}",
-                f"{found.r_last[i]:.3g}",
-                _count(found.time_constant[i]),
+                f"{expected.c_first[i]:.4g}",
+                f"{expected.c_last[i]:.4g}",
+                f"{expected.r_first[i]:.3g}",
+                f"{expected.r_last[i]:.3g}",
+                _count(expected.time_constant[i]),
                 f"{lasts:.3g}",
             )
         )
         losses.append(
             (
                 parameter.code,
-                f"{found.lost_at_start[i]:.3f}",
-                f"{found.lost_at_end[i]:.3f}",
-                f"{found.noise[i]:.3f}",
+                f"{expected.lost_at_start[i]:.3f}",
+                f"{expected.lost_at_end[i]:.3f}",
+                f"{expected.noise[i]:.3f}",
             )
         )
-    sums = (found.lost_at_start, found.lost_at_end, found.noise)
+    sums = (expected.lost_at_start, expected.lost_at_end, expected.noise)
     losses.append(("all", *(f"{float(s.sum()):.3f}" for s in sums)))
     return [
         Table(
@@ -237,8 +241,8 @@ def _gains_tables(plan: Plan, found: Outlook) -> list[Table | Text]:
             tuple(losses),
             notes=(
                 "lost: expected Elo below the optimum, at the end of the last θ",
-                "noise: what the loss tends to with the last R, C·(1 − draws)·R/8 (v an opponent",
-                "  twice that); the mean of the last half has less of it",
+                "noise: limit of the loss with the last R, C·(1 − draws)·R/8 (against an opponent",
+                "  twice as much); the mean of the last half has less of it",
             ),
         ),
     ]
@@ -264,7 +268,7 @@ def _plain_table(plan: Plan) -> Table:
 
 
 def _outcome(plan: Plan) -> list[str]:
-    """Return what will be left, and how long it takes."""
+    """Return the expected final loss, and the duration."""
     lines = []
     if plan.course is not None:
         left = plan.course.estimate[-1]
@@ -273,9 +277,12 @@ def _outcome(plan: Plan) -> list[str]:
             f"(95 %), by {len(left)} simulated tunes (`simulate` shows more)"
         )
     elif plan.outlook is None:
-        lines.append("the method has no formula, and the tune is too long to be simulated here")
+        lines.append(
+            "this method has no formula, and the tune is too long for a simulation here; "
+            "use simulate"
+        )
     if plan.hours is None:
-        lines.append("no game has been timed yet; --seconds-per-game tells how long it takes")
+        lines.append("no game has been timed yet; set --seconds-per-game to get the duration")
     else:
         source = "" if plan.known.seconds != plan.seconds else f" (last {plan.known.games} games)"
         lines.append(
@@ -286,7 +293,165 @@ def _outcome(plan: Plan) -> list[str]:
 
 
 def duration(hours: float) -> str:
-    """Return a time in words."""
+    """Return a duration in words."""
     if hours < 1:
         return f"{60 * hours:.1f} minutes"
     return f"{hours:.1f} hours" if hours < 48 else f"{hours / 24:.1f} days"
+
+
+#: Least length of a tune in time constants.
+_TIME_CONSTANTS = 3
+#: Delay of results in time constants from which θ overshoots.
+_LATE = 0.25
+#: The settings of c and R, by method.
+_GAIN_SETTINGS = {
+    "classic": ("c_end", "r_end"),
+    "constant": ("c_end", "r_end"),
+    "blog": ("c_end", "epsilon"),
+    "weather_factory": ("step", "a"),
+}
+#: Most codes in one warning.
+_MOST_CODES = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Warnings:
+    """Finds settings that would waste the games of a tune.
+
+    outlook  None for a method without gain sequences
+    lost     simulated Elo loss at the end, if there is a simulation
+    halving  of such a method: games that halve the loss of each parameter, (n,)
+    """
+
+    competition: SpsaCompetition
+    assumed: Assumptions
+    outlook: Outlook | None
+    lost: float | None
+    halving: Array | None
+
+    def lines(self) -> list[str]:
+        """Return one line for each problem."""
+        lines = [*self._bounds(), *self._rounding()]
+        if self.outlook is not None:
+            lines += [*self._gains(self.outlook), *self._delay(self.outlook)]
+        if self.halving is not None:
+            lines += self._too_few_games(self.halving)
+        return [*lines, *self._final_loss()]
+
+    @property
+    def _games(self) -> int:
+        tuner = self.competition.tuner
+        return self.competition.iterations * tuner.counting.games_per_iteration
+
+    def _which(self, flags: Iterable[bool]) -> list[TunedParameter]:
+        """Return the flagged parameters."""
+        return list(compress(self.competition.tuned, flags))
+
+    def _bounds(self) -> Iterator[str]:
+        tuned = self.competition.tuned
+        if at_bound := self._which(p.start in (p.minimum, p.maximum) for p in tuned):
+            yield (
+                f"{_codes(at_bound)}: the start is at a bound, which cuts off one side of the "
+                "perturbation; widen the bounds"
+            )
+
+    def _rounding(self) -> Iterator[str]:
+        tuner = self.competition.tuner
+        if self.outlook is not None:
+            last_c = self.outlook.c_last
+        else:
+            last_c = tuner.method.c(1, tuner.method.start())
+        raised, small, hidden = [], [], []
+        for parameter, c in zip(self.competition.tuned, last_c.tolist(), strict=True):
+            if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
+                raised.append(parameter)
+            elif parameter.integer and c < 1:
+                small.append(parameter)
+            if not parameter.integer and parameter.format is not None:
+                start = parameter.start
+                sides = {parameter.format % value for value in (start - c, start, start + c)}
+                if len(sides) < 3:
+                    hidden.append(parameter)
+        if raised:
+            yield (
+                f"{_codes(raised)}: c_end is raised to 0.5, the smallest perturbation of an integer"
+            )
+        if small:
+            effect = (
+                "with rounding 'nearest' both sides are often the same"
+                if tuner.rounding == "nearest"
+                else "the two sides differ by one step or two, which games can hardly distinguish"
+            )
+            yield f"{_codes(small)}: c falls below 1, where {effect}"
+        if hidden:
+            yield (
+                f"{_codes(hidden)}: c is so small that the format gives both sides the same value; "
+                "use a longer format or a wider c"
+            )
+
+    def _gains(self, expected: Outlook) -> Iterator[str]:
+        half_range = self.competition.tuner.space.width / 2
+        if wide := self._which(expected.c_first > half_range):
+            yield f"{_codes(wide)}: the first c exceeds half the range, and is cut at the bounds"
+        by_c, by_r = _GAIN_SETTINGS[self.competition.values["method"]]
+        too_slow = expected.time_constant > self._games
+        if never := self._which(too_slow):
+            yield (
+                f"{_codes(never)}: the time constant λ is longer than the tune; R cannot converge. "
+                f"Widen c ({by_c}) first (λ is proportional to 1/c²), then increase R ({by_r}), "
+                "or use the default method"
+            )
+        if slow := self._which((expected.time_constants < _TIME_CONSTANTS) & ~too_slow):
+            need = _TIME_CONSTANTS * float(expected.time_constant.max())
+            suffices = f"; {need:,.0f} games suffice" if need < 1e12 else ""
+            yield (
+                f"{_codes(slow)}: the tune is shorter than {_TIME_CONSTANTS} time constants"
+                f"{suffices}"
+            )
+        stake = expected.lost_at_start
+        if noisy := self._which((expected.noise >= stake) & (stake > 0)):
+            yield (
+                f"{_codes(noisy)}: the noise of θ costs more Elo than the start loses; "
+                "use a smaller R and more games"
+            )
+        size = self.competition.tuner.counting.games_per_iteration
+        if jumpy := self._which(np.maximum(expected.r_first, expected.r_last) * size > 1):
+            yield (
+                f"{_codes(jumpy)}: R times the games of an iteration is more than 1: a single "
+                "iteration can move θ by more than c"
+            )
+
+    def _too_few_games(self, halving: Array) -> Iterator[str]:
+        too_long = (halving > self._games) & np.isfinite(halving)
+        if short := self._which(too_long):
+            yield (
+                f"{_codes(short)}: {self._games:,} games are too few to gain half of the loss at "
+                f"the start, under the assumed Elo; {halving[too_long].max():,.0f} suffice"
+            )
+
+    def _delay(self, expected: Outlook) -> Iterator[str]:
+        size = self.competition.tuner.counting.games_per_iteration
+        in_progress = max(1.0, self.assumed.concurrency / size)
+        delay = float(expected.fastest.max()) * in_progress
+        if delay > _LATE:
+            yield (
+                f"{round(in_progress * size)} games in progress are {delay:.2g} time constants: θ "
+                "will overshoot; use a smaller R, or fewer games at a time"
+            )
+
+    def _final_loss(self) -> Iterator[str]:
+        start = float(self.assumed.lost_at_start().sum())
+        end = self.lost if self.outlook is None else float(self.outlook.lost_at_end.sum())
+        if end is not None and start > 0 and end >= start:
+            count = len(self.competition.tuned)
+            yield (
+                f"{end:.2f} Elo below the optimum are expected at the end, {start:.2f} are at the "
+                f"start: too many parameters ({count}) for the number of games, or too large an R"
+            )
+
+
+def _codes(parameters: list[TunedParameter]) -> str:
+    names = [repr(p.code) for p in parameters[:_MOST_CODES]]
+    more = len(parameters) - len(names)
+    noun = "parameter" if len(parameters) == 1 else "parameters"
+    return f"{noun} {', '.join(names)}{f' and {more} more' if more else ''}"

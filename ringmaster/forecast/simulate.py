@@ -1,34 +1,44 @@
-"""The action `simulate`: the tune of a control file on simulated players."""
+"""The action `simulate`: run the tune of a control file on simulated players."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+import multiprocessing
+import signal
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from multiprocessing.connection import Connection, wait
+from typing import Any, TextIO
 
 import numpy as np
 
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.event import Event
+from ringmaster.errors import RingmasterError
 from ringmaster.forecast.assumptions import (
     Assumptions,
-    Given,
+    ForecastOptions,
     assume,
     make_players,
     make_tune,
     measured,
     spsa_of,
 )
-from ringmaster.forecast.processes import Progress, simulate_in_processes
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.report import Cell, Report, Table, Text
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import folded
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.simulation import Course
+from ringmaster.tuners.simulation import (
+    GROUP,
+    SimulatedCourse,
+    SimulatedPlayers,
+    SimulatedTune,
+    join,
+    simulate,
+)
 from ringmaster.tuners.spsa import Array
 
-#: When the tunes are looked at: tenths of them.
+#: Points of the course: tenths of the tune.
 POINTS = tuple(i / 10 for i in range(1, 11))
 _QUANTILES = (0.1, 0.5, 0.9)
 _KINDS = ("last", "mean", "estimate")
@@ -36,8 +46,8 @@ _HEADS = ("last θ", "mean of last half", "estimate")
 
 
 @dataclass(frozen=True, kw_only=True)
-class GivenForSimulation(Given):
-    """What is given of a simulation: the number of tunes, and what the players are."""
+class SimulationOptions(ForecastOptions):
+    """Options of `simulate`: the number of tunes, and the models of players."""
 
     replicates: int = 100
     elo_model: str = "quadratic"
@@ -47,46 +57,46 @@ class GivenForSimulation(Given):
 
 
 def run(
-    given: GivenForSimulation, event: Event, *, progress: Progress
+    options: SimulationOptions, loaded: LoadedCompetition, *, progress: Progress
 ) -> tuple[Callable[[], str], dict[str, Any]]:
-    """Simulate; returns what makes the text, and the data of --json.
+    """Simulate a tune; return a function that renders the text, and the data of --json.
 
     Raises UsageError, StoreError.
     """
-    competition = spsa_of(event)
-    known = measured(event)
-    assumed = assume(given, competition, known)
+    competition = spsa_of(loaded)
+    known = measured(loaded)
+    assumed = assume(options, competition, known)
     players = make_players(
         assumed,
-        elo_model=given.elo_model,
-        draw_model=given.draw_model,
-        bias=given.bias,
-        correlation=given.correlation,
+        elo_model=options.elo_model,
+        draw_model=options.draw_model,
+        bias=options.bias,
+        correlation=options.correlation,
     )
     tune = make_tune(competition, assumed.concurrency)
     course = simulate_in_processes(
         tune,
         players,
-        given.replicates,
-        processes=given.parallel,
-        seed=given.seed,
+        options.replicates,
+        processes=options.parallel,
+        seed=options.seed,
         points=POINTS,
         progress=progress,
     )
     lines = [
-        *_about_optimum(given.elo_model, assumed),
-        f"Elo model {given.elo_model}, draw model {given.draw_model}, opening bias "
-        f"{given.bias:g} Elo, correlation {given.correlation:g}, {given.concurrency} "
-        f"game{'s' * (given.concurrency != 1)} in flight, seed {given.seed}",
+        *_about_optimum(options.elo_model, assumed),
+        f"Elo model {options.elo_model}, draw model {options.draw_model}, opening bias "
+        f"{options.bias:g} Elo, correlation {options.correlation:g}, {options.concurrency} "
+        f"game{'s' * (options.concurrency != 1)} in progress, seed {options.seed}",
     ]
     data = {
-        "competition": event.code,
-        "replicates": given.replicates,
+        "competition": loaded.code,
+        "replicates": options.replicates,
         "games": competition.iterations * tune.counting.games_per_iteration,
         "assumed": lines,
         **course_data(course, competition),
     }
-    return lambda: render_report(_report(event.code, data)), data
+    return lambda: render_report(_report(loaded.code, data)), data
 
 
 def _about_optimum(model: str, assumed: Assumptions) -> list[str]:
@@ -99,8 +109,8 @@ def _about_optimum(model: str, assumed: Assumptions) -> list[str]:
     return [elo, optimum, draws]
 
 
-def course_data(course: Course, competition: SpsaCompetition) -> dict[str, Any]:
-    """Return what came out as JSON data: Elo are those below the optimum."""
+def course_data(course: SimulatedCourse, competition: SpsaCompetition) -> dict[str, Any]:
+    """Return a course as JSON data; Elo is lost against the optimum."""
     size = competition.tuner.counting.games_per_iteration
     kinds = {"last": course.last, "mean": course.mean, "estimate": course.estimate}
     gain = course.start - course.estimate[-1]
@@ -108,10 +118,10 @@ def course_data(course: Course, competition: SpsaCompetition) -> dict[str, Any]:
         "start": summary(course.start),
         "course": [
             {
-                "games": told * size,
+                "games": iterations * size,
                 **{kind: summary(elo[i]) for kind, elo in kinds.items()},
             }
-            for i, told in enumerate(course.told)
+            for i, iterations in enumerate(course.iterations)
         ],
         "gain": {**summary(gain), "error": error_of_mean(gain)},
         "better_than_start": float((gain > 0).mean()),
@@ -132,13 +142,13 @@ def course_data(course: Course, competition: SpsaCompetition) -> dict[str, Any]:
 
 
 def summary(values: Array) -> dict[str, float]:
-    """Return the mean and quantiles of the replicates' values, (replicates,)."""
+    """Return the mean and quantiles of values, (replicates,)."""
     low, median, high = np.quantile(values, _QUANTILES).tolist()
     return {"mean": float(values.mean()), "median": median, "q10": low, "q90": high}
 
 
 def error_of_mean(values: Array) -> float:
-    """Return half the width of the 95 % interval of the replicates' mean."""
+    """Return half the width of the 95 % interval of the mean."""
     if len(values) < 2:
         return 0.0
     return Z95 * float(values.std(ddof=1) / np.sqrt(len(values)))
@@ -155,9 +165,9 @@ def _short(value: float) -> str:
     return f"{value:.{max(0, 3 - math.floor(math.log10(abs(value))))}f}"
 
 
-def _spread(found: dict[str, float], form: Callable[[float], str] = _elo) -> str:
-    """Return the mean, and in brackets quantiles."""
-    mean, low, median, high = (form(found[name]) for name in ("mean", "q10", "median", "q90"))
+def _spread(summary: dict[str, float], form: Callable[[float], str] = _elo) -> str:
+    """Return the mean, with quantiles in brackets."""
+    mean, low, median, high = (form(summary[name]) for name in ("mean", "q10", "median", "q90"))
     return f"{mean} ({low}/{median}/{high})"
 
 
@@ -168,12 +178,12 @@ def _report(code: str, data: dict[str, Any]) -> Report:
     gain, better = data["gain"], data["better_than_start"]
     parameters = [
         (
-            found["code"],
-            f"{found['start']:.6g}",
-            _spread(found["estimate"], _short),
-            *([_spread(found["distance"], _short)] if "distance" in found else ()),
+            row["code"],
+            f"{row['start']:.6g}",
+            _spread(row["estimate"], _short),
+            *([_spread(row["distance"], _short)] if "distance" in row else ()),
         )
-        for found in data["parameters"]
+        for row in data["parameters"]
     ]
     distance = ("off by",) if "distance" in data["parameters"][0] else ()
     head = [
@@ -206,3 +216,130 @@ def _report(code: str, data: dict[str, Any]) -> Report:
             ),
         )
     )
+
+
+#: Reports the completed share, from 0 to 1.
+Progress = Callable[[float], object]
+
+
+def divide(replicates: int, processes: int) -> list[tuple[int, int]]:
+    """Return (first, count) of replicates for each process; groups are not divided."""
+    groups = -(-replicates // GROUP)
+    bounds = [groups * i // processes * GROUP for i in range(processes)]
+    ends = [*bounds[1:], replicates]
+    return [(a, b - a) for a, b in zip(bounds, ends, strict=True) if b > a]
+
+
+def simulate_in_processes(
+    tune: SimulatedTune,
+    players: SimulatedPlayers,
+    replicates: int,
+    *,
+    processes: int = 1,
+    seed: int = 0,
+    points: Sequence[float] = (1.0,),
+    progress: Progress = lambda share: None,
+) -> SimulatedCourse:
+    """Simulate replicates; the result does not depend on the number of processes.
+
+    Raises RingmasterError if a process dies.
+    """
+    ranges = divide(replicates, processes)
+    if len(ranges) == 1:
+        course = simulate(
+            tune,
+            players,
+            replicates,
+            seed=seed,
+            points=points,
+            progress=lambda iterations: progress(iterations / tune.iterations),
+        )
+        progress(1.0)
+        return course
+    # not fork: the linear algebra library has threads
+    context = multiprocessing.get_context("spawn")
+    ends: list[Connection] = []
+    workers = []
+    try:
+        for first, count in ranges:
+            ours, theirs = context.Pipe(duplex=False)
+            worker = context.Process(
+                target=_work, args=(theirs, tune, players, count, seed, first, tuple(points))
+            )
+            worker.start()
+            theirs.close()
+            ends.append(ours)
+            workers.append(worker)
+        courses = _collect(ends, tune.iterations, progress)
+    finally:
+        for worker in workers:
+            worker.terminate()
+            worker.join()
+        for end in ends:
+            end.close()
+    return join(courses)
+
+
+def _collect(
+    ends: Sequence[Connection], iterations: int, progress: Progress
+) -> list[SimulatedCourse]:
+    completed = dict.fromkeys(range(len(ends)), 0)
+    courses: dict[int, SimulatedCourse] = {}
+    while len(courses) < len(ends):
+        for ready in wait([end for i, end in enumerate(ends) if i not in courses]):
+            at = next(i for i, end in enumerate(ends) if end is ready)
+            try:
+                message: int | SimulatedCourse = ends[at].recv()
+            except EOFError:
+                raise RingmasterError("a process of the simulation died") from None
+            if isinstance(message, SimulatedCourse):
+                courses[at], completed[at] = message, iterations
+            else:
+                completed[at] = message
+        progress(sum(completed.values()) / (len(ends) * iterations))
+    return [courses[i] for i in range(len(ends))]
+
+
+def _work(
+    end: Connection,
+    tune: SimulatedTune,
+    players: SimulatedPlayers,
+    count: int,
+    seed: int,
+    first: int,
+    points: tuple[float, ...],
+) -> None:
+    # Ctrl-C reaches every process of the terminal; the parent ends this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        course = simulate(
+            tune, players, count, seed=seed, first=first, points=points, progress=end.send
+        )
+        end.send(course)
+    except BrokenPipeError:
+        pass
+
+
+class Meter:
+    """Reports each completed tenth on a stream, in one place of a terminal."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._tenths = 0
+        self._in_place = stream.isatty()
+
+    def __call__(self, share: float) -> None:
+        """Report a share from 0 to 1."""
+        tenths = int(10 * share)
+        if tenths <= self._tenths:
+            return
+        self._tenths = tenths
+        text = f"simulated {10 * tenths} %"
+        self._stream.write(f"\r{text}" if self._in_place else f"{text}\n")
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Clear the line of the terminal."""
+        if self._in_place and self._tenths:
+            self._stream.write("\r\033[K")
+            self._stream.flush()

@@ -1,14 +1,12 @@
 """The rules of chess, played forward from a position, fast enough for instant engines.
 
-`ChessGame` plays on cozy_chess (about a microsecond a ply); `ReferenceChessGame`
-does the same on python-chess, for machines without a cozy_chess wheel and as
-the oracle of the tests.  `new_chess_game` picks one.  Standard chess only; SAN
-and PGN are left to `pgn`, opening files to `openings`.
+`ChessGame` plays on cozy_chess (about a microsecond a ply).  `ReferenceChessGame` plays on
+python-chess, on machines without a cozy_chess wheel and as the oracle of the tests.
+`new_chess_game` picks one of the two.
 
-A draw by repetition is claimed automatically when a position stands on the
-board for the third time, a draw by 50 moves at the 100th ply without a capture
-or a pawn move.  When several endings hold at once the first of mate, stalemate,
-material, repetition, 50 moves is given.
+The third occurrence of a position is a draw, and so is the 100th ply without a capture or a
+pawn move.  The first ending in the order mate, stalemate, material, repetition, 50 moves
+counts.
 """
 
 from __future__ import annotations
@@ -20,9 +18,66 @@ from typing import Any, ClassVar, Final
 from mypy_extensions import mypyc_attr
 
 from ringmaster.errors import IllegalMove
-from ringmaster.games.fen import START_FEN, normalise_fen
+from ringmaster.games.clean_text import cut, shown
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.text import cut
+
+START_FEN = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1"
+
+#: The fields after the board: name, form, and the form in words.
+_FEN_FIELDS = (
+    ("side to move is", re.compile("[wb]"), "w or b"),
+    ("castling rights are", re.compile("-|[KQA-H]{0,2}[kqa-h]{0,2}"), "such as KQkq, Kq or -"),
+    ("en-passant square is", re.compile("-|[a-h][36]"), "on rank 3 or 6, or a -"),
+    ("half-move clock is", re.compile("[0-9]{1,6}"), "a number"),
+    ("move number is", re.compile("[0-9]{1,6}"), "a number"),
+)
+
+
+def normalise_fen(fen: str, chess960: bool = False) -> str:
+    """Return `fen` as python-chess writes it.
+
+    It has single spaces, castling rights in the order KQkq (X-FEN in Chess960), and an
+    en-passant square only where the capture is legal.
+
+    Raises ValueError for anything but a legal position in six fields.  The message does not
+    repeat the FEN.
+    """
+    import chess
+
+    fields = fen.split()
+    if len(fields) != 6:
+        raise ValueError(f"a FEN has 6 fields, this has {len(fields)}")
+    for text, (name, form, expected) in zip(fields[1:], _FEN_FIELDS, strict=True):
+        if not form.fullmatch(text):
+            raise ValueError(f"the {name} {shown(text)}, not {expected}")
+    try:
+        board = chess.Board(" ".join(fields), chess960=chess960)
+    except ValueError as error:
+        raise ValueError(str(error).partition(": ")[0]) from None
+    wrong = board.status()
+    if wrong:
+        raise ValueError("; ".join(_IN_WORDS[flag.name or ""] for flag in wrong))
+    return board.fen()
+
+
+#: chess.Status flags by name: python-chess takes long to import.
+_IN_WORDS = {
+    "NO_WHITE_KING": "there is no white king",
+    "NO_BLACK_KING": "there is no black king",
+    "TOO_MANY_KINGS": "a side has more than one king",
+    "TOO_MANY_WHITE_PAWNS": "White has more than 8 pawns",
+    "TOO_MANY_BLACK_PAWNS": "Black has more than 8 pawns",
+    "PAWNS_ON_BACKRANK": "there is a pawn on the first or the last rank",
+    "TOO_MANY_WHITE_PIECES": "White has more than 16 pieces",
+    "TOO_MANY_BLACK_PIECES": "Black has more than 16 pieces",
+    "BAD_CASTLING_RIGHTS": "the castling rights do not fit the kings and rooks",
+    "INVALID_EP_SQUARE": "no pawn has just moved past the en-passant square",
+    "OPPOSITE_CHECK": "the side that is not to move is in check",
+    "EMPTY": "the board is empty",
+    "TOO_MANY_CHECKERS": "the king is in check from more than two pieces",
+    "IMPOSSIBLE_CHECK": "no last move could have given this check",
+}
+
 
 try:
     import cozy_chess as cozy
@@ -39,16 +94,16 @@ _50_MOVES: Final = Ending(None, "50 moves")
 
 _UCI_MOVE: Final = re.compile("[a-h][1-8][a-h][1-8][nbrq]?")
 
-#: Castling as UCI writes it in standard chess, to king-takes-rook.
+#: Castling in standard chess: the move in UCI, and the king's capture of its rook.
 _CASTLING: Final = {"e1g1": "e1h1", "e1c1": "e1a1", "e8g8": "e8h8", "e8c8": "e8a8"}
 _KING_TAKES_ROOK: Final = {rook: king for king, rook in _CASTLING.items()}
-#: Both, which may be moves of other pieces as well.
+#: Both forms; they may be moves of other pieces as well.
 CASTLING_STRINGS: Final = frozenset((*_CASTLING, *_KING_TAKES_ROOK))
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class _ChessRules(Game):
-    """What both backends share: the names of things and the words of a refusal."""
+    """Base of both backends: names of the sides and errors of illegal moves."""
 
     colours = ("white", "black")
     #: Whether a king castles by taking its rook, from anywhere on the first rank.
@@ -58,8 +113,7 @@ class _ChessRules(Game):
 
     @abstractmethod
     def fen(self) -> str:
-        """Return the position as FEN, as python-chess's `Board.fen` writes it:
-        the en-passant square is there only when such a capture is legal."""
+        """Return the FEN in the form of `normalise_fen`."""
 
     def position(self) -> str:
         """Return the FEN."""
@@ -79,15 +133,14 @@ class ChessGame(_ChessRules):
     def __init__(self, fen: str | None = None) -> None:
         """Start from `fen` (six fields) or the usual position.
 
-        Raises ValueError, saying what is wrong, for a FEN that python-chess
-        would not call valid.
+        Raises ValueError for a FEN that python-chess does not call valid.
         """
         super().__init__()
         if fen is None:
             fen = START_FEN
         fen, board = self._read(fen)
-        # cozy_chess has an 8-bit clock that stops at 100 and a 16-bit move
-        # number, so its counters start at 0 1 and the real ones are kept here.
+        # cozy_chess has an 8-bit clock that stops at 100 and a 16-bit move number.  Its
+        # counters start at 0 1, and `_clock` and `_first_ply` hold the real ones.
         fields = fen.split()
         self._board = board
         self._side = 0 if fields[1] == "w" else 1
@@ -97,8 +150,8 @@ class ChessGame(_ChessRules):
 
     @staticmethod
     def _read(fen: str) -> tuple[str, cozy.Board]:
-        """Return a FEN in a form whose fields can be read, and its board."""
-        board = _plain_board(fen)
+        """Return a FEN of six valid fields, and its board."""
+        board = plain_board(fen)
         if board is None:
             fen = normalise_fen(fen)
             board = cozy.Board.from_fen(without_counters(fen))
@@ -106,7 +159,7 @@ class ChessGame(_ChessRules):
 
     @property
     def board(self) -> cozy.Board:
-        """The board, to look at; its counters are not the game's."""
+        """The board, for reading only; its counters are not the game's."""
         return self._board
 
     @property
@@ -114,8 +167,10 @@ class ChessGame(_ChessRules):
         return self._side
 
     def step(self, move: str) -> cozy.Move | None:
-        """Return what a move means on `board`, where a king castles by taking its rook;
-        None for what cannot be a move.  Whether it is legal is left to the board."""
+        """Return a move in cozy_chess's form, None for text that cannot be a move.
+
+        Kings castle by taking their rook.  Legality is not checked.
+        """
         step = _STEPS.get(move)
         return self._castling(move) if step is None else step
 
@@ -142,7 +197,7 @@ class ChessGame(_ChessRules):
         if status != _ONGOING:
             if status == _WON:
                 return _MATE[1 - self._side]
-            # cozy_chess says "drawn" for 100 plies too.
+            # cozy_chess also reports a draw after 100 plies
             if not self._board.generate_moves():
                 return _STALEMATE
         if self._dead:
@@ -164,12 +219,14 @@ class ChessGame(_ChessRules):
         return bool(self._board.checkers())
 
     def _take_stock(self) -> None:
-        """Begin the count of repetitions anew and look at the material: after a
-        capture or pawn move no earlier position can come again."""
+        """Restart the count of repetitions and check the material.
+
+        No earlier position can recur after a capture or a pawn move.
+        """
         board = self._board
         key = board.hash()
-        # The hash holds the file of every double step, though positions differ
-        # only when the capture is legal.
+        # cozy_chess hashes the file of every double step, but positions differ only where
+        # the capture is legal
         if board.en_passant() is not None and not self._can_take_en_passant():
             key = board.hash_without_ep()
         self._seen = {key: 1}
@@ -177,8 +234,8 @@ class ChessGame(_ChessRules):
         self._dead = not board.pieces(_PAWN) and self._insufficient()
 
     def _insufficient(self) -> bool:
-        """Whether neither side could ever mate: bare kings, one minor piece
-        besides them, or bishops all on squares of one colour."""
+        """Return whether neither side can mate: bare kings, one minor piece, or bishops all on
+        squares of one colour."""
         board = self._board
         if board.pieces(_ROOK) or board.pieces(_QUEEN):
             return False
@@ -192,8 +249,6 @@ class ChessGame(_ChessRules):
         file = board.en_passant()
         if file is None:
             return False
-        # White's pawns take from the fifth rank to the sixth, Black's from the
-        # fourth to the third.
         index = file.__index__()
         home, target = ("5", "6") if self._side == 0 else ("4", "3")
         target = _FILES[index] + target
@@ -215,7 +270,7 @@ class ChessGame(_ChessRules):
 
 
 class ReferenceChessGame(_ChessRules):
-    """A game of chess on python-chess; behaves as `ChessGame` does."""
+    """A game of chess on python-chess, with the behaviour of `ChessGame`."""
 
     __slots__ = ("_board",)
 
@@ -275,7 +330,7 @@ def new_chess_game(fen: str | None = None) -> ChessGame | ReferenceChessGame:
 
 
 def _why_illegal(fen: str, move: str, chess960: bool) -> str:
-    """Return why `move`, known to be illegal, is so."""
+    """Return the reason why an illegal move is illegal."""
     import chess
 
     if move == "0000":
@@ -323,7 +378,7 @@ if HAVE_COZY:
     _DARK: Final = cozy.BitBoard.DARK_SQUARES
     _LIGHT: Final = cozy.BitBoard.LIGHT_SQUARES
 
-#: A FEN whose fields are in their usual form.
+#: A FEN with fields in their usual form.
 _PLAIN: Final = re.compile(
     r"(?!\S*[1-8]{2})(?:[1-8KQRBNPkqrbnp]+/){7}[1-8KQRBNPkqrbnp]+ [wb]"
     r" (-|(?! )K?Q?k?q?) (?:-|[a-h][36]) [0-9]{1,2} [1-9][0-9]{0,3}"
@@ -331,11 +386,10 @@ _PLAIN: Final = re.compile(
 
 
 def usual_board(fen: str) -> tuple[cozy.Board, str] | None:
-    """Return the board of a FEN in the usual form, and its castling rights; None when
-    python-chess has to judge.
+    """Return the board of a FEN in the usual form and its castling rights, or None.
 
-    The two differ on kings side by side, on checks that no last move could have given,
-    and on the range of the counters.
+    None leaves the judgement to python-chess.  cozy_chess differs on adjacent kings, on
+    impossible checks, and on the range of the counters.
     """
     form = _PLAIN.fullmatch(fen)
     if form is None:
@@ -348,14 +402,15 @@ def usual_board(fen: str) -> tuple[cozy.Board, str] | None:
     return None if board.checkers() or not kings_apart else (board, form[1])
 
 
-def _plain_board(fen: str) -> cozy.Board | None:
-    """Return the board of a FEN about whose validity cozy_chess and python-chess
-    agree, or None when python-chess has to judge: they differ on castling of a king
-    that is not on the e file, too."""
-    found = usual_board(fen)
-    if found is None:
+def plain_board(fen: str) -> cozy.Board | None:
+    """Return the board of a FEN of standard chess, None where python-chess has to judge.
+
+    The two libraries also differ on castling rights of a king off the e file.
+    """
+    usual = usual_board(fen)
+    if usual is None:
         return None
-    board, rights = found
+    board, rights = usual
     if ("K" in rights or "Q" in rights) and board.king(_WHITE) != cozy.Square.E1:
         return None
     if ("k" in rights or "q" in rights) and board.king(_BLACK) != cozy.Square.E8:
@@ -369,9 +424,10 @@ def without_counters(fen: str) -> str:
 
 
 def _steps() -> dict[str, cozy.Move]:
-    """Return every string that can be a move, but for the eight that castling
-    gives two meanings.  Looking a string up here checks its form: cozy_chess
-    itself reads "e7e8k" and "a7a8qq"."""
+    """Return every string that can be a move, except the eight of castling.
+
+    The table checks the form of a move: cozy_chess itself accepts "e7e8k" and "a7a8qq".
+    """
     names = [file + rank for file in _FILES for rank in "12345678"]
     strings = [start + end for start in names for end in names if start != end]
     for start, end in (("7", "8"), ("2", "1")):

@@ -1,10 +1,8 @@
-"""Chess960 (Fischer random chess): the rules of chess with the king and the rooks
-anywhere on the first rank, and the 960 positions that games begin from.
+"""Chess960 (Fischer random chess), and its 960 start positions.
 
-Castling is written as the king taking its own rook, as UCI_Chess960 has it.
-Positions are read as X-FEN (KQkq is the outermost rook, a file letter any other)
-or as Shredder-FEN (file letters always), and written as X-FEN, as python-chess
-writes it.
+Castling is written as UCI_Chess960 prescribes: the king takes its own rook.  Positions are
+read as X-FEN (KQkq for the outermost rook, a file letter for any other) or Shredder-FEN
+(always file letters), and written as X-FEN.
 """
 
 from __future__ import annotations
@@ -14,17 +12,17 @@ from ringmaster.games.chess import (
     HAVE_COZY,
     ChessGame,
     ReferenceChessGame,
+    normalise_fen,
     usual_board,
     without_counters,
 )
-from ringmaster.games.fen import normalise_fen
 
 if HAVE_COZY:
     import cozy_chess as cozy
 
 
 class Chess960Game(ChessGame):
-    """A game of Chess960 on cozy_chess, which castles by taking the rook itself."""
+    """A game of Chess960 on cozy_chess."""
 
     chess960 = True
 
@@ -32,9 +30,9 @@ class Chess960Game(ChessGame):
 
     @staticmethod
     def _read(fen: str) -> tuple[str, cozy.Board]:
-        found = usual_board(fen)
-        if found is not None:
-            return fen, found[0]
+        usual = usual_board(fen)
+        if usual is not None:
+            return fen, usual[0]
         fen = normalise_fen(fen, chess960=True)
         return fen, cozy.Board.from_fen(without_counters(_shredder(fen)), shredder=True)
 
@@ -45,8 +43,10 @@ class Chess960Game(ChessGame):
         return " ".join((board, turn, castling, *rest))
 
     def _rights(self, colour: cozy.Color) -> str:
-        """Return a side's castling rights in X-FEN: a file letter where another
-        rook stands further out on the first rank, else K or Q."""
+        """Return a side's castling rights in X-FEN.
+
+        A file letter replaces K or Q where another rook stands further out.
+        """
         board = self._board
         rights = board.castle_rights(colour)
         white = colour == cozy.Color.White
@@ -63,12 +63,12 @@ class Chess960Game(ChessGame):
         return letters.upper() if white else letters
 
     def _castling(self, move: str) -> cozy.Move | None:
-        # what is castling in standard chess is a move like any other here
+        # e1g1, castling in standard chess, is an ordinary move of the king here
         return cozy.Move.from_str(move) if move in CASTLING_STRINGS else None
 
 
 class ReferenceChess960Game(ReferenceChessGame):
-    """A game of Chess960 on python-chess; behaves as `Chess960Game` does."""
+    """A game of Chess960 on python-chess, with the behaviour of `Chess960Game`."""
 
     chess960 = True
 
@@ -84,15 +84,17 @@ def new_chess960_game(fen: str | None = None) -> Chess960Game | ReferenceChess96
 
 
 def start_fen(number: int) -> str:
-    """Return start position `number`, 0 to 959, as Scharnagl numbers them (518 is
-    that of standard chess).  Raises ValueError for another number."""
+    """Return start position `number`, 0 to 959, in Scharnagl's order (518: standard chess).
+
+    Raises ValueError for another number.
+    """
     import chess
 
     return chess.Board.from_chess960_pos(number).fen()
 
 
 def _shredder(fen: str) -> str:
-    """Return a FEN that python-chess wrote with file letters for castling rights."""
+    """Return a FEN with file letters for its castling rights."""
     import chess
 
     board = chess.Board(fen, chess960=True)

@@ -1,13 +1,10 @@
-"""Game records in the CSA's standard format, version 2.2, for shogi.
+"""Write game records in the CSA's standard format, version 2.2, for shogi.
 
-Only writing, and only the text of the record: when and where it is stored is
-left to the caller.  Engine text is cleaned first, so that a record parses
-whatever an engine calls itself or says of its moves.
+Engine text is cleaned first, so that every record parses.
 
-Source: http://www2.computer-shogi.org/protocol/record_v22.html.  The comments
-that programs read ('** score line) are those of floodgate, scores and lines from
-Black's side and after the move; the first line is version 3's, a comment to
-readers of version 2.2, and says that the text is UTF-8.
+Source: http://www2.computer-shogi.org/protocol/record_v22.html.  Comments with scores and
+lines ('** score line) follow floodgate: from Black's side, after the move.  The first line
+comes from version 3 and declares UTF-8; readers of version 2.2 take it for a comment.
 """
 
 from __future__ import annotations
@@ -19,25 +16,24 @@ from typing import Final
 from rsshogi.core import Board
 
 from ringmaster.games.annotations import (
-    note_lines,
+    closing_lines,
     player_lines,
     player_name,
-    reason_line,
     search_summary,
 )
+from ringmaster.games.clean_text import one_line
 from ringmaster.games.sfen import HAND_LETTERS, START_SFEN, held_of, ranks_of
-from ringmaster.games.shogi_moves import (
+from ringmaster.games.shogi import (
     Step,
     black_score,
     details,
+    ending_kind,
     expected_line,
-    how_it_ended,
-    line_of,
+    legal_line,
+    play_step,
     start_of,
-    take_step,
 )
-from ringmaster.games.text import one_line
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
 
 _PIECES: Final = {
@@ -57,10 +53,9 @@ _PIECES: Final = {
     "+R": "RY",
 }
 
-#: The last line of the moves.  Version 2.2 has no word for a perpetual check
-#: (#OUTE_SENNICHITE is one of the server protocol); it is a fault of the side that
-#: gave it.  A mated side is written as having resigned, since a reader that does
-#: not know %TSUMI takes it for a draw.
+#: The last line of the moves.  Version 2.2 has no word for perpetual check, which is written
+#: as a fault (#OUTE_SENNICHITE belongs to the server protocol).  Mate is written as
+#: resignation, since readers without %TSUMI take it for a draw.
 _ENDINGS: Final = {
     "lost": "%TORYO",
     "time": "%TIME_UP",
@@ -81,9 +76,8 @@ _SIGNS: Final = "+-"
 def write_csa(record: GameRecord) -> str:
     """Return `record` as one game in CSA format, ending in a newline.
 
-    Player 0 is Black.  Times are whole seconds, rounded down; the exact time is in
-    the comment of the move.  A move that is not legal ends the record with a
-    comment that shows it.
+    Player 0 is Black.  Times are whole seconds, rounded down; comments have the exact time.
+    An illegal move ends the record, with a comment.
 
     Raises ValueError for a record of another game than shogi.
     """
@@ -123,8 +117,10 @@ def _information(record: GameRecord) -> Iterator[tuple[str, str]]:
 
 
 def _time_limit(clocks: tuple[TimeControl | None, TimeControl | None]) -> str:
-    """Return "00:25+10", hours and minutes for the game and seconds of byo-yomi;
-    "" for a clock that cannot be written so, or for two that differ."""
+    """Return "00:25+10": hours and minutes for the game, and seconds of byo-yomi.
+
+    "" stands for other clocks, and for two different clocks.
+    """
     control = clocks[0]
     if control is None or control != clocks[1]:
         return ""
@@ -157,24 +153,22 @@ def _moves(record: GameRecord, board: Board) -> Iterator[str]:
     book = record.opening.moves
     for ply, move in enumerate(record.moves):
         try:
-            step = take_step(board, move.move)
+            step = play_step(board, move.move)
         except ValueError as error:
             yield from _comment(f"The move cannot be shown: {error}")
             yield "%CHUDAN"
             break
         yield _csa_move(step)
-        # every move has its time, so that no reader counts them wrongly
+        # some readers add up times wrongly where a move has none
         yield f"T{int(move.seconds or 0)}"
         if ply < len(book) and move.move == book[ply]:
             yield from _comment("*book")
         else:
             yield from _move_comment(record, board, step, move)
     else:
-        yield _ENDINGS[how_it_ended(record, 0 if board.turn.is_black() else 1)]
-    reason = reason_line(record)
-    yield from _comment(f"result {one_line(record.score)}" + (f", {reason}" if reason else ""))
-    for note in note_lines(record):
-        yield from _comment(note)
+        yield _ENDINGS[ending_kind(record, 0 if board.turn.is_black() else 1)]
+    for text in closing_lines(record):
+        yield from _comment(text)
 
 
 def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord) -> Iterator[str]:
@@ -183,7 +177,7 @@ def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord
     if score is not None:
         words = [f"'** {score}"]
         if "pv" in wanted:
-            words += map(_csa_move, line_of(board, expected_line(move)))
+            words += map(_csa_move, legal_line(board, expected_line(move)))
         yield " ".join(words)
     summary = search_summary(move, record.settings.record_times)
     more = details(move, wanted)
@@ -200,9 +194,9 @@ def _csa_move(step: Step) -> str:
 
 
 def _comment(text: str) -> Iterator[str]:
-    """Yield a comment, each of its lines marked as one."""
+    """Yield the lines of a comment."""
     for line in text.splitlines():
-        # what looks like a score is one only where it was written as such
+        # engine text must not look like a score
         cleaned = one_line(line, 2000)
         if cleaned.lstrip("*"):
             yield "'" + (_STARS.sub("*", cleaned, count=1) if cleaned.startswith("**") else cleaned)

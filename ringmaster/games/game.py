@@ -1,23 +1,30 @@
 """The contract of a game: the rules of one position, played forward.
 
-Player 0 is who moves first in the usual position, Black in Go and shogi and White
-in chess, and 1 the other; from another position 1 may be the first to move.  Moves
-are strings in the protocol's own notation (UCI "e2e4", GTP "D4", "pass").
+Player 0 moves first in the usual position: Black in Go and shogi, White in chess.  From
+another position player 1 may move first.  Moves are strings in the protocol's notation
+(UCI "e2e4", GTP "D4", "pass").
 """
 
 from __future__ import annotations
 
+import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 from mypy_extensions import mypyc_attr
 
+from ringmaster.model.jobs import EnteringKing, GameSettings
+from ringmaster.model.players import GameName
+
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a game ended by its rules: `winner` is None for a draw, and for a Go
-    game that still has to be scored (reason "score")."""
+    """An ending by the rules.
+
+    winner  None for a draw, and for a Go game without a score yet (reason "score")
+    """
 
     winner: int | None
     reason: str
@@ -27,8 +34,8 @@ class Ending:
 class Game(ABC):
     """One game in progress.
 
-    Guarantees: `play` either plays the move and returns, or raises IllegalMove
-    and leaves the position as it was; any string at all may be given to it.
+    Guarantees: `play` accepts any string.  It plays the move, or raises IllegalMove and
+    leaves the position unchanged.
     """
 
     #: Names of the two sides in move order, e.g. ("white", "black") for chess.
@@ -37,7 +44,7 @@ class Game(ABC):
     __slots__ = ("moves",)
 
     def __init__(self) -> None:
-        #: Moves played so far, in the form the game itself would print them.
+        #: Moves played, in the game's own notation.
         self.moves: list[str] = []
 
     @property
@@ -51,14 +58,51 @@ class Game(ABC):
 
     @abstractmethod
     def ending(self) -> Ending | None:
-        """Return how the game has ended by its rules, or None if it goes on."""
+        """Return the ending by the rules, None while the game continues."""
 
     @abstractmethod
     def position(self) -> str:
-        """Return the position as a person or a program may quote it (FEN,
-        board diagram), on one line."""
+        """Return the position on one line: FEN, SFEN or a board diagram."""
 
     def in_check(self) -> bool:
-        """Whether the king of the side to move is attacked; never in games without
-        kings."""
+        """Return whether the king of the side to move is attacked."""
         return False
+
+
+#: A function that begins a game from a position, None for the usual one.  Raises ValueError
+#: for text that is not a position of the game.
+Begin = Callable[[str | None], Game]
+
+
+def beginning(
+    game: GameName, *, variant: str = "standard", entering_king: EnteringKing = "27"
+) -> Begin:
+    """Return the function that begins games of chess, of a chess variant, or of shogi."""
+    if game == "shogi":
+        from ringmaster.games.shogi import new_shogi_game
+
+        return functools.partial(new_shogi_game, entering_king=entering_king)
+    if game != "chess":
+        raise ValueError(f"games of {game} begin in play.go_referee")
+    if variant == "standard":
+        from ringmaster.games.chess import new_chess_game
+
+        return new_chess_game
+    if variant == "chess960":
+        from ringmaster.games.chess960 import new_chess960_game
+
+        return new_chess960_game
+    from ringmaster.games.variants import VariantGame
+
+    return functools.partial(VariantGame, variant)
+
+
+def new_game(settings: GameSettings, fen: str | None = None) -> Game:
+    """Return a new game of chess or shogi by the rules of `settings`.
+
+    fen  a position (SFEN in shogi), None for the usual one
+
+    Raises ValueError for text that is not a position of the game.
+    """
+    begin = beginning(settings.game, variant=settings.variant, entering_king=settings.entering_king)
+    return begin(fen)

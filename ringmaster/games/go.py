@@ -1,10 +1,10 @@
-"""The rules of Go as GTP engines play them, on a board fast enough for instant engines.
+"""The rules of Go for GTP engines, on a board fast enough for instant engines.
 
-Self-capture allowed (of a single stone too), only the simple ko forbidden, two
-passes in a row end the game: what Gomill's ringmaster does; other rules are in
-`go_rules`.  Counting takes all stones to be alive.  Who wins is left to the
-caller, who knows of komi and of the players' own scoring; vertices and
-handicaps are in `vertices`.
+As in Gomill's ringmaster, self-capture is allowed, simple ko is forbidden, and two passes in
+a row end the game.  `go_rules` has other rules.  Scores take all stones to be alive.
+
+A vertex is (column, row), both from 0 at the lower left corner A1.  Source of the fixed
+handicaps: GTP 2 specification, section 4.1.1.
 """
 
 from __future__ import annotations
@@ -14,34 +14,89 @@ from functools import cache
 from typing import Final
 
 from ringmaster.errors import IllegalMove
+from ringmaster.games.clean_text import cut, shown
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.text import cut
-from ringmaster.games.vertices import (
-    check_size,
-    fixed_handicap,
-    format_vertex,
-    max_fixed_handicap,
-    max_free_handicap,
-    parse_vertex,
-)
 from ringmaster.model.jobs import Scoring
 
-__all__ = [
-    "GoGame",
-    "fixed_handicap",
-    "format_vertex",
-    "max_fixed_handicap",
-    "max_free_handicap",
-    "parse_vertex",
-]
+Point = tuple[int, int]
+
+MIN_SIZE, MAX_SIZE = 2, 25
+_COLUMNS: Final = "ABCDEFGHJKLMNOPQRSTUVWXYZ"
+
+
+def check_size(size: int) -> None:
+    """Raise ValueError for a board size that GTP cannot name."""
+    if not MIN_SIZE <= size <= MAX_SIZE:
+        raise ValueError(f"board size {size} is not between {MIN_SIZE} and {MAX_SIZE}")
+
+
+def format_vertex(point: Point | None) -> str:
+    """Return "D4" for (3, 3), "pass" for None."""
+    return "pass" if point is None else f"{_COLUMNS[point[0]]}{point[1] + 1}"
+
+
+def parse_vertex(text: str, size: int) -> Point | None:
+    """Return the point of a vertex in upper or lower case, None for a pass.
+
+    Raises ValueError for anything else.
+    """
+    # not upper(): "paß" in upper case is "PASS"
+    if text[:5].lower() == "pass":
+        return None
+    column, row = text[:1].upper(), text[1:]
+    if not (len(text) <= 3 and text.isascii() and column.isalpha() and row.isdigit()):
+        raise ValueError(f"{shown(text)} is not a vertex such as D4")
+    if column == "I":
+        raise ValueError(f"{shown(text)} is not a vertex: the letter I is left out")
+    point = _COLUMNS.index(column), int(row) - 1
+    if format_vertex(point) != text.upper():
+        raise ValueError(f"{shown(text)} is not a vertex such as D4")
+    if not (point[0] < size and 0 <= point[1] < size):
+        raise ValueError(f"{shown(text)} is not on a {size}x{size} board")
+    return point
+
+
+def max_fixed_handicap(size: int) -> int:
+    """Return the largest number of stones that `fixed_handicap` can place, 0 for none."""
+    if size < 7:
+        return 0
+    return 4 if size == 7 or size % 2 == 0 else 9
+
+
+def max_free_handicap(size: int) -> int:
+    """Return the largest number of freely placed stones: all points but one."""
+    return size * size - 1
+
+
+def fixed_handicap(size: int, n: int) -> tuple[str, ...]:
+    """Return the vertices of `n` handicap stones (at least 2) in the standard layout.
+
+    Raises ValueError where the layout has fewer places.
+    """
+    most = max_fixed_handicap(size)
+    if not 2 <= n <= most:
+        allowed = f"takes 2 to {most}" if most else "has none"
+        raise ValueError(f"{n} fixed handicap stones on {size}x{size}, which {allowed}")
+    low = 3 if size >= 13 else 2
+    high, middle = size - 1 - low, size // 2
+    corners = [(low, low), (high, high), (low, high), (high, low)]
+    sides = [(low, middle), (high, middle), (middle, low), (middle, high)]
+    points = corners[:n] + sides[: max(0, n - n % 2 - 4)]
+    # the odd stone, from five on, goes to the middle
+    if n >= 5 and n % 2:
+        points.append((middle, middle))
+    return tuple(map(format_vertex, points))
+
 
 _SCORE: Final = Ending(None, "score")
 _NAMES: Final = ("black", "white")
 
 
 class Chain:
-    """Stones of one colour joined along lines; `liberties` is a set of points
-    as the bits of a number, never 0 between moves."""
+    """Stones of one colour joined along lines.
+
+    liberties  a set of points as the bits of a number, never 0 between moves
+    """
 
     __slots__ = ("colour", "liberties", "points")
 
@@ -52,10 +107,10 @@ class Chain:
 
 
 class _Geometry:
-    """What depends on the size of the board only.
+    """Tables for one board size.
 
-    Points are numbered row by row from A1 with one unused number after each
-    row, so that shifting a set of points (bits) never wraps onto the next row.
+    Points are numbered row by row from A1.  One unused number follows each row, so that a
+    shifted set of points (bits) never wraps onto the next row.
     """
 
     def __init__(self, size: int) -> None:
@@ -77,12 +132,12 @@ class _Geometry:
         self.numbers.update({name.lower(): p for name, p in self.numbers.items()})
 
     def grow(self, points: int) -> int:
-        """Return `points` with their neighbours; bits off the board may be set."""
+        """Return `points` and their neighbours; bits off the board may be set."""
         stride = self.stride
         return points | points << 1 | points >> 1 | points << stride | points >> stride
 
     def reach(self, stones: int, empty: int) -> int:
-        """Return the points of `empty` that a path over empty points joins to `stones`."""
+        """Return the points of `empty` joined to `stones` by a path over empty points."""
         reached = self.grow(stones) & empty
         while True:
             further = self.grow(reached) & empty
@@ -104,11 +159,13 @@ class GoGame(Game):
     __slots__ = ("_at", "_first", "_geometry", "_handicap", "_ko", "_passes", "_side")
 
     def __init__(self, size: int, setup: Sequence[str] = (), to_move: int = 0) -> None:
-        """Start from the black stones of `setup` (vertices), `to_move` (0 Black,
-        1 White) to play.
+        """Start a game.
 
-        Raises ValueError for a size, a vertex or a number of stones that is not
-        possible, or a vertex that is given twice.
+        setup    vertices of black stones
+        to_move  0 Black, 1 White
+
+        Raises ValueError for an impossible size, vertex or number of stones, and for a
+        repeated vertex.
         """
         super().__init__()
         check_size(size)
@@ -159,27 +216,25 @@ class GoGame(Game):
         return _SCORE if self._passes >= 2 else None
 
     def resume(self) -> None:
-        """Let play go on after two passes, as it does to clear dead stones away."""
+        """Resume play after two passes, for a cleanup of dead stones."""
         self._passes = 0
 
     def area_score(self) -> tuple[int, int]:
-        """Return Black's and White's area, in points: stones, all taken to be
-        alive, and the empty regions that border on one colour only."""
+        """Return Black's and White's area in points: stones, and empty regions that border
+        on one colour only."""
         stones, regions = self._count()
         return stones[0] + regions[0], stones[1] + regions[1]
 
     def territory_score(self) -> tuple[int, int]:
-        """Return Black's and White's points by territory: the empty regions that
-        border on one colour only, and a point for each stone the other side has
-        lost; all stones on the board are taken to be alive."""
+        """Return Black's and White's territory in points: empty regions that border on one
+        colour only, and one point for each captured stone."""
         stones, regions = self._count()
         played = self.stones_played()
         lost = played[0] - stones[0], played[1] - stones[1]
         return regions[0] + lost[1], regions[1] + lost[0]
 
     def stones_played(self) -> tuple[int, int]:
-        """Return how many stones each side has put on the board, handicap
-        stones included."""
+        """Return the number of stones placed by each side, handicap stones included."""
         counts = [self._handicap, 0]
         for number, move in enumerate(self.moves):
             if move != "pass":
@@ -187,8 +242,7 @@ class GoGame(Game):
         return counts[0], counts[1]
 
     def _count(self) -> tuple[tuple[int, int], tuple[int, int]]:
-        """Return the stones on the board, and the points of the regions that
-        border on one colour only."""
+        """Return the stones of both sides, and the sizes of their one-coloured regions."""
         geometry = self._geometry
         bits = geometry.bits
         stones = [0, 0]
@@ -205,27 +259,31 @@ class GoGame(Game):
         )
 
     def margin(self, komi: float, compensation: float = 0.0, *, scoring: Scoring = "area") -> float:
-        """Return Black's points less White's, less `komi` and `compensation`
-        (points for White for handicap stones); 0 is jigo."""
+        """Return Black's points less White's, 0 for jigo.
+
+        komi, compensation  White's points for moving second and for handicap stones
+        """
         black, white = self.area_score() if scoring == "area" else self.territory_score()
         return black - white - komi - compensation
 
     def stones(self) -> tuple[set[str], set[str]]:
         """Return the vertices of Black's and White's stones."""
-        found: tuple[set[str], set[str]] = (set(), set())
+        vertices: tuple[set[str], set[str]] = (set(), set())
         for p, chain in enumerate(self._at):
             if chain is not None:
-                found[chain.colour].add(self._geometry.names[p])
-        return found
+                vertices[chain.colour].add(self._geometry.names[p])
+        return vertices
 
     @property
     def ko(self) -> str | None:
-        """Vertex that the side to move may not play because of ko, or None."""
+        """Vertex forbidden by ko, or None."""
         return None if self._ko < 0 else self._geometry.names[self._ko]
 
     def position(self) -> str:
-        """Return the board from its top row down, X for Black, O for White and
-        numbers for empty points: "3x3 3/1XO/3 black to move, ko at A2"."""
+        """Return the board from its top row down: "3x3 3/1XO/3 black to move, ko at A2".
+
+        X is Black, O is White, and numbers count empty points.
+        """
         size, stride = self.size, self._geometry.stride
         rows = []
         for row in reversed(range(size)):
@@ -241,8 +299,10 @@ class GoGame(Game):
         return f"{size}x{size} {'/'.join(rows)} {_NAMES[self._side]} to move{ko}"
 
     def _put(self, p: int, colour: int) -> int:
-        """Put a stone on the empty point `p`, take what has lost its last
-        liberty, the other side first; return the point of a ko, or -1."""
+        """Put a stone on the empty point `p`, and return the point of a ko, or -1.
+
+        Chains without liberties are removed, the other side's first.
+        """
         at = self._at
         bits = self._geometry.bits
         neighbours = self._geometry.neighbours
@@ -275,19 +335,19 @@ class GoGame(Game):
             chain.liberties = (chain.liberties | liberties) & others
             chain.points.append(p)
         at[p] = chain
-        for taken in captured:
-            self._take(taken)
+        for captive in captured:
+            self._remove(captive)
         if not chain.liberties:
-            self._take(chain)
+            self._remove(chain)
         elif len(captured) == 1 and len(chain.points) == 1:
-            # Ko: a lone stone that took a lone stone and could be taken back at once.
+            # ko: a single stone has captured a single stone, and can be recaptured at once
             points = captured[0].points
             if len(points) == 1 and chain.liberties == bits[points[0]]:
                 return points[0]
         return -1
 
-    def _take(self, chain: Chain) -> None:
-        """Take a chain off the board."""
+    def _remove(self, chain: Chain) -> None:
+        """Remove a chain from the board."""
         at = self._at
         neighbours = self._geometry.neighbours
         for p in chain.points:
@@ -300,7 +360,7 @@ class GoGame(Game):
                     near.liberties |= bit
 
     def _refusal(self, move: str, reason: str = "") -> IllegalMove:
-        """Make the error for a move; without a reason it is found."""
+        """Return the error for a move; "" derives the reason from the position."""
         p = self._geometry.numbers.get(move)
         if reason:
             pass

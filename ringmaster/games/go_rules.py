@@ -1,7 +1,7 @@
-"""Rules of Go beyond those of `go`: superko, and self-capture forbidden.
+"""Further rules of Go: superko, and forbidden self-capture.
 
-The hash of a position (Zobrist 1970) is kept from move to move, and what a move
-would lead to is known before it is played, so that a refusal leaves no trace.
+Each move updates a hash of the position (Zobrist 1970).  The hash after a move is computed
+before the move is played, so that a refusal leaves the position unchanged.
 """
 
 from __future__ import annotations
@@ -11,17 +11,18 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final, NamedTuple
 
-from ringmaster.games.go import Chain, GoGame
-from ringmaster.games.vertices import MAX_SIZE
+from ringmaster.games.go import MAX_SIZE, Chain, GoGame
 from ringmaster.model.jobs import KoRule
 
-#: Collisions would forfeit games: with 128 bits there are none.
+#: A collision would forfeit a game; with 128 bits none is to be expected.
 _HASH_BITS: Final = 128
 
 
 class _Words(NamedTuple):
-    """stones         a word for each point with a black stone, and with a white one
-    white_to_move  a word for the side to move
+    """Random words of the hash.
+
+    stones         for each point with a black stone, and with a white one
+    white_to_move  for the side to move
     """
 
     stones: tuple[tuple[int, ...], tuple[int, ...]]
@@ -50,7 +51,7 @@ def new_go_game(
     ko_rule  "positional": no stone may bring back an earlier position;
              "situational": none with the same side to move.  Passing is always
              allowed
-    suicide  whether a stone may be played that takes its own chain off
+    suicide  whether self-capture is allowed
     """
     if ko_rule == "simple" and suicide:
         return GoGame(size, setup, to_move)
@@ -95,20 +96,22 @@ class StrictGoGame(GoGame):
         self._seen.add(self._key(after, self._side))
 
     def _key(self, position: int, side: int) -> int:
-        """Return what must not come back; `side` is to move."""
+        """Return the key that must not recur, with `side` to move."""
         if self._ko_rule == "situational" and side:
             return position ^ _words().white_to_move
         return position
 
     def _after(self, p: int, move: str) -> int:
         """Return the hash of the position after a stone on the empty point `p`.
-        Raises IllegalMove for a self-capture that is not allowed."""
+
+        Raises IllegalMove for a forbidden self-capture.
+        """
         side = self._side
         words = _words().stones
         own_words, other_words = words[side], words[1 - side]
         bit = self._geometry.bits[p]
         joined: list[Chain] = []
-        taken: list[Chain] = []
+        captured: list[Chain] = []
         lives = False
         for q in self._geometry.neighbours[p]:
             near = self._at[q]
@@ -118,12 +121,12 @@ class StrictGoGame(GoGame):
                 lives = lives or near.liberties != bit
                 if near not in joined:
                     joined.append(near)
-            elif near.liberties == bit and near not in taken:
-                taken.append(near)
+            elif near.liberties == bit and near not in captured:
+                captured.append(near)
         after = self._hash
-        if taken or lives:
+        if captured or lives:
             after ^= own_words[p]
-            for chain in taken:
+            for chain in captured:
                 for q in chain.points:
                     after ^= other_words[q]
             return after

@@ -1,13 +1,11 @@
-"""Game records in KIF, the format of Kakinoki's programs, for shogi; as text in
-UTF-8, whose files are called .kifu.
+"""Write game records in KIF, the format of Kakinoki's programs, for shogi.
 
-Only writing, and only the text of the record: when and where it is stored is
-left to the caller.  Engine text is cleaned first, so that a record parses
-whatever an engine calls itself or says of its moves.
+The text is UTF-8, for files with the suffix .kifu.  Engine text is cleaned first, so that
+every record parses.
 
-Source: http://kakinoki.o.oo7.jp/kif_format.html; there is no full description of
-the format.  Board diagrams are as Kifu for Windows writes them, the comments that
-programs read (**対局 …) as Shogidokoro does, scores from Black's side.
+Source: http://kakinoki.o.oo7.jp/kif_format.html, which is incomplete.  Board diagrams follow
+Kifu for Windows.  Comments for programs (**対局 …) follow Shogidokoro, with scores from Black's
+side.
 """
 
 from __future__ import annotations
@@ -16,26 +14,26 @@ import re
 from collections.abc import Iterator
 
 from rsshogi.core import Board
+from rsshogi.initial_positions import SFEN_TO_HANDICAP
 
 from ringmaster.games.annotations import (
-    note_lines,
+    closing_lines,
     player_lines,
     player_name,
-    reason_line,
 )
+from ringmaster.games.clean_text import one_line
 from ringmaster.games.sfen import HAND_LETTERS, START_SFEN, held_of, ranks_of
-from ringmaster.games.shogi_moves import (
+from ringmaster.games.shogi import (
     Step,
     black_score,
     details,
+    ending_kind,
     expected_line,
-    how_it_ended,
-    line_of,
+    legal_line,
+    play_step,
     start_of,
-    take_step,
 )
-from ringmaster.games.text import one_line
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 
 _FILES = "１２３４５６７８９"
 _RANKS = "一二三四五六七八九"
@@ -55,28 +53,10 @@ _PIECES = {
     "+B": "馬",
     "+R": "龍",
 }
-#: In a diagram a piece is one character.
+#: Pieces in a diagram, one character each.
 _SHORT = {**_PIECES, "+L": "杏", "+N": "圭", "+S": "全"}
 
-_FULL_BLACK = "ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
-#: Standard handicaps by their boards; White, who gives the odds, moves first.
-_HANDICAPS = {
-    f"lnsgkgsn1/1r5b1/{_FULL_BLACK}": "香落ち",
-    f"1nsgkgsnl/1r5b1/{_FULL_BLACK}": "右香落ち",
-    f"lnsgkgsnl/1r7/{_FULL_BLACK}": "角落ち",
-    f"lnsgkgsnl/7b1/{_FULL_BLACK}": "飛車落ち",
-    f"lnsgkgsn1/7b1/{_FULL_BLACK}": "飛香落ち",
-    f"lnsgkgsnl/9/{_FULL_BLACK}": "二枚落ち",
-    f"lnsgkgsn1/9/{_FULL_BLACK}": "三枚落ち",
-    f"1nsgkgsn1/9/{_FULL_BLACK}": "四枚落ち",
-    f"2sgkgsn1/9/{_FULL_BLACK}": "五枚落ち",
-    f"1nsgkgs2/9/{_FULL_BLACK}": "左五枚落ち",
-    f"2sgkgs2/9/{_FULL_BLACK}": "六枚落ち",
-    f"3gkg3/9/{_FULL_BLACK}": "八枚落ち",
-    f"4k4/9/{_FULL_BLACK}": "十枚落ち",
-}
-
-#: The word in the place of a move after the last one.
+#: The word that replaces the move after the last one.
 _ENDINGS = {
     "lost": "投了",
     "time": "切れ負け",
@@ -94,9 +74,8 @@ _SIDES = ("Black", "White")
 def write_kif(record: GameRecord) -> str:
     """Return `record` as one game in KIF, ending in a newline.
 
-    Player 0 is Black (先手, or 下手 in a handicap game).  Times are whole seconds,
-    rounded down; the exact time is in the comment of the move.  A move that is not
-    legal ends the record with a comment that shows it.
+    Player 0 is Black (先手, or 下手 in a handicap game).  Times are whole seconds, rounded
+    down; comments have the exact time.  An illegal move ends the record, with a comment.
 
     Raises ValueError for a record of another game than shogi.
     """
@@ -120,14 +99,13 @@ def _lines(record: GameRecord) -> Iterator[str]:
         start = start_of(record)
     except ValueError as error:
         start, problem = START_SFEN, f"The opening cannot be shown: {error}"
-    board, side, _, _ = start.split()
-    handicap = _HANDICAPS.get(board) if side == "w" and " - " in start else None
-    sides = ("下手", "上手") if handicap else ("先手", "後手")
-    if handicap or start.rsplit(" ", 1)[0] == START_SFEN.rsplit(" ", 1)[0]:
-        yield f"手合割：{handicap or '平手'}"
-    else:
+    handicap = SFEN_TO_HANDICAP.get(f"{start.rpartition(' ')[0]} 1")
+    if handicap is None:
         yield "手合割：その他"
         yield from _diagram(start)
+    else:
+        yield f"手合割：{handicap}"
+    sides = ("先手", "後手") if handicap in (None, "平手") else ("下手", "上手")
     for i, title in enumerate(sides):
         yield f"{title}：{player_name(record, i)}"
     yield from _comment(f"game {one_line(record.game_id)}")
@@ -160,14 +138,14 @@ def _diagram(sfen: str) -> Iterator[str]:
 
 
 def _held(hands: str, letters: str) -> str:
-    """Return the pieces that one side has in hand."""
+    """Return the pieces in hand of one side."""
     held = held_of(hands)
-    found = [
+    pieces = [
         _PIECES[letter.upper()] + (_number(held[letter]) if held[letter] > 1 else "")
         for letter in letters
         if held[letter]
     ]
-    return "　".join(found) or "なし"
+    return "　".join(pieces) or "なし"
 
 
 def _number(value: int) -> str:
@@ -182,7 +160,7 @@ def _moves(record: GameRecord, board: Board, sides: tuple[str, str]) -> Iterator
     last = closing = ""
     for ply, move in enumerate(record.moves):
         try:
-            step = take_step(board, move.move)
+            step = play_step(board, move.move)
         except ValueError as error:
             yield f"{ply + 1:>4} 中断"
             yield from _comment(f"The move cannot be shown: {error}")
@@ -199,23 +177,21 @@ def _moves(record: GameRecord, board: Board, sides: tuple[str, str]) -> Iterator
         to_move = 0 if board.turn.is_black() else 1
         word, closing = _ending(record, to_move, sides)
         yield f"{len(record.moves) + 1:>4} {word}   {_times(0, spent[to_move])}"
-    reason = reason_line(record)
-    yield from _comment(f"result {one_line(record.score)}" + (f", {reason}" if reason else ""))
-    for note in note_lines(record):
-        yield from _comment(note)
+    for text in closing_lines(record):
+        yield from _comment(text)
     if closing:
         yield f"まで{len(record.moves)}手で{closing}"
 
 
 def _ending(record: GameRecord, to_move: int, sides: tuple[str, str]) -> tuple[str, str]:
-    """Return the word in the place of the next move, and the result in words."""
-    how = how_it_ended(record, to_move)
-    if how in ("black fault", "white fault"):
-        faulty = 0 if how == "black fault" else 1
+    """Return the word that replaces the next move, and the result in words."""
+    kind = ending_kind(record, to_move)
+    if kind in ("black fault", "white fault"):
+        faulty = 0 if kind == "black fault" else 1
         word = "反則負け" if faulty == to_move else "反則勝ち"
         return word, f"{sides[to_move]}の{word}"
-    word = "詰み" if how == "lost" and record.reason == "mate" else _ENDINGS[how]
-    if how in ("illegal", "won"):
+    word = "詰み" if kind == "lost" and record.reason == "mate" else _ENDINGS[kind]
+    if kind in ("illegal", "won"):
         return word, f"{sides[to_move]}の{word}"
     if record.score in ("1-0", "0-1"):
         return word, f"{sides[0 if record.score == '1-0' else 1]}の勝ち"
@@ -251,7 +227,7 @@ def _move_comment(record: GameRecord, board: Board, step: Step, move: MoveRecord
 
 def _line(board: Board, moves: tuple[str, ...], last: str) -> str:
     words = []
-    for step in line_of(board, moves):
+    for step in legal_line(board, moves):
         words.append("▲△"[step.side] + _kif_move(step, last))
         last = step.target
     return " ".join(words)
@@ -267,16 +243,16 @@ def _kif_move(step: Step, last: str) -> str:
 
 
 def _times(seconds: int, total: int) -> str:
-    """Return "( 0:12/00:01:30)", of the move and of the game so far."""
+    """Return "( 0:12/00:01:30)": the time of the move and of the game so far."""
     minutes, rest = divmod(total, 60)
     hours, minutes = divmod(minutes, 60)
     return f"({seconds // 60:>2}:{seconds % 60:02}/{hours:02}:{minutes:02}:{rest:02})"
 
 
 def _comment(text: str) -> Iterator[str]:
-    """Yield a comment, each of its lines marked as one."""
+    """Yield the lines of a comment."""
     for line in text.splitlines():
-        # a second star is for what programs read
+        # a second star marks comments for programs
         cleaned = one_line(line, 2000).lstrip("*").strip()
         if cleaned:
             yield f"*{cleaned}"

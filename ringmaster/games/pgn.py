@@ -1,8 +1,6 @@
-"""Game records in PGN, for chess and its variants.
+"""Write game records in PGN, for chess and its variants.
 
-Only writing, and only the text of the record: when and where it is stored is
-left to the caller.  Made after a game, never in it.  Engine text is cleaned first, so
-that a record parses whatever an engine calls itself or says of its moves.
+Engine text is cleaned first, so that every record parses.
 """
 
 from __future__ import annotations
@@ -20,16 +18,15 @@ from ringmaster.games.annotations import (
     search_summary,
     wanted_details,
 )
+from ringmaster.games.clean_text import one_line, shown
 from ringmaster.games.san import san_moves
-from ringmaster.games.text import one_line, shown
-from ringmaster.model.record import GameRecord, MoveRecord
-from ringmaster.model.time_control import TimeControl
+from ringmaster.model.results import GameRecord, MoveRecord
 
 _SIDES: Final = ("White", "Black")
 _RESULTS: Final = ("1-0", "0-1", "1/2-1/2", "*")
 _WIDTH: Final = 79
 
-#: Values of the Termination tag that the PGN standard knows.
+#: Values of the Termination tag in the PGN standard.
 _TERMINATION: Final = {
     "move limit": "adjudication",
     "adjudicated draw": "adjudication",
@@ -56,14 +53,14 @@ _DRAWS: Final = {
     "tablebases": "Draw by tablebases",
 }
 
-#: How a game was won that nobody lost by a fault.
+#: The winner's part in games without a fault.
 _WINS: Final = {
     "mate": "mates",
     "adjudicated win": "wins by adjudication",
     "tablebases": "wins by tablebases",
 }
 
-#: What the loser did; in a void game nobody is named.
+#: The loser's fault; a void game names no player.
 _FAULTS: Final = {
     "resignation": "resigns",
     "time": "loses on time",
@@ -81,10 +78,10 @@ _FAULTS: Final = {
 def write_pgn(record: GameRecord) -> str:
     """Return `record` as one PGN game, ending in an empty line.
 
-    Player 0 is White.  Moves are commented in the field's style,
-    {+0.31/12 0.520s, sd=20, n=1234, [%clk 0:00:09.500]}, scores from the mover's side,
-    those of the opening {book}; the last comment gives the reason of the result.
-    A move that is not legal ends the record with a comment that shows it.
+    Player 0 is White.  Comments on moves have the field's style,
+    {+0.31/12 0.520s, sd=20, n=1234, [%clk 0:00:09.500]}, with scores from the mover's side.
+    Moves of the opening have the comment {book}.  The last comment gives the reason of the
+    result.  An illegal move ends the record, with a comment.
 
     Raises ValueError for a record of another game than chess.
     """
@@ -98,11 +95,11 @@ def write_pgn(record: GameRecord) -> str:
 
 
 def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, str]]:
-    """Yield the seven tag roster, then the others that have a value."""
+    """Yield the seven tag roster, then the other tags with a value."""
     yield "Event", one_line(record.event) or "?"
     yield "Site", "?"
-    known = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date)
-    yield "Date", record.date.replace("-", ".") if known else "????.??.??"
+    is_date = re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", record.date)
+    yield "Date", record.date.replace("-", ".") if is_date else "????.??.??"
     yield "Round", str(record.round or "?")
     for i, side in enumerate(_SIDES):
         yield side, player_name(record, i)
@@ -123,14 +120,14 @@ def _tags(record: GameRecord, result: str, plies: int) -> Iterator[tuple[str, st
             yield f"{side}Parameters", assignments(record.parameters[i])
 
 
-#: Names of variants that readers know; others are as UCI_Variant has them.
+#: Names of variants in other programs; other variants keep their name of UCI_Variant.
 _VARIANTS: Final = {
     "chess960": "Chess960",
     "3check": "Three-check",
     "kingofthehill": "King of the Hill",
     "racingkings": "Racing Kings",
 }
-#: How a book names an opening: "B90 Sicilian: Najdorf".
+#: An opening's name with its ECO code: "B90 Sicilian: Najdorf".
 _ECO: Final = re.compile(r"([A-E][0-9]{2})(?![0-9A-Za-z])[\s:,]*(.*)")
 
 
@@ -144,13 +141,12 @@ def _opening_tags(name: str) -> Iterator[tuple[str, str]]:
 
 
 def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
-    """Yield when the game was played, and under which limits.
+    """Yield the limits of the game, its start, end and duration.
 
-    TimeControl is as the standard has it (PGN 9.6.1), the fraction of a second
-    apart; limits that it cannot say (nodes, depth, time a move) have tags of
-    their own.
+    TimeControl follows the standard (PGN 9.6.1), with fractions of a second.  Limits in
+    nodes, depth or time a move have tags of their own.
     """
-    controls = [_time_control(clock) for clock in record.clocks]
+    controls = ["-" if clock is None else str(clock) for clock in record.clocks]
     if controls[0] == controls[1]:
         yield "TimeControl", controls[0]
     else:
@@ -165,12 +161,8 @@ def _time_tags(record: GameRecord) -> Iterator[tuple[str, str]]:
         yield "GameDuration", _hours(int(record.seconds))
 
 
-def _time_control(clock: TimeControl | None) -> str:
-    return "-" if clock is None else str(clock)
-
-
 def _moment(seconds: float) -> str:
-    """Return seconds since the epoch as local time with its distance from UTC."""
+    """Return seconds since the epoch as local time with its offset from UTC."""
     return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")
 
 
@@ -180,7 +172,7 @@ def _hours(seconds: int) -> str:
 
 
 def _movetext(record: GameRecord) -> tuple[list[str], int]:
-    """Return moves and comments in their order, and how many plies they are."""
+    """Return moves and comments in their order, and the number of plies."""
     fen = record.opening.fen
     try:
         sans = san_moves(record.settings.variant, fen, [move.move for move in record.moves])
@@ -193,7 +185,7 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
     details = wanted_details(info)
     with_time = record.settings.record_times
     after_comment = True
-    number, black = divmod(_plies_before(fen) + 2, 2)
+    number, black = divmod(plies_before(fen) + 2, 2)
     for ply, (move, san) in enumerate(zip(record.moves, sans, strict=False)):
         if not black:
             pieces.append(f"{number}. {san}")
@@ -204,8 +196,8 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
         if ply < booked and move.move == book[ply]:
             comment = "{book}"
         elif info or move.comment:
-            said = _said(move, details, with_time, "left" in info)
-            comment = _comment(", ".join(filter(None, said)))
+            parts = _comment_parts(move, details, with_time, "left" in info)
+            comment = _comment(", ".join(filter(None, parts)))
         else:
             summary = search_summary(move, with_time)
             comment = f"{{{summary}}}" if summary else ""
@@ -218,9 +210,8 @@ def _movetext(record: GameRecord) -> tuple[list[str], int]:
     return pieces, len(sans)
 
 
-def _plies_before(fen: str | None) -> int:
-    """Return how many plies a game had before its start position, by the side to
-    move and the move number that the position gives."""
+def plies_before(fen: str | None) -> int:
+    """Return the number of plies before a position, by its move number and side to move."""
     fields = (fen or "").split()
     if len(fields) < 3:
         return 0
@@ -228,21 +219,21 @@ def _plies_before(fen: str | None) -> int:
     return 2 * max(number - 1, 0) + (fields[1] == "b")
 
 
-def _said(
+def _comment_parts(
     move: MoveRecord, details: list[tuple[str, str]], with_time: bool, with_clock: bool
 ) -> Iterator[str]:
     """Yield the parts of a move's comment."""
     yield search_summary(move, with_time)
     yield from search_details(move, details)
     if with_clock and move.left is not None:
-        # the one way to tell of a clock that viewers of PGN understand
+        # viewers of PGN read clocks in this form only
         whole, fraction = divmod(round(max(move.left, 0.0) * 1000), 1000)
         yield f"[%clk {whole // 3600}:{whole // 60 % 60:02d}:{whole % 60:02d}.{fraction:03d}]"
     yield one_line(move.comment)
 
 
 def _closing_comment(record: GameRecord, result: str) -> str:
-    """Return why the game ended so: "White mates", "Black loses on time: …"."""
+    """Return the reason of the result: "White mates", "Black loses on time (…)"."""
     reason, detail = one_line(record.reason), one_line(record.detail)
     if result == "*" and reason in _FAULTS:
         sentence = f"Void game: an engine {_FAULTS[reason]}"
@@ -263,8 +254,10 @@ def _closing_comment(record: GameRecord, result: str) -> str:
 
 
 def _comment(text: str) -> str:
-    """Return a comment, "" without words; braces, which PGN cannot quote, become
-    parentheses."""
+    """Return a comment, "" without words.
+
+    Parentheses replace braces, which PGN cannot quote.
+    """
     words = " ".join(one_line(text, 2000).translate(_BRACES).split())
     return f"{{{words}}}" if words else ""
 
@@ -273,11 +266,11 @@ _BRACES: Final = str.maketrans("{}", "()")
 
 
 def _wrapped(text: str) -> str:
-    """Return words with single spaces between them on lines of at most 79 characters.
+    """Return words on lines of at most 79 characters.
 
-    A comment is never broken, since many programs read PGN line by line: a longer one has
-    a line of its own.  In the first column % would hide a line and [ look like a tag, so a
-    space goes before them; ; likewise.
+    A comment is never broken, since many programs read PGN line by line; a long comment has
+    a line of its own.  A space precedes %, [ and ; in the first column, where they have
+    another meaning.
     """
     finished: list[str] = []
     start = 0
@@ -290,7 +283,7 @@ def _wrapped(text: str) -> str:
         if end >= 0:
             opened = text.rfind("{", start, end)
             if opened >= 0 and text.find("}", opened, end) < 0:
-                # the space before the comment; none where the comment begins the line
+                # the space before the comment, if the comment does not begin the line
                 end = opened - 1
         if end < start:
             closed = text.find("}", start) if text[start] == "{" else start
@@ -302,5 +295,5 @@ def _wrapped(text: str) -> str:
 
 
 def _quoted(value: str) -> str:
-    """Return a tag's value, cleaned, as it stands between quotation marks."""
+    """Return a tag's value, cleaned and escaped."""
     return one_line(value, 10_000).replace("\\", "\\\\").replace('"', '\\"')

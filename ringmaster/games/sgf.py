@@ -1,8 +1,6 @@
-"""Game records in SGF (FF[4]), for Go.
+"""Write game records in SGF (FF[4]), for Go.
 
-Only writing, and only the text of the record: when and where it is stored is
-left to the caller.  Engine text is cleaned first, then quoted, so that a record
-parses whatever an engine calls itself or says of its moves.
+Engine text is cleaned and quoted, so that every record parses.
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from ringmaster.games.annotations import (
     reason_line,
     search_summary,
 )
-from ringmaster.games.text import lines, one_line
-from ringmaster.games.vertices import Point, format_vertex, parse_vertex
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.games.clean_text import lines, one_line
+from ringmaster.games.go import Point, format_vertex, parse_vertex
+from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl, number
 
 _LETTERS: Final = "abcdefghijklmnopqrstuvwxy"
@@ -32,11 +30,10 @@ _WIDTH: Final = 79
 def write_sgf(record: GameRecord) -> str:
     """Return `record` as SGF, ending in a newline.
 
-    The root comment holds what is known of the players, the result and the
-    notes; a move's comment the engine's own words and the time it took.  Clocks
-    are in the properties that SGF has for them: TM and OT when both players have
-    the same one, BL, WL, OB and OW with each move.  A move that is no vertex
-    ends the record with a comment that shows it.
+    The root comment describes the players and the result, and has the notes.  A move's
+    comment has the engine's words and the time.  TM and OT describe a clock common to both
+    players; BL, WL, OB and OW give the clock after each move.  An invalid vertex ends the
+    record, with a comment.
 
     Raises ValueError for a record of another game than Go.
     """
@@ -69,7 +66,7 @@ def _root(record: GameRecord) -> str:
 
 
 def _clock(clocks: tuple[TimeControl | None, TimeControl | None]) -> list[tuple[str, str]]:
-    """Return TM (seconds) and OT (in words), which tell of both players at once."""
+    """Return TM (seconds) and OT (in words); SGF has them only for a common clock."""
     control = clocks[0]
     if control is None or clocks[1] != control or control.moves:
         return []
@@ -126,9 +123,9 @@ def _move_comment(move: MoveRecord, with_time: bool) -> str:
 
 
 def _point(vertex: str, size: int) -> str:
-    """Return a vertex as SGF counts, from the top left; a pass is empty.
+    """Return a vertex in SGF's coordinates, from the top left; "" for a pass.
 
-    Raises ValueError for what is no vertex.
+    Raises ValueError for an invalid vertex.
     """
     usual = _usual_points(size).get(vertex)
     if usual is not None:
@@ -139,7 +136,7 @@ def _point(vertex: str, size: int) -> str:
 
 @cache
 def _usual_points(size: int) -> dict[str, str]:
-    """Return what `_point` does for a vertex as games write it."""
+    """Return SGF's coordinates by vertex in upper case."""
     board = ((column, row) for column in range(size) for row in range(size))
     points = {format_vertex(point): _letters(point, size) for point in board}
     return {**points, format_vertex(None): ""}
@@ -151,5 +148,5 @@ def _letters(point: Point, size: int) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Return cleaned text as it stands between brackets."""
+    """Return text escaped for a property value."""
     return text.replace("\\", "\\\\").replace("]", "\\]")

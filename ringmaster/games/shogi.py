@@ -1,27 +1,27 @@
 """The rules of shogi, played forward from a position, fast enough for instant engines.
 
-`ShogiGame` plays on rsshogi, which knows the legal moves; repetition, entering
-kings and the end of the game are done here.  SFEN is read by `sfen`; records
-are left to `csa` and `kif`.
+rsshogi knows the legal moves.  This module adds repetition, entering kings and endings, and
+describes moves and endings for the writers of records (`csa`, `kif`).
 
-The fourth occurrence of a position (board, hands and side to move) ends the
-game: as a draw, or as a loss of the side all whose moves since the first
-occurrence have given check.  A side without a legal move has lost, in check or
-not.
+The fourth occurrence of a position (board, hands and side to move) is a draw.  It is a loss
+for a side that has given check with every move since the first occurrence.  A side without a
+legal move has lost, in check or not.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, NamedTuple
 
 from rsshogi.core import Board, Move
 from rsshogi.types import Color, Piece, PieceType, Square
 
 from ringmaster.errors import IllegalMove
+from ringmaster.games.clean_text import cut, shown
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.sfen import DEAD_RANKS, NAMES, START_SFEN, normalise_sfen
-from ringmaster.games.text import cut
+from ringmaster.model.results import GameRecord, MoveRecord
 
 _MATE: Final = (Ending(0, "mate"), Ending(1, "mate"))
 _STALEMATE: Final = (Ending(0, "stalemate"), Ending(1, "stalemate"))
@@ -33,7 +33,7 @@ _IMPASSE: Final = Ending(None, "impasse")
 
 _COLOURS: Final = (Color.BLACK, Color.WHITE)
 _SIDES: Final = ("Black", "White")
-#: Where a king has to get to under the trial rule: the other king's first square.
+#: Goal of each king under the trial rule: the other king's first square.
 _TRIAL_SQUARE: Final = (Square.from_usi("5a"), Square.from_usi("5i"))
 
 _USI_MOVE: Final = re.compile(r"(?:[1-9][a-i]|[PLNSGBR]\*)[1-9][a-i]\+?")
@@ -41,7 +41,7 @@ _LOWER_DROP: Final = re.compile(r"[plnsgbr]\*[1-9][a-i]")
 
 
 class ShogiGame(Game):
-    """A game of shogi; player 0 is Black (sente), whoever moves first."""
+    """A game of shogi; player 0 is Black (sente), even where White moves first."""
 
     colours = ("black", "white")
 
@@ -49,11 +49,11 @@ class ShogiGame(Game):
         "_board",
         "_checks",
         "_counts",
+        "_ending",
         "_entering_king",
         "_first_seen",
         "_missing",
         "_side",
-        "_verdict",
         "_witness",
     )
 
@@ -62,24 +62,22 @@ class ShogiGame(Game):
 
         entering_king  "27" or "24" points by declaration, "trial", or "none"
 
-        Raises ValueError, saying what is wrong, for an SFEN that is not a legal
-        position with both kings.
+        Raises ValueError for an SFEN that is not a legal position with both kings.
         """
         super().__init__()
         sfen = START_SFEN if sfen is None else normalise_sfen(sfen)
         self._board = board = Board(sfen)
         self._side = 0 if sfen.split()[1] == "b" else 1
         self._entering_king = entering_king
-        #: Ply of the first occurrence of each position, and how often those that
-        #: have come again were there.
+        #: Ply of each position's first occurrence, and the counts of repeated positions.
         self._first_seen = {board.zobrist_hash(): 0}
         self._counts: dict[int, int] = {}
-        #: Moves in a row with which each side has given check.
+        #: Consecutive checking moves of each side.
         self._checks = [0, 0]
-        #: A move of each side that was legal when last looked at.
+        #: A move of each side, legal at the last check.
         self._witness: list[Move | None] = [None, None]
-        #: How the last move ended the game, mate apart.
-        self._verdict: Ending | None = None
+        #: Ending by the last move, except mate and stalemate.
+        self._ending: Ending | None = None
         self._missing = 0
         if self._side:
             self._missing = max(0, 54 - self._points_of(0) - self._points_of(1))
@@ -103,29 +101,28 @@ class ShogiGame(Game):
         self._side = 1 - side
         checks = self._checks
         checks[side] = checks[side] + 1 if board.is_in_check() else 0
-        self._verdict = None
+        self._ending = None
         ply = len(moves)
         key = board.zobrist_hash()
         first = self._first_seen.setdefault(key, ply)
         if first != ply:
             self._counts[key] = count = self._counts.get(key, 1) + 1
             if count >= 4:
-                self._verdict = self._repetition((ply - first) // 2)
+                self._ending = self._repetition((ply - first) // 2)
         if self._entering_king == "trial" and self._has_arrived(side, step):
-            self._verdict = _TRIAL[side]
+            self._ending = _TRIAL[side]
 
     def ending(self) -> Ending | None:
         board = self._board
         side = self._side
-        # A move that was legal two plies ago mostly still is; all moves are made
-        # only when it is not.
+        # a move that was legal two plies ago mostly still is: all legal moves are seldom needed
         witness = self._witness[side]
         if witness is None or not board.is_legal_move(witness):
             legal = board.legal_moves()
             if not legal:
                 return (_MATE if board.is_in_check() else _STALEMATE)[1 - side]
             self._witness[side] = legal[-1]
-        return self._verdict
+        return self._ending
 
     def sfen(self) -> str:
         """Return the position as SFEN with the move number."""
@@ -136,15 +133,13 @@ class ShogiGame(Game):
         return self._board.to_sfen()
 
     def in_check(self) -> bool:
-        """Whether the king of the side to move is attacked."""
         return self._board.is_in_check()
 
     def declare(self) -> Ending | None:
-        """Return how the game ends when the side to move declares that its king
-        has entered, or None when it must not: `why_not_declare` says why.
+        """Return the ending after the side to move declares its king's entry.
 
-        27 points: Black wins with 28, White with 27.  24 points: 31 win, with 24
-        to 30 the game is drawn.
+        None means that `why_not_declare` forbids the declaration.  By 27 points, Black wins
+        with 28 and White with 27.  By 24 points, 31 win, and 24 to 30 draw.
         """
         if self.why_not_declare():
             return None
@@ -153,11 +148,11 @@ class ShogiGame(Game):
         return _DECLARATION[self._side]
 
     def why_not_declare(self) -> str:
-        """Return in a sentence why the side to move must not declare, "" if it may.
+        """Return the reason that forbids a declaration by the side to move, "" for none.
 
-        Source: rules of the Computer Shogi Association's tournaments (27 points)
-        and of the Japan Shogi Association (24 points), which both ask for the king
-        and ten other pieces in the camp, and for no check.
+        Source: rules of the Computer Shogi Association's tournaments (27 points) and of the
+        Japan Shogi Association (24 points).  Both require the king and ten other pieces in
+        the camp, and no check.
         """
         if self._entering_king not in ("27", "24"):
             return "there is no declaration under the rules of this game"
@@ -176,8 +171,10 @@ class ShogiGame(Game):
         return ""
 
     def _declared(self) -> tuple[int, int]:
-        """Return the pieces in the enemy's camp beside the king, and the points of
-        those and of the pieces in hand, of the side to move."""
+        """Return the mover's pieces in the enemy's camp, without the king, and its points.
+
+        Points count these pieces and the pieces in hand.
+        """
         board, side = self._board, self._side
         pieces = points = 0
         for square, piece in board.iter_pieces():
@@ -187,11 +184,11 @@ class ShogiGame(Game):
                     pieces += 1
                     points += 5 if kind in _GREAT else 1
         points += _points_in_hand(board.hand_counts(_COLOURS[side]))
-        # who gives odds has the points of what is missing from the board
+        # the giver of a handicap counts the missing pieces
         return pieces, points + (self._missing if side else 0)
 
     def _points_of(self, side: int) -> int:
-        """Return the points of all pieces of a side, wherever they are."""
+        """Return the points of all pieces of a side, on the board and in hand."""
         board = self._board
         points = _points_in_hand(board.hand_counts(_COLOURS[side]))
         for _, piece in board.iter_pieces():
@@ -200,17 +197,15 @@ class ShogiGame(Game):
         return points
 
     def _repetition(self, moves: int) -> Ending:
-        """Return the verdict on a fourth occurrence, each side having made `moves`
-        moves since the first."""
+        """Return the ending at a fourth occurrence, `moves` moves a side after the first."""
         black, white = (checks >= moves for checks in self._checks)
-        # each has checked the other all the time: nobody alone is to blame
+        # two sides that both gave perpetual check draw
         if black == white:
             return _REPETITION
         return _PERPETUAL[1 if black else 0]
 
     def _has_arrived(self, side: int, step: Move) -> bool:
-        """Whether the king of `side` has just moved to the other king's first
-        square; that nothing can take it there is what makes the move legal."""
+        """Return whether the king of `side` has just reached its goal under the trial rule."""
         goal = _TRIAL_SQUARE[side]
         return (
             step.to_sq == goal
@@ -234,7 +229,7 @@ _GREAT: Final = frozenset((PieceType.ROOK, PieceType.BISHOP, PieceType.DRAGON, P
 
 
 def _in_camp(square: Square, side: int) -> bool:
-    """Whether a square is in the camp of the enemy of `side`."""
+    """Return whether a square is in the enemy's camp, seen from `side`."""
     return square.rank <= 2 if side == 0 else square.rank >= 6
 
 
@@ -243,7 +238,7 @@ def _points_in_hand(counts: dict[str, int]) -> int:
 
 
 def _why_illegal(board: Board, side: int, move: str) -> str:
-    """Return why `move`, known to be illegal, is so."""
+    """Return the reason why an illegal move is illegal."""
     if not _USI_MOVE.fullmatch(move):
         if _LOWER_DROP.fullmatch(move):
             return f"a drop is written with a capital, {move[0].upper()}{move[1:]}"
@@ -266,7 +261,7 @@ def _why_no_drop(board: Board, side: int, move: str) -> str:
         return f"a {name} on {target} could never move"
     if letter == "P" and _has_pawn_on_file(board, side, target[0]):
         return f"{who} has a pawn on file {target[0]} already"
-    # what is left is a check that it does not answer, or a pawn that mates
+    # the remaining reasons are an unanswered check, and mate by a dropped pawn
     state = board.to_position_state()
     state.set_piece(square, Piece.from_color_type(_COLOURS[side], kind))
     after = Board()
@@ -302,7 +297,7 @@ def _why_no_move(board: Board, side: int, move: str) -> str:
 
 
 def _is_dead(letter: str, target: str, side: int) -> bool:
-    """Whether an unpromoted piece could never move from a square."""
+    """Return whether an unpromoted piece could never move from a square."""
     from_edge = "abcdefghi".index(target[1]) if side == 0 else "ihgfedcba".index(target[1])
     return from_edge < DEAD_RANKS.get(letter, 0)
 
@@ -313,8 +308,10 @@ def _has_pawn_on_file(board: Board, side: int, file: str) -> bool:
 
 
 def _steps() -> dict[str, Move]:
-    """Return every string that can be a move.  Looking a string up here checks
-    its form: rsshogi itself reads "p*5e", "null" and "0000"."""
+    """Return every string that can be a move.
+
+    The table checks the form of a move: rsshogi itself accepts "p*5e", "null" and "0000".
+    """
     names = [file + rank for file in "123456789" for rank in "abcdefghi"]
     strings = [start + end for start in names for end in names if start != end]
     camps = set("abcghi")
@@ -323,5 +320,140 @@ def _steps() -> dict[str, Move]:
     return {move: Move.from_usi(move) for move in strings}
 
 
-#: Every string that can be a move, whatever the position.
+#: Moves by their USI string.
 USI_MOVES: Final = _steps()
+
+
+class Step(NamedTuple):
+    """A move in a position.
+
+    side      0 Black, 1 White
+    start     file and rank as digits, "77"; "" for a drop
+    target    file and rank as digits
+    piece     the piece before the move in SFEN, in upper case: "P", "+R"
+    promotes  whether it promotes
+    """
+
+    side: int
+    start: str
+    target: str
+    piece: str
+    promotes: bool
+
+    @property
+    def piece_after(self) -> str:
+        """The piece after the move."""
+        return "+" + self.piece if self.promotes else self.piece
+
+
+def start_of(record: GameRecord) -> str:
+    """Return the start position in USI's form.  Raises ValueError."""
+    fen = record.opening.fen
+    return START_SFEN if fen is None else normalise_sfen(fen)
+
+
+def play_step(board: Board, move: str) -> Step:
+    """Play a move on `board` and return it.
+
+    Raises ValueError for an illegal move and leaves the position unchanged.
+    """
+    usi_move = USI_MOVES.get(move)
+    if usi_move is None or not board.is_legal_move(usi_move):
+        raise ValueError(f"{shown(move)} is not legal here")
+    side = 0 if board.turn.is_black() else 1
+    if usi_move.is_drop():
+        step = Step(side, "", _digits(move[2:4]), move[0], False)
+    else:
+        piece = board.piece_on(usi_move.from_sq).piece_type.to_usi()
+        start, target = _digits(move[:2]), _digits(move[2:4])
+        step = Step(side, start, target, piece, usi_move.is_promotion())
+    board.apply_move(usi_move)
+    return step
+
+
+def legal_line(board: Board, moves: Iterable[str]) -> Iterator[Step]:
+    """Yield an engine's line up to the first illegal move; `board` is not changed."""
+    board = board.copy()
+    for move in moves:
+        try:
+            yield play_step(board, move)
+        except ValueError:
+            return
+
+
+def expected_line(move: MoveRecord) -> tuple[str, ...]:
+    """Return the engine's line after its move, () if the line begins with another move."""
+    return move.pv[1:] if move.pv and move.pv[0] == move.move else ()
+
+
+#: Score of a mate, less its distance in plies; it fits into 16 bits.
+MATE_SCORE: Final = 32_000
+
+
+def black_score(move: MoveRecord, side: int) -> int | None:
+    """Return the score from Black's side in centipawns, None for no score.
+
+    A mate in 3 plies is ±31,997.
+    """
+    if move.mate is not None:
+        distance = MATE_SCORE - min(abs(move.mate), 1000)
+        score = -distance if move.mate <= 0 else distance
+    elif move.score is not None:
+        score = move.score
+    else:
+        return None
+    return -score if side else score
+
+
+_DETAILS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits", "left")
+
+
+def details(move: MoveRecord, wanted: tuple[str, ...]) -> str:
+    """Return the requested details of the search: "nodes 1234, nps 5678"."""
+    if not wanted:
+        return ""
+    parts = []
+    for field in _DETAILS:
+        value = getattr(move, field)
+        if field in wanted and value is not None:
+            parts.append(f"{field} {value:.3f}s" if field == "left" else f"{field} {value}")
+    return ", ".join(parts)
+
+
+#: Faults that either player can commit, even with the other to move.
+_FAULTS: Final = ("refused", "crash", "hang", "protocol", "start", "setup", "perpetual check")
+_TIME: Final = ("time", "stall")
+_ILLEGAL: Final = ("illegal move", "illegal declaration")
+
+
+def ending_kind(record: GameRecord, to_move: int) -> str:
+    """Return the kind of ending, seen from the side to move.
+
+    "lost"          it is mated, has resigned, or has lost otherwise
+    "time"          it has lost on time
+    "illegal"       it has made an illegal move or declaration
+    "won"           it has declared correctly
+    "black fault", "white fault"  a player has lost by a fault
+    "repetition", "impasse", "draw"
+    "stopped"       no result, or a result without a word in the format
+    """
+    if record.score == "1/2-1/2":
+        return record.reason if record.reason in ("repetition", "impasse") else "draw"
+    if record.score not in ("1-0", "0-1"):
+        return "stopped"
+    loser = 1 if record.score == "1-0" else 0
+    if record.reason in _FAULTS:
+        return ("black fault", "white fault")[loser]
+    if loser != to_move:
+        return "won" if record.reason == "declaration" else "stopped"
+    if record.reason in _TIME:
+        return "time"
+    return "illegal" if record.reason in _ILLEGAL else "lost"
+
+
+def _digits(square: str) -> str:
+    """Return "7g" as "77"."""
+    return square[0] + _DIGITS[square[1]]
+
+
+_DIGITS: Final = dict(zip("abcdefghi", "123456789", strict=True))

@@ -1,8 +1,7 @@
-"""Syzygy tablebases: the result of a chess position with few men on the board.
+"""Syzygy tablebases: the result of a chess position with few pieces.
 
-python-chess reads the files.  What stands here is when their word may be taken:
-the tables know nothing of castling rights, and a win in them is one for a
-half-move clock at 0.
+python-chess reads the files.  The tables know no castling rights, and their wins assume a
+half-move clock of 0.
 """
 
 from __future__ import annotations
@@ -15,32 +14,28 @@ from typing import TYPE_CHECKING
 
 from ringmaster.errors import EngineError
 from ringmaster.games.game import Ending
-from ringmaster.model.adjudication import Tablebases
+from ringmaster.model.jobs import Tablebases
 
 if TYPE_CHECKING:
     import chess
     import chess.syzygy
 
-#: What a file of win, draw and loss is called: "KQvKR.rtbw".
+#: Name of a file with wins, draws and losses: "KQvKR.rtbw".
 _TABLE = re.compile(r"(K[KQRBNP]*)v(K[KQRBNP]*)\.rtbw")
-#: How such a file begins, and one of distances (.rtbz); each is as long as a
-#: multiple of 64 bytes and a checksum of 16.
+#: First bytes of such a file, and of a file of distances (.rtbz).  The length of both is a
+#: multiple of 64 bytes plus a checksum of 16.
 _MAGIC = {".rtbw": b"\x71\xe8\x23\x5d", ".rtbz": b"\xd7\x66\x0c\xa5"}
-#: What a position is, from the mover's side: 2 won, 1 won but for the 50-move
-#: rule, 0 drawn, -1 and -2 likewise lost.
+#: Result from the mover's side: 2 won, 1 won but drawn by the 50-move rule, 0 drawn, -1 and
+#: -2 lost.  None: the table is missing.
 Wdl = Callable[["chess.Board"], int | None]
-#: Plies to the next move that the 50-move rule counts from, signed likewise.
+#: Plies to the next capture or pawn move, with the sign of the result.
 Dtz = Callable[["chess.Board"], int | None]
 
 TABLEBASES = "tablebases"
 
 
 class Prober:
-    """Tells the result of positions.
-
-    wdl, dtz  as above; None for a position whose table is missing
-    pieces    men on the board at most
-    """
+    """Looks up the results of positions with at most `pieces` pieces."""
 
     def __init__(self, wdl: Wdl, dtz: Dtz, pieces: int, *, ignore_50_moves: bool = False) -> None:
         self._wdl = wdl
@@ -49,9 +44,12 @@ class Prober:
         self._ignore_50_moves = ignore_50_moves
 
     def probe(self, fen: str) -> Ending | None:
-        """Return how a position (FEN) ends with best play, None when that is not known."""
-        men, turn, castling, *_ = fen.split(" ", 3)
-        if castling != "-" or sum(map(str.isalpha, men)) > self._pieces:
+        """Return the ending of a position (FEN) with best play, None if unknown.
+
+        Raises EngineError for a damaged table.
+        """
+        placement, turn, castling, *_ = fen.split(" ", 3)
+        if castling != "-" or sum(map(str.isalpha, placement)) > self._pieces:
             return None
         import chess
 
@@ -63,7 +61,7 @@ class Prober:
             if abs(wdl) == 2 and not self._ignore_50_moves and not self._in_time(board):
                 return None
         except Exception as error:
-            # what python-chess raises when a file is not what it says it is
+            # python-chess raises errors of many types for a damaged file
             problem = f"a tablebase cannot be read: {type(error).__name__}: {error}"
             raise EngineError(f"{problem}\nin {fen}") from error
         if wdl == 0 or (abs(wdl) == 1 and not self._ignore_50_moves):
@@ -72,7 +70,7 @@ class Prober:
         return Ending(mover if wdl > 0 else 1 - mover, TABLEBASES)
 
     def _in_time(self, board: chess.Board) -> bool:
-        """Whether a won position is won before the 50-move rule says otherwise."""
+        """Return whether the win comes before a draw by the 50-move rule."""
         if board.halfmove_clock == 0:
             return True
         dtz = self._dtz(board)
@@ -81,21 +79,21 @@ class Prober:
 
 
 def find_problem(tables: Tablebases) -> str:
-    """Return what is wrong with the folders of tablebases, "" if nothing is."""
+    """Return a fault of the folders of tablebases, "" for none."""
     for path in tables.paths:
         try:
-            if not _men_of_tables(path):
+            if not _largest_table(path):
                 return f"there is no Syzygy file (*.rtbw) in {path}"
             for file in sorted(Path(path).iterdir()):
                 if _TABLE.fullmatch(file.with_suffix(".rtbw").name) and not _is_whole(file):
-                    return f"{file} is no Syzygy file, or not a whole one"
+                    return f"{file} is not a complete Syzygy file"
         except OSError as error:
             return f"cannot read {path}: {error.strerror}"
     return ""
 
 
 def _is_whole(file: Path) -> bool:
-    """Whether a table begins and is as long as one; also any other file.  Raises OSError."""
+    """Return whether a file is complete, true for a file that is not a table.  Raises OSError."""
     magic = _MAGIC.get(file.suffix)
     if magic is None:
         return True
@@ -103,24 +101,24 @@ def _is_whole(file: Path) -> bool:
         return stream.read(4) == magic and file.stat().st_size % 64 == 16
 
 
-def _men_of_tables(path: str) -> int:
-    """Return the men of the largest table in a folder, 0 without any.  Raises OSError."""
-    found = (_TABLE.fullmatch(file.name) for file in Path(path).iterdir())
-    return max((len(match[1]) + len(match[2]) for match in found if match), default=0)
+def _largest_table(path: str) -> int:
+    """Return the number of pieces of a folder's largest table, 0 for none.  Raises OSError."""
+    matches = (_TABLE.fullmatch(file.name) for file in Path(path).iterdir())
+    return max((len(match[1]) + len(match[2]) for match in matches if match), default=0)
 
 
 @functools.lru_cache(maxsize=4)
 def open_tablebases(tables: Tablebases) -> Prober:
     """Return the prober of some tablebases, opened once in a process.
 
-    Raises EngineError (of no player) when a folder has none: the game cannot be set up.
+    Raises EngineError, of no player, for a folder without tables: the game is void.
     """
     problem = find_problem(tables)
     if problem:
         raise EngineError(problem)
     import chess.syzygy
 
-    most = max(map(_men_of_tables, tables.paths))
+    most = max(map(_largest_table, tables.paths))
     opened = chess.syzygy.Tablebase()
     for path in tables.paths:
         opened.add_directory(path)

@@ -1,12 +1,9 @@
-"""Variants of chess, and its relatives, by the rules of Fairy-Stockfish (pyffish).
+"""Chess variants by the rules of Fairy-Stockfish (pyffish, in the extra `variants`).
 
-pyffish keeps no position: every call is given the start and the moves, and costs
-about 2 milliseconds whatever it is asked, most of it for setting the variant up.
-So a ply asks as little as it can: the legal moves, whether the rules of the
-variant have ended the game, the position; what else may have ended it is asked
-only when a position has come again, men have gone, or the game is quiet.
-
-pyffish is an optional dependency (the extra `variants`).
+pyffish stores no position: each call gets the start and the moves, and takes about 2
+milliseconds to set up the variant.  A ply therefore needs few calls: legal moves, endings by
+the variant's rules, and the position.  Other endings are looked up only after a repetition,
+a capture, or many quiet plies.
 """
 
 from __future__ import annotations
@@ -21,22 +18,21 @@ from contextlib import contextmanager
 from types import ModuleType
 
 from ringmaster.errors import IllegalMove
+from ringmaster.games.clean_text import cut, one_line, shown
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.text import cut, one_line, shown
 
-#: What `variant` may be beside the names that pyffish has.
+#: Variants that do not need pyffish.
 OWN = ("standard", "chess960")
 
-#: Names of pyffish for what `OWN` is the better choice for, and what cannot be
-#: played by two engines on one board.
+#: pyffish's names for `OWN`, and games that two engines cannot play on one board.
 _NOT_OFFERED = {"chess", "normal", "fairy", "fischerandom", "bughouse", "koedem", "supply"}
 
-#: What game records call chess and Chess960.
+#: Names of Chess960 and of chess in game records.
 _CHESS960 = frozenset(("chess960", "fischerandom", "fischerrandom", "freestyle"))
 _STANDARD = frozenset(("", "standard", "chess", "normal", "classical", "fromposition"))
 
-#: Variants in which pyffish's optional endings are repetition and the count of
-#: moves without progress only, so that they need not be looked for at every ply.
+#: Variants with repetition and a move count as the only optional endings: these need no
+#: call at every ply.
 _PLAIN_ENDINGS = frozenset(
     (
         *("3check", "5check", "antichess", "atomic", "capablanca", "capahouse", "crazyhouse"),
@@ -45,12 +41,12 @@ _PLAIN_ENDINGS = frozenset(
         *("threekings", "xiangqi"),
     )
 )
-#: Plies without a man lost from which on a count of moves may end a game.
+#: Plies without a capture after which a move count may end a game.
 _QUIET = 16
 
 
 def variant_names() -> tuple[str, ...]:
-    """Return the names that `variant` may have, `OWN` first.
+    """Return the names of all variants, `OWN` first.
 
     Raises ValueError where pyffish is not installed.
     """
@@ -58,8 +54,7 @@ def variant_names() -> tuple[str, ...]:
 
 
 def check_variant(name: str) -> None:
-    """Raises ValueError, saying what would be right, when `name` is no variant
-    that can be played here."""
+    """Raise ValueError, with a remedy, for a name that is not a playable variant."""
     if name in OWN:
         return
     if name in _NOT_OFFERED:
@@ -75,8 +70,7 @@ def check_variant(name: str) -> None:
 
 
 def check_variant_tag(tag: str, variant: str) -> None:
-    """Raises ValueError when a game record that names its variant so is of another
-    variant than this."""
+    """Raise ValueError where the tag of a game record names another variant."""
     played = re.sub(r"[\s_-]", "", tag.casefold())
     if variant == "standard" and played not in _STANDARD:
         right = "chess960" if played in _CHESS960 else tag
@@ -86,7 +80,7 @@ def check_variant_tag(tag: str, variant: str) -> None:
 
 
 def _nearest(name: str, names: tuple[str, ...]) -> str:
-    """Return what may have been meant, as part of a sentence."""
+    """Return the nearest names as part of a sentence."""
     import difflib
 
     folded = re.sub(r"[\W_]", "", name.casefold())
@@ -109,8 +103,7 @@ def _pyffish() -> ModuleType:
 
 
 class VariantGame(Game):
-    """A game of a variant.  White is the side that FEN calls w, whatever it is
-    called over the board."""
+    """A game of a variant.  White is FEN's side w, also where the variant calls it red."""
 
     colours = ("white", "black")
 
@@ -118,7 +111,7 @@ class VariantGame(Game):
         "_ending",
         "_fen",
         "_legal",
-        "_men",
+        "_pieces",
         "_quiet",
         "_seen",
         "_side",
@@ -129,8 +122,7 @@ class VariantGame(Game):
     def __init__(self, variant: str, fen: str | None = None) -> None:
         """Start from `fen`, in pyffish's form, or the variant's usual position.
 
-        Raises ValueError, saying what is wrong, for another variant than
-        `check_variant` lets pass, or a FEN that is none of this variant.
+        Raises ValueError for a variant that `check_variant` refuses, or an invalid FEN.
         """
         super().__init__()
         check_variant(variant)
@@ -138,16 +130,18 @@ class VariantGame(Game):
         if fen is None:
             fen = str(rules.start_fen(variant))
         else:
-            with _what_is_printed() as printed:
+            with _stderr_lines() as printed:
                 valid = rules.validate_fen(fen, variant) == rules.FEN_OK
             if not valid:
-                raise ValueError(_said(printed) or f"this is no position of {variant}")
+                fault = one_line(printed[0], 200).rstrip(".") if printed else ""
+                fault = fault[:1].lower() + fault[1:]
+                raise ValueError(fault or f"this is not a position of {variant}")
         self._variant = variant
         self._start_fen = fen
         self._seen: Counter[str] = Counter()
-        self._men = ""
+        self._pieces = ""
         self._quiet = 0
-        self._take_stock()
+        self._update()
 
     @property
     def to_move(self) -> int:
@@ -157,7 +151,7 @@ class VariantGame(Game):
         if move not in self._legal:
             raise IllegalMove(cut(move, 40), self._fen, self._why_illegal(move))
         self.moves.append(move)
-        self._take_stock()
+        self._update()
 
     def ending(self) -> Ending | None:
         return self._ending
@@ -169,36 +163,36 @@ class VariantGame(Game):
         return bool(_pyffish().gives_check(self._variant, self._fen, []))
 
     def from_san(self, san: str) -> str:
-        """Return the legal move that `san` means.  Raises ValueError."""
+        """Return the legal move that `san` means.  Raises ValueError with the end of a sentence."""
         rules, wanted = _pyffish(), _bare(san)
-        # a name costs 2 ms: only those of moves to the same square are asked for
+        # the SAN of a move costs 2 ms: only moves to the same square are compared
         squares = re.findall("[a-l][0-9]{1,2}", wanted)
-        found = [
+        matching = [
             move
             for move in self._legal
             if (not squares or squares[-1] in move)
             and wanted
             == _bare(rules.get_san(self._variant, self._fen, move, False, rules.NOTATION_SAN))
         ]
-        if not found and san in self._legal:
-            found = [san]
-        if len(found) != 1:
-            raise ValueError("it is ambiguous" if found else "it is not legal here")
-        return found[0]
+        if not matching and san in self._legal:
+            matching = [san]
+        if len(matching) != 1:
+            raise ValueError("is ambiguous" if matching else "is not legal here")
+        return matching[0]
 
-    def _take_stock(self) -> None:
-        """Look at the position after a move, once for all that is asked of it."""
+    def _update(self) -> None:
+        """Compute position, legal moves and ending after a move."""
         rules, variant, fen, moves = _pyffish(), self._variant, self._start_fen, self.moves
         self._fen = str(rules.get_fen(variant, fen, moves, False, False, True))
         board, turn, *rest = self._fen.split()
         self._side = 0 if turn == "w" else 1
-        # all but the two counters at its end; [] holds what can be dropped
+        # all but the two counters at the end
         key = " ".join((board, turn, *rest[:-2]))
         self._seen[key] += 1
         repeated = self._seen[key] > 1
-        men = "".join(sorted(filter(str.isalpha, board)))
-        changed = men != self._men
-        self._men = men
+        pieces = "".join(sorted(filter(str.isalpha, board)))
+        changed = pieces != self._pieces
+        self._pieces = pieces
         clock = int(rest[-2]) if len(rest) > 1 and rest[-2].isdecimal() else 0
         self._quiet = max(clock, 0 if changed else self._quiet + 1)
         self._legal: dict[str, None] = dict.fromkeys(rules.legal_moves(variant, fen, moves))
@@ -222,29 +216,28 @@ class VariantGame(Game):
         return None
 
     def _by_value(self, value: int, reason: str) -> Ending:
-        """Return an ending of which pyffish gives the value for the side to move."""
+        """Return the ending with pyffish's value for the side to move."""
         if value == 0:
             return Ending(None, reason)
         return Ending(self._side if value > 0 else 1 - self._side, reason)
 
     def _why_illegal(self, move: str) -> str:
         if not re.fullmatch(r"[A-Za-z0-9@+,]{2,12}", move):
-            return f"not a move as {self._variant} engines write it"
+            return f"not a move in the notation of {self._variant} engines"
         return f"the rules of {self._variant} do not allow it"
 
 
 def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
-    """Return moves in algebraic notation, up to the first that is not legal.
+    """Return moves in algebraic notation, up to the first illegal one.
 
-    Raises ValueError for another variant than `check_variant` lets pass, and for a
-    FEN that is none of this variant.
+    Raises ValueError for a variant that `check_variant` refuses, or an invalid FEN.
     """
     here = VariantGame(variant, fen).position()
     rules = _pyffish()
     sans = []
     for move in moves:
-        # pyffish crashes on moves that are not legal, so it is asked first; one
-        # position at a time, or the cost would grow with the square of the moves
+        # pyffish crashes on illegal moves.  One position at a time, or the cost would grow
+        # with the square of the number of moves
         if move not in rules.legal_moves(variant, here, []):
             break
         sans.append(str(rules.get_san(variant, here, move, False, rules.NOTATION_SAN)))
@@ -253,33 +246,28 @@ def san_moves(variant: str, fen: str | None, moves: Sequence[str]) -> list[str]:
 
 
 def _bare(san: str) -> str:
-    """Return a move in algebraic notation without its check and merit marks; the
-    letter of a pawn that is dropped may be missing."""
+    """Return SAN without check and merit marks, and with the letter of a dropped pawn."""
     bare = san.rstrip("+#!?").replace("=", "").replace("0-0", "O-O").replace("O-0", "O-O")
     return f"P{bare}" if bare.startswith("@") else bare
 
 
 @contextmanager
-def _what_is_printed() -> Iterator[list[str]]:
-    """Keep what pyffish writes to the standard error, its only way to say what is
-    wrong with a FEN, off the terminal."""
-    said: list[str] = []
+def _stderr_lines() -> Iterator[list[str]]:
+    """Catch the lines that pyffish writes to the standard error.
+
+    pyffish reports the fault of a FEN in no other way.
+    """
+    lines: list[str] = []
     sys.stderr.flush()
-    kept = os.dup(2)
+    stderr = os.dup(2)
     try:
         with tempfile.TemporaryFile() as file:
             os.dup2(file.fileno(), 2)
             try:
-                yield said
+                yield lines
             finally:
-                os.dup2(kept, 2)
+                os.dup2(stderr, 2)
                 file.seek(0)
-                said += file.read(2000).decode(errors="replace").splitlines()
+                lines += file.read(2000).decode(errors="replace").splitlines()
     finally:
-        os.close(kept)
-
-
-def _said(lines: list[str]) -> str:
-    """Return what pyffish said as part of a sentence."""
-    text = one_line(lines[0], 200).rstrip(".") if lines else ""
-    return text[:1].lower() + text[1:]
+        os.close(stderr)

@@ -1,5 +1,7 @@
-"""Jobs: what a competition asks a worker to do.  Frozen data that crosses
-process boundaries as JSON; a job holds all that is needed to carry it out."""
+"""Jobs for workers: frozen data that crosses process boundaries as JSON.
+
+A job holds everything needed to run it.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +9,41 @@ from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication, Tablebases
 from ringmaster.model.players import GameName, OptionValue, Player
+
+
+class DrawAdjudication(msgspec.Struct, frozen=True):
+    """A draw by scores: within `score` centipawns of 0 for `move_count` moves of each player
+    in a row, after `move_number` full moves."""
+
+    move_number: int = 40
+    move_count: int = 8
+    score: int = 10
+
+
+class ResignAdjudication(msgspec.Struct, frozen=True):
+    """A loss by scores: `score` centipawns or more below 0 for `move_count` moves in a row.
+
+    two_sided  whether the opponent's scores must be as far above 0 for as long
+    """
+
+    move_count: int = 3
+    score: int = 600
+    two_sided: bool = False
+
+
+class Tablebases(msgspec.Struct, frozen=True):
+    """Syzygy tablebases that end a chess game with a known result.
+
+    paths    absolute folders
+    pieces   most pieces on the board, None: as many as the files have
+    ignore_50_moves  whether a win counts although the 50-move rule makes it a draw
+    """
+
+    paths: tuple[str, ...]
+    pieces: int | None = None
+    ignore_50_moves: bool = False
+
 
 Handicap = Literal["fixed", "free"]
 Scorer = Literal["players", "internal"]
@@ -19,17 +54,41 @@ EnteringKing = Literal["27", "24", "trial", "none"]
 Failures = Literal["void", "loss"]
 Apply = Literal["live", "newgame", "restart"]
 
-#: What a competition remembers of a job it issued: small JSON, stored with the
-#: issue, enough (with the settings) to make the same job again.
+#: Small JSON data of an issued job; with the settings it makes the same job again.
+#: The store keeps tickets, so the keys stay as they are.  Each competition type has its own:
+#:
+#: all games        o  source of the opening, if any
+#: tournaments      m  id of the matchup          i  number of the game in it
+#:                  b  index (0, 1) in the tally of the player that moves first
+#:                  p  number of the pair, None without pairs
+#:                  n  number of the opening, if it is not the usual one of the pair
+#: spsa             k  iteration                  g  number of the game in it
+#:                  p, m  played values of the plus and the minus side
+#:                  d  both, packed by an earlier version
+#:                  n  games of the iteration, 2 without it
+#:                  l  index of the layout of the values, 0 without it
+#:                  r  code of the opponent, if the sides play opponents
+#: texel            e  number of the beginning     p, i  pass and shard, or n  probe
+#: mc_tuner         n  number of the game          p  path in the tree
+#:                  s  seat of the candidate       e  visits and wins of new nodes
+#:                  v  engine values
+#: ce_tuner         g  generation                  c  candidate       r  round
+#:                  p  optimiser parameters        s  seat            v  engine values
+#: closing match    v  number of the match, from 1          g  number of the game in it
 Ticket = dict[str, Any]
 
 
-class Opening(msgspec.Struct, frozen=True):
-    """A start position: `fen` (SFEN in shogi; None: the game's own), then `moves`
-    played from it, in the protocol's notation.
+def is_of_closing_match(ticket: Ticket) -> bool:
+    """Return whether a ticket of spsa or texel is a game of a closing match."""
+    return "v" in ticket
 
-    source names where it came from ("book.epd:17"), for records and errors; name
-    is what the book calls it ("B90 Sicilian", "gote gives a lance"), or "".
+
+class Opening(msgspec.Struct, frozen=True):
+    """A start position, and moves from there in the protocol's notation.
+
+    fen     SFEN in shogi; None: the game's usual position
+    source  its place ("book.epd:17"), for records and errors
+    name    its name in the book ("B90 Sicilian", "gote gives a lance"), or ""
     """
 
     fen: str | None = None
@@ -39,27 +98,25 @@ class Opening(msgspec.Struct, frozen=True):
 
 
 class GameSettings(msgspec.Struct, frozen=True):
-    """How one game is played.  Go settings mean nothing to chess and vice versa.
+    """Rules and limits of one game; Go ignores settings of chess and vice versa.
 
     move_limit    plies; 0 means none
     move_limit_result  "draw" or "unknown"; None: a Go game has an unknown result
                   (Gomill), a game of chess or shogi is a draw
-    margin        seconds an engine may overstep its clock or move time, where its
-                  player says nothing else
-    hang_timeout  seconds an engine may take for a move under any other limit,
-                  and for any command that is not a move
-    scoring       how the internal scorer counts
-    ko_rule, suicide  what the referee of Go forbids beside the simple ko
-    cleanup       whether play goes on after two passes, until dead stones are off
-    variant       "standard", "chess960", or another variant of chess by the name
-                  that UCI_Variant has for it
-    entering_king  how a king that has entered the enemy's camp wins at shogi: by
-                  declaration with 27 or 24 points, by trial, or not
-    failures      whether a crash, hang or breach of the protocol makes the game
-                  void, to be played again, or loses it
-    record_format  "pgn", "sgf", "csa" or "kif"; None: the game's usual one
-    record_info   what a record says of each move beside score, depth and time
-    record_times  whether a record's comments give the time of each move
+    margin        seconds that an engine may overstep its clock or move time, unless its
+                  player has a margin
+    hang_timeout  seconds for a move under any other limit, and for any other command
+    scoring       counting method of the internal scorer
+    ko_rule, suicide  rules of the Go referee beside the simple ko
+    cleanup       whether play continues after two passes, until dead stones are off
+    variant       "standard", "chess960", or another variant's name in UCI_Variant
+    entering_king  rule for a king in the enemy's camp at shogi: declaration with 27 or 24
+                  points, trial, or none
+    failures      whether a crash, hang or breach of the protocol makes the game void, to
+                  be replayed, or loses it
+    record_format  "pgn", "sgf", "csa" or "kif"; None: the game's usual format
+    record_info   data of each move in a record beside score, depth and time
+    record_times  whether a record's comments contain the time of each move
     """
 
     game: GameName
@@ -92,22 +149,20 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
     """One game to play.
 
     id       unique in the competition, e.g. "0_012"; used in file names
-    attempt  0, and one more each time the game was void and is replayed
+    attempt  0, plus one for each void game before
     players  the player to move first comes first (Black in Go and shogi,
              White in chess)
-    ticket   what the competition wants back with the result
-    event    name of the event, for the record: the competition's code, and the matchup's
-             name where it has one
+    ticket   data that the competition receives again with the result
+    event    for the record's tag: the competition's code, and the matchup's name if any
     competition  the competition's code, for the record
     round    number of the pair of games with one opening, from 1; for the record
     record   whether to make a game record
     transcript  path of the protocol transcript to write, or None
-    transcript_of_faults  whether it is written only when the game was void or a forfeit
-    keep_stderr whether the engines' standard error comes back with the result
-    parameters  per player, the parameter values it plays with, for the record
+    transcript_of_faults  whether it is written only for a void game or a forfeit
+    keep_stderr whether the result contains the engines' standard error
+    parameters  per player, its parameter values, for the record
     shown_parameters  the same as text, through the formats of the control file
-    series   id of its matchup, "" in a tune: games of one series are compared, to find
-             those that repeat
+    series   id of its matchup, "" in a tune; repeated games are detected in a series
     """
 
     id: str
@@ -129,15 +184,15 @@ class GameJob(msgspec.Struct, frozen=True, tag="game"):
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Who is at it, for the display."""
+        """Codes of the players, for the display."""
         return tuple(player.code for player in self.players)
 
 
 class OptionChange(msgspec.Struct, frozen=True):
-    """Engine options that a tuned parameter stands for, as they are at the ends of its range.
+    """Engine options of a tuned parameter at the ends of its range.
 
-    code  of the parameter
-    ends  options that are other than the player's, the end that is farther away first
+    code  the parameter's code
+    ends  options that differ from the player's, the more distant end first
     """
 
     code: str
@@ -145,12 +200,12 @@ class OptionChange(msgspec.Struct, frozen=True):
 
 
 class CheckJob(msgspec.Struct, frozen=True, tag="check"):
-    """A startup check: launch `player`, shake hands, set everything up.
+    """A startup check: launch `player`, shake hands, set its options.
 
-    thorough  whether to test, too, how well the engine keeps to its protocol
-    keep      whether the process goes on to the worker's first game
-    limits    whether to test first if the engine keeps to the player's limits
-    changes   tuned options, to test if they have an effect
+    thorough  whether to test the engine's protocol, too
+    keep      whether the process serves the worker's first game
+    limits    whether to test that the engine obeys the player's limits
+    changes   tuned options whose effect is tested
     """
 
     id: str
@@ -165,18 +220,16 @@ class CheckJob(msgspec.Struct, frozen=True, tag="check"):
 
 
 class ScoreKind(msgspec.Struct, frozen=True):
-    """How a position is scored by an engine.
+    """A way to score positions with an engine.
 
-    kind     "eval": its static evaluation, by the command that its family has for it;
-             "depth" or "nodes": a search of `amount`; "quiescence": a search of depth 0,
-             for engines that know one
+    kind     "eval": static evaluation; "depth" or "nodes": a search of `amount`;
+             "quiescence": a search of depth 0
     amount   plies or nodes
-    command  of "eval": the command, None for the family's own
-    pattern  of "eval": a regular expression whose first group is the score, searched in
-             each line of the answer (the last that matches counts), None for the
-             family's own
-    unit     of `pattern`: centipawns that 1 is
-    pov      of `pattern`: whose side it is from
+    command  of "eval": the command, None for the usual one of the engine's family
+    pattern  of "eval": a regular expression; its first group is the score, the last line
+             that matches counts; None for the usual one of the engine's family
+    unit     of `pattern`: centipawns of a score of 1
+    pov      of `pattern`: the side of the score
     """
 
     kind: Literal["eval", "depth", "nodes", "quiescence"] = "eval"
@@ -188,7 +241,7 @@ class ScoreKind(msgspec.Struct, frozen=True):
 
     @property
     def go(self) -> str | None:
-        """The `go` command that scores come from, None where no search is needed."""
+        """The `go` command of the search, None without a search."""
         if self.kind == "quiescence":
             return "go depth 0"
         if self.kind != "eval":
@@ -197,11 +250,11 @@ class ScoreKind(msgspec.Struct, frozen=True):
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """What a probe is to find out of an engine, beside whether it can be used at all.
+    """Tests of an engine before a Texel tune.
 
     changed  per tuned parameter, the player with a large change of it alone
-    apply, in_flight  None: to be found out; else what the control file says
-    most_in_flight  the most that is tried
+    apply, in_flight  the control file's settings; None: to be tested
+    most_in_flight  most requests in flight to test
     """
 
     changed: tuple[Player, ...]
@@ -213,15 +266,15 @@ class Probe(msgspec.Struct, frozen=True):
 class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     """A shard of positions to be scored by one engine.
 
-    number, shard  of the pass, and of the shard in it: where the scores are kept
+    score_key, shard  keys of the scores in a store: of the pass, and number of the shard
     positions  path of a position file (`positions.position_file`)
-    key        which it has to be: another may have been put in its place
-    first, stop, step  which of its positions, as of range()
-    apply      when the engine takes new options: at once, after ucinewgame (usinewgame),
-               or in a new process only
-    in_flight  requests that may be sent before their answers have come
-    answers    whether what the engine said is wanted, too
-    probe      what to find out, None for an ordinary shard
+    key        identity of the position file: it may have been replaced
+    first, stop, step  range of positions
+    apply      when new options take effect: at once, after ucinewgame (usinewgame), or
+               only in a new process
+    in_flight  requests without an answer at a time
+    answers    whether the result contains the engine's answers
+    probe      tests of the engine, None for an ordinary shard
     """
 
     id: str
@@ -232,7 +285,7 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
     stop: int
     step: int = 1
     key: str = ""
-    number: int = 0
+    score_key: int = 0
     shard: int = 0
     score: ScoreKind = ScoreKind()
     apply: Apply = "newgame"
@@ -247,10 +300,10 @@ class EvaluationJob(msgspec.Struct, frozen=True, tag="evaluation"):
 
     @property
     def who(self) -> tuple[str, ...]:
-        """Who is at it, for the display."""
+        """Codes of the players, for the display."""
         return (self.player.code,)
 
 
-#: What a competition gives out.
+#: A job of a competition.
 Task = GameJob | EvaluationJob
 Job = GameJob | EvaluationJob | CheckJob

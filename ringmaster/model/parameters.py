@@ -1,4 +1,4 @@
-"""Parameters to be tuned, as data."""
+"""Tuned parameters, and scales from an optimiser's [0, 1] to an engine's values."""
 
 from __future__ import annotations
 
@@ -9,25 +9,69 @@ from typing import Any
 import msgspec
 
 
+def rounded(value: float) -> int:
+    """Return the nearest integer, halves upwards (also below zero).
+
+    A value below a half by a rounding error counts as a half: the middles of a scale's
+    parts often are halves.
+    """
+    return math.floor(value + 0.5 + 1e-12 * max(1.0, abs(value)))
+
+
+class Linear(msgspec.Struct, frozen=True):
+    """LINEAR(lower_bound, upper_bound): the bounds are the values at 0 and 1."""
+
+    lower_bound: float
+    upper_bound: float
+    integer: bool = False
+
+    def __call__(self, f: float) -> float | int:
+        value = f * (self.upper_bound - self.lower_bound) + self.lower_bound
+        return rounded(value) if self.integer else value
+
+
+class Log(msgspec.Struct, frozen=True):
+    """LOG(lower_bound, upper_bound): equal steps of f are equal factors.
+
+    The bounds are of one sign, neither zero.
+    """
+
+    lower_bound: float
+    upper_bound: float
+    integer: bool = False
+
+    def __call__(self, f: float) -> float | int:
+        value = math.exp(math.log(self.upper_bound / self.lower_bound) * f) * self.lower_bound
+        return rounded(value) if self.integer else value
+
+
+class Explicit(msgspec.Struct, frozen=True):
+    """EXPLICIT(values): each value has an equal share of the range from 0 to 1."""
+
+    values: tuple[Any, ...]
+
+    def __call__(self, f: float) -> Any:
+        return self.values[min(int(f * len(self.values)), len(self.values) - 1)]
+
+
 class TunedParameter(msgspec.Struct, frozen=True):
     """One parameter of an SPSA or a Texel tune, in its own units.
 
-    c_end    perturbation at the last iteration; None: the method's own choice
-    r_end    relative apply factor R = a/c² at the last iteration, None likewise
-    step     weather-factory's measure of its perturbation, None: c_end's; in a Texel
-             tune, by how much it is changed to see what that does to the scores
+    c_end    perturbation at the last iteration; None: the method's default
+    r_end    relative apply factor R = a/c² at the last iteration; None: the default
+    step     weather-factory's unit of perturbation, None: c_end; in a Texel tune, the
+             change that measures a derivative
     group    name of the parameters that a Texel tune moves together
     integer  whether only whole numbers are played
-    frozen   whether it stays where it is
+    frozen   whether it is not tuned
     option, gtp, argument, environ
-             how an engine is given it: the name of its option (by default the
-             code), a GTP command, words of its command line, a variable of its
-             environment; the last three with one conversion, or ``%s`` at the end
-    format   printf's, of the value as it is given and reported
-    transform  makes of the value what an engine is given
-    comment  text that parameter files have beside it
-    not_used  whether it is only a row of a parameter file: neither tuned nor given to
-             engines, and frozen
+             its place in an engine: the name of an option (by default the code), a GTP
+             command, words of the command line, a variable of the environment; the last
+             three with one conversion, or ``%s`` at the end
+    format   printf format of the value for engines and reports
+    transform  function from the played value to the engine value, which is delivered
+    comment  its comment in parameter files
+    not_used  whether it is only a row of a parameter file, frozen and unknown to engines
     """
 
     code: str
@@ -50,12 +94,12 @@ class TunedParameter(msgspec.Struct, frozen=True):
     not_used: bool = False
 
     def canonical(self) -> dict[str, Any]:
-        """Return it by the arguments of Parameter(…), for the comparison of two runs."""
+        """Return the arguments of Parameter(…), for the comparison of two runs."""
         named = {"minimum": "min", "maximum": "max"}
         return {named.get(f, f): getattr(self, f) for f in self.__struct_fields__}
 
-    def engine_value(self, value: float) -> int | float:
-        """Return a value as it is played: rounded half up if integer."""
+    def played_value(self, value: float) -> int | float:
+        """Return a value on the tuner's scale as it is played: rounded half up if integer."""
         return math.floor(value + 0.5) if self.integer else value
 
     def clip(self, value: float) -> float:

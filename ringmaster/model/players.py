@@ -1,7 +1,11 @@
-"""Players: how an engine is launched, set up and limited."""
+"""Players: launch, options, limits, and the threads and hash that they request."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import PurePath
 from typing import Final, Literal
 
 import msgspec
@@ -17,27 +21,27 @@ OptionValue = bool | int | float | str
 #: The protocol of a game's engines unless a player says otherwise.
 PROTOCOL_OF_GAME: dict[GameName, ProtocolName] = {"go": "gtp", "chess": "uci", "shogi": "usi"}
 
-#: Added to a player's code for the second side of a matchup with itself (Gomill);
-#: "#" cannot occur in a code of the control file.
+#: Suffix of the code of the second side in a matchup with itself (Gomill); codes in a
+#: control file have no "#".
 SECOND_SELF: Final = "#2"
 
 
 class Player(msgspec.Struct, frozen=True):
     """One engine with its settings.
 
-    command       executable and arguments; argv[0] has been resolved against
-                  PATH or the competition directory only when it holds a "/"
+    command       executable and arguments; an executable with a "/" is resolved against
+                  the competition directory
     cwd           working directory (absolute), or None for ringmaster's own
     environ       variables set on top of the inherited ones
     options       UCI/USI options to set, by name
     startup_gtp_commands  GTP commands sent at the beginning of each game
-    move_time     seconds a move; nodes and depth as the protocol means them
-    restart       "on": a new process for each game, "off": kept from game to
-                  game, "auto": kept for UCI and USI, new for GTP
-    margin        seconds it may overstep its clock, None: the game's
+    move_time     seconds a move; nodes and depth as in the protocol
+    restart       "on": a new process for each game; "off": one process for all games;
+                  "auto": one process for UCI and USI, new ones for GTP
+    margin        seconds that it may overstep its clock, None: the game's margin
     ponder        whether it thinks on the opponent's time
-    ready_timeout  seconds to start and to get ready for a game; None: the usual
-    score_pov     from whose side its scores are
+    ready_timeout  seconds to start and to prepare a game; None: the default
+    score_pov     the side of its scores
     """
 
     code: str
@@ -64,12 +68,11 @@ class Player(msgspec.Struct, frozen=True):
 
     @property
     def keeps_process(self) -> bool:
-        """Whether the engine process goes on from one game to the next."""
+        """Whether one engine process serves several games."""
         return self.restart == "off" or (self.restart == "auto" and self.protocol != "gtp")
 
     def turns_scores(self, colour: int) -> bool:
-        """Whether a score that it prints as `colour` has the opposite sign of one
-        from its own side."""
+        """Whether its scores as `colour` have the opposite sign of its own side's."""
         if self.score_pov in ("mover", "opponent"):
             return self.score_pov == "opponent"
         # Black moves first in shogi
@@ -78,8 +81,7 @@ class Player(msgspec.Struct, frozen=True):
 
 
 def describe_limits(player: Player) -> str:
-    """Return a player's limits for a record or report, e.g. "10+0.1" or
-    "nodes 1000"; "" without any."""
+    """Return a player's limits as text, such as "10+0.1" or "nodes 1000"; or ""."""
     parts = [] if player.time_control is None else [str(player.time_control)]
     if player.move_time is not None:
         parts.append(f"{player.move_time:g} s a move")
@@ -88,3 +90,44 @@ def describe_limits(player: Player) -> str:
     if player.depth is not None:
         parts.append(f"depth {player.depth}")
     return ", ".join(parts)
+
+
+#: Case-folded options of UCI and USI engines: threads (Toga II has the second name), and
+#: megabytes of hash.
+THREADS = ("threads", "number of threads")
+HASH = ("hash", "usi_hash")
+
+#: Threads on command lines and in startup commands, from the engines' documentation.
+_KATAGO = re.compile(r"(?:^|[,\s])numSearchThreads\s*=\s*(\d{1,5})(?!\d)", re.ASCII)
+_WORDS = re.compile(
+    r"(?:--?threads|threads|uct_param_search number_threads)[= ](\d{1,5})", re.ASCII
+)
+_LEELA = re.compile(r"-t ?(\d{1,5})", re.ASCII)
+
+
+def given_option(player: Player, names: tuple[str, ...]) -> OptionValue | None:
+    """Return the player's value of the first of these options that it sets, or None."""
+    folded = {name.casefold(): value for name, value in player.options.items()}
+    return next((folded[name] for name in names if name in folded), None)
+
+
+def threads_of(player: Player) -> int | None:
+    """Return the number of threads in a player's settings, None if unset."""
+    option = given_option(player, THREADS)
+    if option is not None:
+        text = str(option)
+        return int(text) if text.isdecimal() else None
+    return next(_threads_in_words(player), None)
+
+
+def _threads_in_words(player: Player) -> Iterator[int]:
+    """Yield numbers of threads on the command line and in startup commands."""
+    words = list(player.command[1:])
+    leela = PurePath(player.command[0]).name.casefold().startswith("leelaz")
+    # an option and its value may be one word or two
+    texts = [*words, *map(" ".join, pairwise(words))]
+    texts += [" ".join(command) for command in player.startup_gtp_commands]
+    for text in texts:
+        match = _KATAGO.search(text) or _WORDS.fullmatch(text) or (leela and _LEELA.fullmatch(text))
+        if match:
+            yield int(match[1])

@@ -1,10 +1,9 @@
-"""Counter-based random bits: any draw is a function of (seed, stream, number).
+"""Counter-based random bits: every draw is a function of (seed, stream, number).
 
-Nothing is drawn in sequence, so nothing has to be stored: a perturbation, a
-colour or an opening can be computed again at any time, in any order.  The words
-are those of Philox 4x64 with 10 rounds (Salmon et al., "Parallel random numbers:
-as easy as 1, 2, 3", 2011), as numpy counts its blocks; the distributions that
-numpy makes of them may change between its versions, the words may not.
+Nothing is drawn in sequence, so nothing is stored: a perturbation, a colour or an opening
+can be computed again at any time.  The words are those of Philox 4x64 with 10 rounds
+(Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), with numpy's block
+numbers.  Words are stable between versions of numpy; its distributions may not be.
 """
 
 from __future__ import annotations
@@ -38,30 +37,28 @@ _MASK = (1 << 64) - 1
 _M0, _M1 = 0xD2E7470EE14C6C93, 0xCA5A826395121157
 _W0, _W1 = 0x9E3779B97F4A7C15, 0xBB67AE8584CAA73B
 _ROUNDS = 10
-#: Words from which on numpy's loop in C is worth the making of its object.
+#: Numbers of words above which numpy is faster, for a list and for an array.
 _MANY = 64
-#: The same where an array is wanted.
 _MANY_IN_ARRAY = 8
 
 
 def words(seed: int, stream: int, number: int, count: int) -> list[int]:
     """Return `count` words of 64 random bits.
 
-    seed is any integer (taken modulo 2**128); stream and number must fit in 64
-    bits.
+    seed is any integer, used modulo 2**128; stream and number must fit in 64 bits.
     """
     key = seed % (1 << 128)
     if count > _MANY:
         return _array(key, stream, number, count).tolist()  # type: ignore[no-any-return]  # NumPy says Any
-    found: list[int] = []
-    while len(found) < count:
-        # a block has four words, and blocks are counted from 1
-        found += _block(key & _MASK, key >> 64, len(found) // 4 + 1, number, stream)
-    return found[:count]
+    drawn: list[int] = []
+    while len(drawn) < count:
+        # a block has four words; blocks count from 1
+        drawn += _block(key & _MASK, key >> 64, len(drawn) // 4 + 1, number, stream)
+    return drawn[:count]
 
 
 def word_array(seed: int, stream: int, number: int, count: int) -> npt.NDArray[np.uint64]:
-    """Return the same words as an array, for those who have numpy loaded."""
+    """Return the same words as an array."""
     if count > _MANY_IN_ARRAY:
         return _array(seed % (1 << 128), stream, number, count)
     import numpy as np
@@ -76,11 +73,11 @@ def _array(key: int, stream: int, number: int, count: int) -> npt.NDArray[np.uin
     generator.state = {
         "bit_generator": "Philox",
         "state": {
-            # The lowest word of the counter is the one that Philox itself advances.
+            # Philox itself advances the lowest word of the counter
             "counter": np.array([0, number, stream, 0], dtype=np.uint64),
             "key": np.array([key & _MASK, key >> 64], dtype=np.uint64),
         },
-        # nothing is left of an earlier block
+        # an empty buffer
         "buffer": np.zeros(4, dtype=np.uint64),
         "buffer_pos": 4,
         "has_uint32": 0,
@@ -91,7 +88,7 @@ def _array(key: int, stream: int, number: int, count: int) -> npt.NDArray[np.uin
 
 @functools.cache
 def _philox() -> np.random.Philox:
-    """Return the generator that is set anew for every draw: to make one takes much longer."""
+    """Return a generator whose state each draw sets: construction takes much longer."""
     import numpy as np
 
     return np.random.Philox(key=0)

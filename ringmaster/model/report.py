@@ -1,7 +1,7 @@
-"""Report data: what a competition has to say, without a layout.
+"""Report data without a layout: tables, texts, charts and progress.
 
-Competitions build these; `reporting` turns them into text, a terminal display
-or (later) a page.
+Competitions build them; `reporting` makes text, terminal displays and pages of them.
+Coordinates of charts are plain numbers in the units that the labels name.
 """
 
 from __future__ import annotations
@@ -10,16 +10,18 @@ from typing import Literal
 
 import msgspec
 
-Align = Literal["left", "right", "decimal"]
+Align = Literal["left", "right"]
 LEFT: Align = "left"
 RIGHT: Align = "right"
 Cell = str | int | float | None
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Rows under headers.  `title` is printed above, `notes` below; a cell that
-    is None prints as nothing.  A float is printed by the table's own format,
-    so cells that need another precision are given as strings."""
+    """Rows under headers, with `title` above and `notes` below.
+
+    A cell of None is empty.  A float has the table's format; write a cell with another
+    precision as a string.
+    """
 
     headers: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -41,13 +43,109 @@ class Report(msgspec.Struct, frozen=True):
 
 
 class Progress(msgspec.Struct, frozen=True):
-    """How far a competition is.
-
-    total is None when there is no limit.  `label` names what is counted.
-    """
+    """Progress of a competition; `total` is None without a limit, `label` names the unit."""
 
     completed: int
     total: int | None
     label: str = "games"
     phase: str = ""
     warnings: tuple[str, ...] = ()
+
+
+#: Role of a piece in its chart; pieces of one role look alike in all charts.
+Role = Literal["main", "aside", "average", "estimate"]
+
+
+class Series(msgspec.Struct, frozen=True):
+    """A line through points (x, y), or the points alone."""
+
+    name: str
+    points: tuple[tuple[float, float], ...]
+    role: Role = "main"
+    joined: bool = True
+
+
+class Band(msgspec.Struct, frozen=True):
+    """The area between two lines, as points (x, low, high)."""
+
+    name: str
+    points: tuple[tuple[float, float, float], ...]
+    role: Role = "main"
+
+
+class Whiskers(msgspec.Struct, frozen=True):
+    """Measurements (x, y, low, high) with their 95 % intervals."""
+
+    name: str
+    points: tuple[tuple[float, float, float, float], ...]
+    role: Role = "main"
+
+
+class Level(msgspec.Struct, frozen=True):
+    """A value of y that holds from one x to another (None: to the edge)."""
+
+    name: str
+    value: float
+    role: Role = "aside"
+    first: float | None = None
+    last: float | None = None
+
+
+class Interval(msgspec.Struct, frozen=True):
+    """A value with its 95 % interval, along y at the right edge, or along x.
+
+    low, high  None for an open end; both None for an unknown interval
+    """
+
+    name: str
+    value: float
+    low: float | None = None
+    high: float | None = None
+    role: Role = "estimate"
+    along: Literal["x", "y"] = "y"
+
+
+Piece = Series | Band | Whiskers | Level | Interval
+
+
+class Chart(msgspec.Struct, frozen=True):
+    """Pieces in one frame, the first one at the bottom.
+
+    note    a second line of the title
+    bounds  allowed range of y; visible values beyond it are marked
+    """
+
+    title: str
+    pieces: tuple[Piece, ...]
+    x_label: str = ""
+    y_label: str = ""
+    note: str = ""
+    bounds: tuple[float, float] | None = None
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """A row of a comparison: a value, its 95 % interval (may be infinite), its text."""
+
+    name: str
+    value: float
+    low: float
+    high: float
+    text: str = ""
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Values in rows from the top down; `mark` is a value of x for comparison."""
+
+    title: str
+    rows: tuple[Compared, ...]
+    x_label: str = ""
+    note: str = ""
+    mark: float | None = None
+
+
+class ChartGroup(msgspec.Struct, frozen=True):
+    """Charts of one kind, shown side by side; `text` explains them."""
+
+    title: str
+    charts: tuple[Chart | Comparison, ...]
+    text: str = ""

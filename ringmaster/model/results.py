@@ -1,26 +1,32 @@
-"""Results: what comes back from a worker.  An engine's fault is a result, not
-an exception; only a fault of the infrastructure raises."""
+"""Results from workers, and the data of a game record.
+
+An engine's fault is a result; only a fault of the infrastructure raises.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
+
+from ringmaster.errors import EngineError, EngineRefused, OptionRefused
+from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.time_control import TimeControl
 
 Outcome = Literal["win", "draw", "unknown", "void"]
 
 
 class EngineUsage(msgspec.Struct, frozen=True):
-    """What one engine used in one game.
+    """Resources that one engine used in one game.
 
-    name         the engine's own name and version, "" if it gave none
-    cpu_time     seconds of CPU used in this game, children included; None
-                 where it cannot be had
-    peak_memory  bytes, resident, the highest seen; None likewise
+    name         the engine's name and version, or ""
+    description  the engine's own longer description (GTP), or ""
+    cpu_time     seconds of CPU in this game, with children; None if unknown
+    peak_memory  highest resident bytes; None if unknown
     thinking     seconds of wall time charged to it
     slowest      seconds of its slowest move
-    ponder_cpu_time  seconds of CPU while its opponent was thinking, if it was told
-                 to ponder (part of cpu_time)
+    ponder_cpu_time  seconds of CPU while pondering (part of cpu_time)
     """
 
     name: str = ""
@@ -40,17 +46,19 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
     winner   index into the job's players, for "win" only
     reason   one of the field's short terms: "mate", "resignation", "stalemate",
              "repetition", "50 moves", "material", "move limit", "score",
-             "claim", "time" (its clock ran out), "stall" (the same, and it did
-             not stop when told to), "illegal move", "refused", "crash", "hang"
-             (no answer where no clock ran), "protocol", "start"
-    detail   one line for a person: the margin, the move, the engine's last words
+             "claim", "time" (its clock ran out), "stall" (its clock ran out, and it
+             ignored `stop`), "illegal move", "refused", "crash", "hang" (no answer
+             without a clock), "protocol", "start", "setup", "perpetual check",
+             "declaration", "illegal declaration", "trial", "impasse", "tablebases",
+             "adjudicated draw", "adjudicated win", or the ending of a chess variant
+    detail   one line for a person: the margin, the move, the engine's last output
     forfeit  whether the loser lost by a fault (illegal move, time, GTP failure)
     score    "B+3.5", "W+R", "W+F", "0", "?", "Void" in Go; "1-0", "0-1",
              "1/2-1/2", "*" in chess and shogi
-    faulty   index of the player at fault in a forfeit or void game, if known
+    faulty   index of the player at fault in a forfeit or void game, or None
     record   the game record (SGF, PGN), or None
     fingerprint  short hash of the series, the players in move order, the start position
-             and the moves; None of a void game, and of one that an earlier version played
+             and the moves; None for a void game or a game of an earlier version
     repeats  whether an earlier game of the competition has the same fingerprint
     stderr   bounded lines of standard error, as (player code, line)
     """
@@ -79,10 +87,9 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
         return self.game_id
 
     def points(self, index: int) -> float:
-        """Return what the game is worth to player `index`, where every game has to be
-        worth something: 1, ½ or 0 (unknown counts ½; tables of points leave it out).
+        """Return the points of player `index`: 1, ½ or 0; an unknown result counts ½.
 
-        Raises ValueError for a void game, which has no score.
+        Tables of points leave an unknown result out.  Raises ValueError for a void game.
         """
         if self.outcome == "void":
             raise ValueError("a void game has no score")
@@ -92,23 +99,22 @@ class GameResult(msgspec.Struct, frozen=True, tag="game"):
 
 
 class EvaluationResult(msgspec.Struct, frozen=True, tag="evaluation"):
-    """What an engine says of a shard of positions.
+    """An engine's scores of a shard of positions.
 
-    number, shard  the job's
-    outcome  "evaluated", or "void": it counts for nothing and is tried again
-    reason, detail  as of a game; of a void one, why
+    score_key, shard  as in the job
+    outcome  "evaluated", or "void": it does not count and is tried again
+    reason, detail  as in a game; the fault of a void shard
     scores   one little-endian float32 a position, in the order of the shard: centipawns
              from the side that moves first in a game (White in chess, Black in shogi),
-             NaN where the engine gives none (in check); None when void, for a probe, and
-             when read from a store, which keeps them apart
-    answers  per position what the engine said, if the job wanted it; not kept in a store
-    facts    small JSON data that a probe found out
+             NaN without a score (in check); None when void, for a probe, or from a store
+    answers  per position the engine's output, if the job requests it; never from a store
+    facts    small JSON data from a probe
     """
 
     job_id: str
     attempt: int
     outcome: Literal["evaluated", "void"]
-    number: int = 0
+    score_key: int = 0
     shard: int = 0
     reason: str = ""
     detail: str = ""
@@ -131,14 +137,13 @@ TUNED_OPTIONS, SEARCH = "tuned options", "search"
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What one test of a thorough check found.
+    """The result of one test in a thorough check.
 
-    status    "fail" would spoil games as this player plays them, "warn" is
-              against the protocol or odd, "skip" could not be tested
-    name      what was tested, in a few words
-    detail    one line: what was measured, or what is wrong
-    exchange  lines that show it, "> " before what the engine was told and "< "
-              before what it said
+    status    "fail" would spoil games of this player, "warn" breaks the protocol or is
+              unusual, "skip" could not be tested
+    name      the test, in a few words
+    detail    one line: the measurement or the fault
+    exchange  lines of evidence, with "> " before commands and "< " before output
     """
 
     status: Literal["pass", "warn", "fail", "skip"]
@@ -147,20 +152,52 @@ class Finding(msgspec.Struct, frozen=True):
     exchange: tuple[str, ...] = ()
 
 
-class CheckResult(msgspec.Struct, frozen=True, tag="check"):
-    """The result of a check: no problems means that games can be played.
+class Problem(msgspec.Struct, frozen=True):
+    """A reason why a player cannot play.
 
-    findings, suggestions  of a thorough check, or of limits and options; each finding
-                 that is a "fail" is among the problems, too
-    seconds      how long a thorough check took
-    tested_as    the player whose thorough check was of the same engine, or ""
-    hash, threads  megabytes and threads as they are set now; None where it is not known
+    reason    in words; for a command, the engine's own words
+    kind      "option" (unknown or with a wrong value), "command" (refused), or "other"
+    subject   the name of the option, or the command
+    expected  the values of the option in words, e.g. "an integer from 1 to 5"
+    """
+
+    reason: str
+    kind: Literal["option", "command", "other"] = "other"
+    subject: str = ""
+    expected: str = ""
+
+    def __str__(self) -> str:
+        return (
+            f"it refused {self.subject!r}: {self.reason}" if self.kind == "command" else self.reason
+        )
+
+
+def problems_of(error: EngineError) -> list[Problem]:
+    """Return the problems that an error reports."""
+    if isinstance(error, OptionRefused):
+        return [
+            Problem(str(refusal), "option", refusal.option, refusal.expected)
+            for refusal in error.refusals or (error,)
+        ]
+    if isinstance(error, EngineRefused) and error.command:
+        return [Problem(error.reason, "command", error.command)]
+    return [Problem(str(error))]
+
+
+class CheckResult(msgspec.Struct, frozen=True, tag="check"):
+    """The result of a check; without problems the player can play.
+
+    findings, suggestions  from a thorough check, or a test of limits and options; a
+                 failed finding is also a problem
+    seconds      duration of a thorough check
+    tested_as    the player whose thorough check covers the same engine, or ""
+    hash, threads  current megabytes and threads; None if unknown
     """
 
     check_id: str
     code: str
     name: str = ""
-    problems: tuple[str, ...] = ()
+    problems: tuple[Problem, ...] = ()
     stderr: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     suggestions: tuple[str, ...] = ()
@@ -170,6 +207,81 @@ class CheckResult(msgspec.Struct, frozen=True, tag="check"):
     threads: int | None = None
 
 
-#: What is recorded.
+#: A result that a store records.
 Result = GameResult | EvaluationResult
 JobResult = GameResult | EvaluationResult | CheckResult
+
+
+class MoveRecord(msgspec.Struct, frozen=True, gc=False):
+    """One move of a game.
+
+    player   index of its player
+    seconds  time charged to the player; None for moves of a handicap or opening
+    score    centipawns from the mover's side, or None
+    mate     moves to mate (negative: being mated), or None
+    seldepth, nps, hashfull (per mille), tbhits  from the engine, or None
+    pv       the expected line in the protocol's notation, this move first
+    comment  the engine's comment in UTF-8, possibly several lines
+    left     seconds on the player's clock after the move, of the base time or the period;
+             None without a clock
+    overtime stones or periods left, None in the base time
+    """
+
+    move: str
+    player: int
+    seconds: float | None = None
+    score: int | None = None
+    mate: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    seldepth: int | None = None
+    nps: int | None = None
+    hashfull: int | None = None
+    tbhits: int | None = None
+    pv: tuple[str, ...] = ()
+    comment: str = ""
+    left: float | None = None
+    overtime: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """A finished game.
+
+    names     names of the players for the record; codes are those of the control file
+    date      "YYYY-MM-DD", local time, of the start
+    score     as in GameResult.score; reason and detail likewise
+    setup     handicap stones (GTP vertices) placed before the first move
+    descriptions  per player, the engine's description of its configuration
+    notes     further lines (final_score answers, void reasons)
+    parameters    per player, the tuner's values
+    shown_parameters  the same as text, through the formats of the control file
+    competition   code of the competition
+    round         number of the pair of games with one opening, from 1; 0 if unknown
+    time_controls per player, all its limits in words; clocks the clock among them
+    started   seconds since the epoch, None if unknown; seconds the game took
+    """
+
+    game_id: str
+    event: str
+    date: str
+    codes: tuple[str, str]
+    names: tuple[str, str]
+    settings: GameSettings
+    opening: Opening
+    moves: tuple[MoveRecord, ...]
+    score: str
+    reason: str
+    detail: str = ""
+    setup: tuple[str, ...] = ()
+    descriptions: tuple[str, str] = ("", "")
+    notes: tuple[str, ...] = ()
+    parameters: tuple[dict[str, Any], dict[str, Any]] = ({}, {})
+    shown_parameters: tuple[str, str] = ("", "")
+    competition: str = ""
+    round: int = 0
+    time_controls: tuple[str, str] = ("", "")
+    clocks: tuple[TimeControl | None, TimeControl | None] = (None, None)
+    started: float | None = None
+    seconds: float = 0.0
+    cpu_times: tuple[float | None, float | None] = (None, None)

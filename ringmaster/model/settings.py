@@ -1,10 +1,8 @@
-"""The declarative tables that say what a control file may contain.
+"""Declarative tables of settings, one for each competition type.
 
-A competition type is one table of `Setting`s.  The table drives interpretation
-(with every independent error collected, each with its path), the reference
-documentation, and the comparison of a control file with the one of the last
-run.  Where a setting stands in the source file is the business of `control`,
-which turns paths into positions.
+A table drives interpretation, the reference documentation, and the comparison of a
+control file with the last run.  Interpretation collects every independent error with the
+path of its setting; `control` finds the path's place in the file.
 """
 
 from __future__ import annotations
@@ -24,17 +22,15 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ringmaster.errors import SettingError
-from ringmaster.model.calls import Call as Call
+from ringmaster.errors import SettingError, is_text, nearest, shown
 from ringmaster.model.canonical import STANDS_FOR, relative
-from ringmaster.model.canonical import canonical as canonical  # what `rule` is given
-from ringmaster.model.wording import is_text, nearest, shown
+from ringmaster.model.canonical import canonical as canonical
 
 SettingPath = tuple[str | int, ...]
 
 
 class _Mark:
-    """A value that is only ever compared by identity."""
+    """A value that is compared by identity."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -45,18 +41,45 @@ class _Mark:
 
 #: Default of a setting that must be given.
 REQUIRED: Final = _Mark("REQUIRED")
-#: Default of an argument that is taken from the top level when not given.
+#: Default of an argument that is inherited from the top level.
 INHERITED: Final = _Mark("as at the top level")
-#: What interpreting a wrong value returns, once the problem has been noted.
+#: Interpretation of a wrong value, after its problem was noted.
 INVALID: Final = _Mark("INVALID")
 
 
-class Context(msgspec.Struct):
-    """One interpretation: where relative paths start, and what went wrong.
+class Call(msgspec.Struct, frozen=True, eq=False):
+    """A recorded call of a control file, such as Player("gnugo", cwd=".").
 
-    returned  is told what functions of the control file return when they are
-              called, before it is interpreted, with the function's path
-    doubted   is given the path of a value that is allowed and probably not meant, and why
+    It is interpreted later, so that its errors name the setting that it is part of.
+
+    position    (line, column) of the call, both from 1, or None
+    positional  names of the arguments that may be positional, if known
+    """
+
+    kind: str
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    position: tuple[int, int] | None = None
+    positional: tuple[str, ...] = ()
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the call and its arguments, for the comparison of two runs."""
+        names = [*self.positional, *map(str, range(len(self.positional), len(self.args)))]
+        return {**self.kwargs, "$": self.kind, **dict(zip(names, self.args, strict=False))}
+
+    def __repr__(self) -> str:
+        parts = [*map(repr, self.args), *(f"{k}={v!r}" for k, v in self.kwargs.items())]
+        return f"{self.kind}({', '.join(parts)})"
+
+
+class Context(msgspec.Struct):
+    """One interpretation of settings.
+
+    directory  the folder of relative paths
+    problems   errors so far
+    returned   receives the path of a function of the control file, and each value that
+               it returns, before the value is interpreted
+    doubted    receives the path of a value that is probably a mistake, and the reason
     """
 
     directory: Path
@@ -70,7 +93,7 @@ class Context(msgspec.Struct):
         return INVALID
 
     def doubt(self, path: SettingPath, message: str) -> None:
-        """Note a value that is allowed and probably not meant."""
+        """Note a value that is allowed and probably a mistake."""
         if self.doubted is not None:
             self.doubted(path, message)
 
@@ -80,20 +103,25 @@ class Context(msgspec.Struct):
 
 
 class SettingType(ABC):
-    """What values a setting takes."""
+    """The type of a setting: its values and their interpretation."""
 
     @abstractmethod
     def describe(self) -> str:
-        """Return what is right, as it ends the sentence "expected …"."""
+        """Return the end of the sentence "expected …"."""
 
     @abstractmethod
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        """Return the value in the form the program uses, or INVALID after
-        noting each problem in `context`."""
+        """Return the value in the program's form, or INVALID after noting each problem."""
+
+    def refuse_text(self, value: Any, path: SettingPath, context: Context, fault: str) -> Any:
+        """Note a value that is not the text expected; bytes were text in Python 2."""
+        expected = self.describe()
+        if isinstance(value, bytes | bytearray):
+            expected += "; text, not bytes: no b before the quotes, and no .encode(…)"
+        return context.refuse(path, f"{shown(value)} {fault}", expected)
 
     def portable(self, data: Any, directory: str) -> Any:
-        """Return a value, as `canonical` makes it, with the files that lie in the
-        competition directory relative to it."""
+        """Return canonical data with files relative to the competition directory."""
         return data
 
 
@@ -104,17 +132,16 @@ class Setting(msgspec.Struct, frozen=True):
     """One row of a table.
 
     help    one sentence for the reference documentation
-    change  what a change between runs means: "free": it applies from the next
-            game on; "report": only reports are affected; "played": it applies if it
-            gives the values that were played (`Competition.contradictions`), and is
-            refused otherwise; "refused": the results so far would lose their
-            meaning.  None: as what it is an argument of
-            (at the top level: "free")
-    rule    a finer judgement of a change that `change` allows: given the value
-            before and now (as `canonical` makes them, None for what was not given),
-            why it is refused, "" if it is not; or (path, why), with the path of the
-            part that it is about, from the setting on: ((1,), "…") for matchups[1]
-    limits  what `rule` lets pass, one sentence for the reference documentation
+    change  effect of a change between runs.  "free": it applies from the next game on;
+            "report": it affects reports only; "played": it applies if it gives the
+            values that were played (`Competition.contradictions`), else it is refused;
+            "refused": the results would lose their meaning.  None: as the setting that
+            it is an argument of (at the top level: "free")
+    rule    judges a change that `change` allows.  It receives the canonical values
+            before and now (None if not given) and returns why the change is refused, or
+            "".  It may return (path, why) with the path of the part at fault, from the
+            setting on: ((1,), "…") for matchups[1]
+    limits  one sentence about `rule` for the reference documentation
     """
 
     name: str
@@ -126,13 +153,6 @@ class Setting(msgspec.Struct, frozen=True):
     limits: str = ""
 
 
-def text_expected(value: Any, expected: str) -> str:
-    """Return what is right where text is wanted; bytes were text in Python 2."""
-    if isinstance(value, bytes | bytearray):
-        return f"{expected}; text, not bytes: no b before the quotes, and no .encode(…)"
-    return expected
-
-
 class String(SettingType):
     """A string that can be written as UTF-8, without NUL bytes."""
 
@@ -141,9 +161,7 @@ class String(SettingType):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str):
-            return context.refuse(
-                path, f"{shown(value)} is not a string", text_expected(value, self.describe())
-            )
+            return self.refuse_text(value, path, context, "is not a string")
         if not is_text(value):
             return context.refuse(path, "a string must not contain NUL or a lone surrogate")
         return value
@@ -160,9 +178,7 @@ class Identifier(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and self._ALLOWED.match(value) and set(value) != {"."}:
             return value
-        return context.refuse(
-            path, f"{shown(value)} is not an identifier", text_expected(value, self.describe())
-        )
+        return self.refuse_text(value, path, context, "is not an identifier")
 
 
 class Boolean(SettingType):
@@ -248,9 +264,7 @@ class OneOf(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str) and value in self.choices:
             return value
-        return context.refuse(
-            path, f"{shown(value)} is not a valid choice", text_expected(value, self.describe())
-        )
+        return self.refuse_text(value, path, context, "is not a valid choice")
 
 
 @dataclass(frozen=True)
@@ -269,32 +283,33 @@ class Maybe(SettingType):
         return None if data is None else self.inner.portable(data, directory)
 
 
-#: Items of a list; a generator that gives more is taken for endless.
+#: Items of a list; a generator with more counts as endless.
 MOST_ITEMS = 1_000_000
-#: What Python 2 gave as a list, and Python 3 does not.
+#: Types of values that were lists in Python 2.
 _NOW_ITERATORS = (KeysView, ValuesView, ItemsView, map, filter, zip, range, GeneratorType)
 
 
 def listed(value: Any, path: SettingPath, context: Context, expected: str) -> Any:
-    """Return the items of `map(…)`, `d.items()` and the like as a list, other values as they
-    are; INVALID after noting a problem."""
+    """Return the items of `map(…)`, `d.items()` and the like as a list.
+
+    Other values are returned unchanged, INVALID after noting a problem.
+    """
     if not isinstance(value, _NOW_ITERATORS):
         return value
     try:
         items = list(itertools.islice(value, MOST_ITEMS + 1))
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # SystemExit too: the file has no say in that
-        return context.refuse(path, f"going through it raised {type(error).__name__}: {error}")
+    except BaseException as error:  # also SystemExit: a control file cannot end the program
+        return context.refuse(path, f"its iteration raised {type(error).__name__}: {error}")
     if len(items) > MOST_ITEMS:
-        return context.refuse(path, "it gives items without end", expected)
+        return context.refuse(path, "it has items without end", expected)
     return items
 
 
 @dataclass(frozen=True)
 class ListOf(SettingType):
-    """A list or tuple of `inner`; becomes a tuple.  Anything else that is gone
-    through once in a fixed order will do, too: `players.keys()`, `map(…)`."""
+    """A list or tuple of `inner`, or an iterator such as `map(…)`; becomes a tuple."""
 
     inner: SettingType
     minimum: int = 0
@@ -311,20 +326,19 @@ class ListOf(SettingType):
             return context.refuse(path, f"{shown(value)} is not a list", self.describe())
         if len(value) < self.minimum:
             return context.refuse(path, f"the list has {len(value)} items", self.describe())
-        items = tuple(
-            self.inner.interpret(item, (*path, i), context) for i, item in enumerate(value)
-        )
+        inner = self.inner
+        items = tuple(inner.interpret(item, (*path, i), context) for i, item in enumerate(value))
         return INVALID if INVALID in items else items
 
     def portable(self, data: Any, directory: str) -> Any:
-        whole = isinstance(data, list)
-        return [self.inner.portable(item, directory) for item in data] if whole else data
+        if not isinstance(data, list):
+            return data
+        return [self.inner.portable(item, directory) for item in data]
 
 
 @dataclass(frozen=True)
 class DictOf(SettingType):
-    """A dictionary from `key` to `inner`, in the order written; also a list of pairs, as
-    `dict` takes it."""
+    """A dictionary from `key` to `inner`, in order; also a list of pairs."""
 
     key: SettingType
     inner: SettingType
@@ -370,17 +384,13 @@ class Scalar(SettingType):
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, float) and not math.isfinite(value):
             return context.refuse(path, f"{shown(value)} is not finite", self.describe())
-        # subclasses (numpy's float64 is one) become what JSON knows
+        # subclasses such as numpy's float64 become plain numbers
         for kind in (bool, int, float):
             if isinstance(value, kind):
                 return kind(value)
         if isinstance(value, str) and "\n" not in value and is_text(value):
             return value
-        return context.refuse(
-            path,
-            f"{shown(value)} cannot be an option's value",
-            text_expected(value, self.describe()),
-        )
+        return self.refuse_text(value, path, context, "cannot be an option's value")
 
 
 class Words(SettingType):
@@ -401,9 +411,7 @@ class Words(SettingType):
         elif isinstance(value, list | tuple) and all(isinstance(w, str) for w in value):
             words = tuple(value)
         else:
-            return context.refuse(
-                path, f"{shown(value)} is not a command", text_expected(value, self.describe())
-            )
+            return self.refuse_text(value, path, context, "is not a command")
         if not words or not words[0]:
             return context.refuse(path, "the command is empty", self.describe())
         if not all(map(is_text, words)):
@@ -411,24 +419,24 @@ class Words(SettingType):
         return words
 
     def portable(self, data: Any, directory: str) -> Any:
-        # the executable; what its arguments mean is not known
+        # the executable; the meaning of its arguments is not known
         if isinstance(data, list) and data and isinstance(data[0], str):
             return [relative(data[0], directory), *data[1:]]
         return data
 
 
 class FileName(SettingType):
-    """A file name; relative ones start at the competition directory, "~" is
-    expanded.  Becomes an absolute path as a string.  The file need not exist."""
+    """A file name; becomes an absolute path as a string.
+
+    A relative name starts at the competition directory.  The file need not exist.
+    """
 
     def describe(self) -> str:
         return "a file name"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if not isinstance(value, str) or not value or not is_text(value):
-            return context.refuse(
-                path, f"{shown(value)} is not a file name", text_expected(value, self.describe())
-            )
+            return self.refuse_text(value, path, context, "is not a file name")
         return os.path.normpath(context.resolve(value))
 
     def portable(self, data: Any, directory: str) -> Any:
@@ -439,8 +447,7 @@ class FileName(SettingType):
 class Function(SettingType):
     """A Python function of the control file.
 
-    result  what it must return: then the function becomes one that interprets
-            what it returned, and raises SettingError when that is wrong
+    result  the type of its results; a wrapper raises SettingError for a wrong result
     """
 
     purpose: str = "a function"
@@ -462,14 +469,14 @@ class Function(SettingType):
 
         @functools.wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
-            given = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
+            words = ", ".join([*map(shown, args), *(f"{k}={shown(v)}" for k, v in kwargs.items())])
             try:
                 returned = function(*args, **kwargs)
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # SystemExit too: the file has no say in that
+            except BaseException as error:  # also SystemExit: a control file cannot end the program
                 raise SettingError(
-                    path, f"called with ({given}), it raised {type(error).__name__}: {error}"
+                    path, f"called with ({words}), it raised {type(error).__name__}: {error}"
                 ) from error
             if outer.returned is not None:
                 outer.returned(path, returned)
@@ -482,7 +489,7 @@ class Function(SettingType):
                 problem = context.problems[0]
                 raise SettingError(
                     path,
-                    f"called with ({given}), it returned a wrong value: "
+                    f"called with ({words}), it returned a wrong value: "
                     + ".".join(map(str, (*problem.path, problem.message))),
                     problem.expected,
                 )
@@ -492,23 +499,20 @@ class Function(SettingType):
         return checked
 
 
-Build = Callable[[dict[str, Any], Context], Any]
-
-
 @dataclass(frozen=True)
 class CallOf(SettingType):
     """A call such as Player(…), with a table for its arguments.
 
-    positional  names of the arguments that may be given by position
-    build       makes the final value from the interpreted arguments; a
-                ValueError or SettingError it raises becomes a problem here
-    shorthand   also accept a bare value as the first argument ("10+0.1" for
+    positional  names of the positional arguments
+    build       makes the final value from the interpreted arguments; its ValueError or
+                SettingError becomes a problem
+    shorthand   whether a bare value stands for the first argument ("10+0.1" for
                 TimeControl("10+0.1"))
     """
 
     kind: str
     settings: tuple[Setting, ...]
-    build: Build
+    build: Callable[[dict[str, Any], Context], Any]
     positional: tuple[str, ...] = ()
     shorthand: bool = False
 
@@ -522,8 +526,10 @@ class CallOf(SettingType):
             return context.refuse(
                 path, f"{shown(value)} is not a {self.kind} definition", self.describe()
             )
-        given = self._bind(value, path, context)
-        values = interpret_table(self.settings, given, path, context) if given is not None else None
+        arguments = self._bind(value, path, context)
+        if arguments is None:
+            return INVALID
+        values = interpret_table(self.settings, arguments, path, context)
         if values is None:
             return INVALID
         try:
@@ -543,36 +549,35 @@ class CallOf(SettingType):
         }
 
     def _bind(self, call: Call, path: SettingPath, context: Context) -> dict[str, Any] | None:
-        """Return arguments by name, or None after noting what is wrong."""
+        """Return arguments by name, or None after noting a problem."""
         before = len(context.problems)
-        if len(call.args) > len(self.positional):
-            most = len(self.positional)
+        most = len(self.positional)
+        if len(call.args) > most:
             context.refuse(
                 path,
                 f"{self.kind} takes at most {most} positional argument{'s' * (most != 1)}, "
                 f"not {len(call.args)}",
                 "the others in keyword form",
             )
-        given = dict(zip(self.positional, call.args, strict=False))
+        arguments = dict(zip(self.positional, call.args, strict=False))
         known = [s.name for s in self.settings]
         for name, argument in call.kwargs.items():
-            if name in given:
+            if name in arguments:
                 context.refuse((*path, name), f"argument {name!r} is given twice")
             elif name not in known:
                 context.refuse(
                     (*path, name), f"{self.kind} has no argument {name!r}", nearest(name, known)
                 )
-            given[name] = argument
-        return given if len(context.problems) == before else None
+            arguments[name] = argument
+        return arguments if len(context.problems) == before else None
 
 
 def interpret_table(
     table: Sequence[Setting], given: Mapping[str, Any], path: SettingPath, context: Context
 ) -> dict[str, Any] | None:
-    """Interpret `given` by `table`; names that are not in the table are ignored.
+    """Return the values of all settings, with defaults; None after a problem.
 
-    Returns the values of all settings, defaults included, or None when any
-    problem was noted in `context`.
+    Names in `given` that are not in the table are ignored.
     """
     before = len(context.problems)
     values: dict[str, Any] = {}

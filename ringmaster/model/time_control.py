@@ -1,8 +1,4 @@
-"""Time controls and per-move limits, as data.
-
-Units: a `TimeControl` holds seconds as the user wrote them; `Limits` holds
-milliseconds where a protocol wants milliseconds.
-"""
+"""Time controls as data, in seconds."""
 
 from __future__ import annotations
 
@@ -22,7 +18,7 @@ _CONTROL = re.compile(
     re.VERBOSE | re.ASCII,
 )
 
-#: Seconds; more than any game takes.
+#: Seconds; longer than any game.
 LONGEST = 1e6
 #: Moves to a time control, stones in an overtime period, periods.
 MOST = 10_000
@@ -31,15 +27,15 @@ Overtime = Literal["", "japanese", "canadian"]
 
 
 class TimeControl(msgspec.Struct, frozen=True):
-    """A clock: `base` seconds, for every `moves` moves (0: the whole game), plus
-    `increment` seconds after each move; or overtime when `base` is used up; or both, with
-    one period, which is left when the increment is added.
+    """A clock: base time with an increment, with overtime, or with both.
 
+    base     seconds
+    increment  seconds after each move
+    moves    moves that renew the base time, 0 for the whole game
     period   seconds of an overtime period, 0 without overtime
-    periods  Japanese byo-yomi: so many periods; one that a move is made in is
-             renewed, one that is overstepped is lost
-    stones   Canadian byo-yomi: so many moves must be made in a period, which
-             then is renewed
+    periods  Japanese byo-yomi: number of periods; a move within a period renews it, a
+             longer move loses it.  With an increment there is one period
+    stones   Canadian byo-yomi: number of moves in a period, which then is renewed
     """
 
     base: float
@@ -55,7 +51,7 @@ class TimeControl(msgspec.Struct, frozen=True):
         "600+5x30" or "600+30byo" (Japanese), "600+25/300" (Canadian), "600+10+5byo"
         (increment and byo-yomi).
 
-        Raises ValueError with a message that says what would be right.
+        Raises ValueError with the correct forms.
         """
         match = _CONTROL.fullmatch(text.strip())
         if (
@@ -96,7 +92,7 @@ class TimeControl(msgspec.Struct, frozen=True):
         return "japanese" if self.periods else "canadian" if self.stones else ""
 
     def canonical(self) -> str:
-        """Return it as it is written, for the comparison of two runs."""
+        """Return its text, for the comparison of two runs."""
         return str(self)
 
     def __str__(self) -> str:
@@ -126,7 +122,7 @@ def _seconds(match: re.Match[str], part: str) -> float:
 
 
 def _count(digits: str | None) -> int:
-    # int() refuses thousands of digits with a message of its own
+    # int() refuses thousands of digits
     return MOST + 1 if digits is not None and len(digits) > 9 else int(digits or 0)
 
 

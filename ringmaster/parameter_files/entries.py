@@ -1,5 +1,4 @@
-"""What a parameter file holds, whatever its format, and how it becomes the arguments
-of Parameter(…)."""
+"""The parameters of a file of any format, and their arguments of Parameter(…)."""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-#: What the tuners of the field take where a file says nothing: the perturbation as a
-#: part of the range, and R at the last iteration (Stockfish's TUNE, fishtest).
+#: The defaults of Stockfish's TUNE and fishtest: the perturbation as a part of the range, and R
+#: at the last iteration.
 DEFAULT_C = 1 / 20
 DEFAULT_R = 0.002
 
@@ -20,14 +19,14 @@ class Entry(msgspec.Struct, frozen=True):
 
     c_end      perturbation at the last iteration
     r_end      relative apply factor R = a/c² at the last iteration
-    step       weather-factory's measure of its perturbation
+    step       weather-factory's unit of the perturbation
     grid       Optuna tuner's distance between values
-    integer    whether engines take whole numbers only
+    integer    whether engines accept whole numbers only
     simul_elo  SPSA Tuner's simulation: Elo lost at 100 from 0
-    not_used   YaneuraOu's mark of what is not tuned, and not known to the engine
+    not_used   YaneuraOu's mark of a parameter that is not tuned and unknown to the engine
     scale      "log": steps are factors (CLOP's Gamma, a log-uniform prior)
-    choices    values without order; then start, minimum and maximum count them from 0
-    line       where it stands in the file, from 1
+    choices    values without order; start, minimum and maximum are their numbers from 0
+    line       in the file, from 1
     """
 
     code: str
@@ -47,20 +46,20 @@ class Entry(msgspec.Struct, frozen=True):
     line: int | None = None
 
     def gains(self) -> tuple[float, float]:
-        """Return c_end and r_end, the field's usual ones where it has none."""
+        """Return c_end and r_end, with the usual values for missing ones."""
         c_end = self.c_end
         if c_end is None:
             c_end = (self.maximum - self.minimum) * DEFAULT_C
-            # whole numbers do not differ by less
+            # half of the smallest difference of whole numbers
             c_end = max(c_end, 0.5) if self.integer else c_end
         return c_end, DEFAULT_R if self.r_end is None else self.r_end
 
 
 class ParameterFile(msgspec.Struct, frozen=True):
-    """A file that was read.
+    """The content of a file.
 
-    format  its name in FORMATS
-    notes   what was assumed, a sentence each
+    format  a name in FORMATS
+    notes   the assumptions
     """
 
     format: str
@@ -70,10 +69,10 @@ class ParameterFile(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the caller knows better than the file.
+    """Facts that a file may not have.
 
-    games    length of the tune, for formats whose gains depend on it
-    integer  whether engines take whole numbers only, None: as the file says
+    games    length of the tune, for formats with gains that depend on it
+    integer  whether engines accept whole numbers only, None: as in the file
     """
 
     games: int | None = None
@@ -81,17 +80,10 @@ class ReadOptions:
 
 
 @dataclass(frozen=True)
-class WriteOptions:
-    """What writers are told beside the entries; games: length of the tune."""
-
-    games: int | None = None
-
-
-@dataclass(frozen=True)
 class PowerOfTwo:
-    """From the binary logarithm of a value to the value, kept within its bounds.
+    """Turn the binary logarithm of a value into the value, clipped to its bounds.
 
-    whole  whether it is rounded
+    whole  whether to round the value
     """
 
     low: float
@@ -106,8 +98,8 @@ class PowerOfTwo:
 def arguments(entry: Entry) -> dict[str, Any]:
     """Return the arguments of Parameter(…) after its code.
 
-    A logarithmic parameter is tuned as its binary logarithm, so that a step doubles
-    or halves it; `transform` is a PowerOfTwo then.
+    A logarithmic parameter is tuned as its binary logarithm, with a PowerOfTwo as `transform`: a
+    step of 1 doubles the value.
     """
     row: dict[str, Any] = {"not_used": True} if entry.not_used else {}
     if entry.comment:
@@ -121,7 +113,7 @@ def arguments(entry: Entry) -> dict[str, Any]:
             "transform": PowerOfTwo(entry.minimum, entry.maximum, entry.integer),
             **row,
         }
-    given: dict[str, Any] = {
+    named: dict[str, Any] = {
         "start": plain(entry.start),
         "min": plain(entry.minimum),
         "max": plain(entry.maximum),
@@ -129,12 +121,12 @@ def arguments(entry: Entry) -> dict[str, Any]:
     for name in ("c_end", "r_end", "step"):
         value = getattr(entry, name)
         if value is not None:
-            given[name] = plain(value)
+            named[name] = plain(value)
     if entry.integer:
-        given["integer"] = True
-    return given | row
+        named["integer"] = True
+    return named | row
 
 
 def plain(value: float) -> int | float:
-    """Return a whole number as an int, where that loses nothing."""
+    """Return a whole number as an int, if that is exact."""
     return int(value) if value == math.floor(value) and abs(value) < 2**53 else value

@@ -1,1 +1,1 @@
-"""Playing one game between two engines: the game loop, the clock, the pool of live engines."""
+"""Play one game between two engines: game loop, clocks, referees, pool of live engines."""

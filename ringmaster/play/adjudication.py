@@ -1,9 +1,7 @@
-"""When a game is stopped before its rules end it: by the engines' scores, or by
-tablebases.
+"""Adjudication of games by the engines' scores or by tablebases.
 
-The scores are the engines' own, each from its mover's side.  A score that is
-missing counts as one that says nothing, and ends a row of those that do.  The
-move limit is the referee's.
+Scores are the engines' own, each from its mover's side.  A missing score interrupts a series
+of decisive or level ones.  The referee handles the move limit.
 """
 
 from __future__ import annotations
@@ -13,16 +11,15 @@ from typing import Final
 
 from ringmaster.games.game import Game
 from ringmaster.games.tablebases import TABLEBASES, Prober, open_tablebases
-from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication
-from ringmaster.model.jobs import GameSettings
+from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication
 
 DRAW: Final = "adjudicated draw"
 WIN: Final = "adjudicated win"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """How a game is settled; the fields are those of GameResult."""
+class Adjudication:
+    """The result of an adjudicated game; the fields are GameResult's."""
 
     winner: int | None
     reason: str
@@ -30,9 +27,9 @@ class Verdict:
 
 
 class Adjudicator:
-    """Judges one game; told of every move that stands, in order.
+    """Judges one game after every legal move.
 
-    prober  what knows the results of positions, None without tablebases
+    prober  the tablebases, or None
     """
 
     def __init__(self, settings: GameSettings, prober: Prober | None = None) -> None:
@@ -42,34 +39,36 @@ class Adjudicator:
         self._resign = None if resign is None else _Resign(resign)
         self._prober = prober
 
-    def judge(self, game: Game, mover: int, score: int | None, mate: int | None) -> Verdict | None:
-        """Return how the game ends, None if it goes on.
+    def judge(
+        self, game: Game, mover: int, score: int | None, mate: int | None
+    ) -> Adjudication | None:
+        """Return the adjudication, None if the game goes on.
 
-        game   after the mover's move, which has not ended it
-        score  centipawns from the mover's side, None when it gave none
+        game   after the mover's move, not ended by the rules
+        score  centipawns from the mover's side, None without a score
         mate   moves to mate (0 or less: being mated), None likewise
         """
         if self._prober is not None and self._is_chess:
             ending = self._prober.probe(game.position())
             if ending is not None:
-                return Verdict(ending.winner, TABLEBASES)
+                return Adjudication(ending.winner, TABLEBASES)
         if self._draw is not None:
             level = self._draw.is_level(score if mate is None else None)
-            # the position takes time to write down, and most scores are not level
+            # Most scores are not level, and counting takes time.
             completed, began = _count(game, chess=self._is_chess) if level else (0, False)
             if self._draw.is_reached(completed, level=level, began=began):
-                return Verdict(None, DRAW, self._draw.words)
+                return Adjudication(None, DRAW, self._draw.words)
         if self._resign is not None:
             winner = self._resign.winner(mover, _points(score, mate))
             if winner is not None:
-                return Verdict(winner, WIN, self._resign.words)
+                return Adjudication(winner, WIN, self._resign.words)
         return None
 
 
 def make_adjudicator(settings: GameSettings) -> Adjudicator | None:
-    """Return what judges a game, None when nothing is asked for.
+    """Return a game's adjudicator, None without adjudication settings.
 
-    Raises EngineError when the tablebases are not there.
+    Raises EngineError when the tablebases are missing.
     """
     tables = settings.tablebases
     if tables is None and not settings.draw_adjudication and not settings.resign_adjudication:
@@ -78,7 +77,7 @@ def make_adjudicator(settings: GameSettings) -> Adjudicator | None:
 
 
 class _Draw:
-    """Counts the plies in a row after which the mover gave about 0."""
+    """Counts consecutive plies with a score near 0."""
 
     def __init__(self, rule: DrawAdjudication) -> None:
         self._rule = rule
@@ -86,20 +85,23 @@ class _Draw:
         self.words = f"both scores within {rule.score / 100:.2f} for {rule.move_count} moves"
 
     def is_level(self, score: int | None) -> bool:
-        """Whether a score (None: none, or a mate) is about 0."""
+        """Return whether a score (None without one, or for a mate) is near 0."""
         return score is not None and abs(score) <= self._rule.score
 
     def is_reached(self, completed: int, *, level: bool, began: bool) -> bool:
-        """Count a move: whether its score is level, the full moves of the game with
-        it, and whether nothing before it can be repeated."""
+        """Count a move; return whether the game is drawn.
+
+        completed  full moves of the game
+        began      whether the move is irreversible
+        """
         rule = self._rule
-        # a capture or a pawn move begins the count anew, as in fastchess
+        # A capture or a pawn move restarts the count, as in fastchess.
         self._plies = 0 if not level else 1 if began else self._plies + 1
         return completed >= rule.move_number and self._plies >= 2 * rule.move_count
 
 
 class _Resign:
-    """Counts, for each player, the moves in a row that it called lost and won."""
+    """Counts each player's consecutive moves with a lost and with a won score."""
 
     def __init__(self, rule: ResignAdjudication) -> None:
         self._rule = rule
@@ -111,7 +113,7 @@ class _Resign:
             self.words += ", and the opponent agrees"
 
     def winner(self, mover: int, points: float | None) -> int | None:
-        """Count a move with its score; return who has won, None if nobody has."""
+        """Count a move with its score; return the winner, None if the game goes on."""
         rule = self._rule
         self._lost[mover] = self._lost[mover] + 1 if _at_least(points, rule.score, -1) else 0
         self._won[mover] = self._won[mover] + 1 if _at_least(points, rule.score, 1) else 0
@@ -127,18 +129,18 @@ def _at_least(points: float | None, score: int, sign: int) -> bool:
 
 
 def _points(score: int | None, mate: int | None) -> float | None:
-    """Return a score in centipawns; a mate is beyond any."""
+    """Return a score in centipawns; a mate is infinite."""
     if mate is not None:
-        # "mate 0" is what an engine says that is mated already
+        # "mate 0": the mover is mated.
         return float("inf") if mate > 0 else float("-inf")
     return score
 
 
 def _count(game: Game, *, chess: bool) -> tuple[int, bool]:
-    """Return how many full moves have been completed (as in fastchess and
-    cutechess), and whether the last one was a capture or a pawn move of chess."""
+    """Return the number of completed full moves (as in fastchess and cutechess), and whether
+    the last move was a capture or a pawn move of chess."""
     if not chess:
         return len(game.moves) // 2, False
-    # the last two fields also where a variant has others before them
+    # Variants may have other fields before these two.
     clock, number = game.position().split()[-2:]
     return int(number) - 1, clock == "0"

@@ -1,5 +1,7 @@
-"""Evaluation jobs: a shard of a position file is scored by one engine, which is kept
-from shard to shard.  What the engine does wrong is in the result."""
+"""Evaluation jobs: one engine scores a shard of a position file and stays alive for the next.
+
+The engine's faults are in the result.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,19 @@ from ringmaster.errors import (
 )
 from ringmaster.model.jobs import EvaluationJob
 from ringmaster.model.results import EngineUsage, EvaluationResult
-from ringmaster.play.engine_pool import EnginePool
+from ringmaster.play.engine_pool import EnginePool, MakeEngine
 from ringmaster.play.game_runner import REASON_OF_ERROR
 from ringmaster.play.meter import Meter
-from ringmaster.play.probe import Prober
-from ringmaster.play.scoring import Answers, MakeEngine, Scorer
+from ringmaster.play.probe import EngineProbe
+from ringmaster.play.scorer import Answers, Scorer
 from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 from ringmaster.positions.position_file import PositionFile
 
 
 class Evaluator:
-    """Runs evaluation jobs, one after another; keeps the position file open between
-    them.
+    """Runs evaluation jobs one after another and keeps the position file open.
 
-    A position file that cannot be used makes a job void.  Raises JobAbandoned out of
-    `run`.
+    An unusable position file makes a job void.  `run` raises JobAbandoned.
     """
 
     def __init__(self, pool: EnginePool, make: MakeEngine) -> None:
@@ -54,7 +54,7 @@ class Evaluator:
                 job.id,
                 job.attempt,
                 "void",
-                number=job.number,
+                score_key=job.score_key,
                 shard=job.shard,
                 reason="setup",
                 detail=cut(str(error)),
@@ -74,22 +74,22 @@ class Evaluator:
     def _texts(self, job: EvaluationJob) -> list[bytes]:
         file = self._file
         if file is None or not job.key or (str(file.path), file.key) != (job.positions, job.key):
-            # it may have been made anew under the same name
-            found = os.stat(job.positions)
-            mark = (job.positions, found.st_ino, found.st_mtime_ns, found.st_size)
+            # It may have been rebuilt under the same name.
+            status = os.stat(job.positions)
+            mark = (job.positions, status.st_ino, status.st_mtime_ns, status.st_size)
             if file is None or self._mark != mark:
                 self._file = None
                 file = PositionFile(Path(job.positions))
                 self._file, self._mark = file, mark
             if job.key and file.key != job.key:
                 raise StoreCorrupt(
-                    f"{job.positions} has been made anew in the meantime, of other files or with "
+                    f"{job.positions} has been rebuilt meanwhile from other files or with "
                     "other settings; start the run again"
                 )
         if job.stop > len(file):
             raise StoreCorrupt(
-                f"{job.positions} has {len(file)} positions, and number {job.stop - 1} is"
-                " wanted; delete it, and it is made again"
+                f"{job.positions} has {len(file)} positions, but not number"
+                f" {job.stop - 1}; delete it; the next run makes a new one"
             )
         return file.texts(job.first, job.stop, job.step)
 
@@ -109,14 +109,14 @@ class _Run:
 
     @property
     def engine(self) -> Engine:
-        """The engine at the end; others have been ended."""
+        """The present engine; earlier ones have been ended."""
         return self._first if self._scorer is None else self._scorer.engine
 
     @property
     def is_sound(self) -> bool:
-        """Whether the engine can be kept for another job."""
-        # after a probe nobody knows which options it was left with
-        return self._job.probe is None and self.engine.is_fit()
+        """Return whether the engine can do another job."""
+        # After a probe its options are unknown.
+        return self._job.probe is None and self.engine.is_reusable()
 
     def carry_out(self, texts: list[bytes], begun: float) -> EvaluationResult:
         transcript = self._make_transcript()
@@ -153,9 +153,9 @@ class _Run:
         job = self._job
         scorer = self._scorer = Scorer(job, self._first, self._make, self._surroundings, transcript)
         if job.probe is not None:
-            return Answers(None), Prober(job, job.probe, scorer, texts).run()
-        if job.apply == "restart" and scorer.searches and self._first.is_alive():
-            # its hash tables may be what a new game does not empty
+            return Answers(None), EngineProbe(job, job.probe, scorer, texts).run()
+        if job.apply == "restart" and scorer.searches and self._first.is_usable():
+            # A new game may leave hash tables filled.
             scorer.renew(job.player)
             self._meter = Meter(scorer.engine)
             self._meter.begin_new()
@@ -163,24 +163,24 @@ class _Run:
             self._meter.begin_new()
         else:
             self._meter.begin_kept()
-        # of a process with other options the pool has made sure
+        # The pool has ended processes with other options.
         scorer.set(job.player, "newgame" if job.apply == "restart" else job.apply)
         return scorer.ask(texts, job.in_flight), {}
 
     def _void(self, error: EngineError, begun: float) -> EvaluationResult:
         reason = next((r for kind, r in REASON_OF_ERROR if isinstance(error, kind)), "setup")
         detail = f"{error.code or self._job.player.code}: {error}"
-        seen = isinstance(error, EngineCrashed | EngineTimeout | EngineProtocolError)
-        if seen and (line := self.engine.last_line()):
-            detail += f"\nthe last line it said: {line}"
-        found = self._result(begun, "void")
-        return msgspec.structs.replace(found, reason=reason, detail=cut(detail))
+        has_answered = isinstance(error, EngineCrashed | EngineTimeout | EngineProtocolError)
+        if has_answered and (line := self.engine.last_line()):
+            detail += f"\nits last line: {line}"
+        result = self._result(begun, "void")
+        return msgspec.structs.replace(result, reason=reason, detail=cut(detail))
 
     def _result(self, begun: float, outcome: Literal["evaluated", "void"]) -> EvaluationResult:
         job, engine = self._job, self.engine
         stderr: tuple[tuple[str, str], ...] = ()
         if engine.is_launched:
-            # read in any case: what is not wanted for the log may be echoed
+            # Read in any case, for the echo on the terminal.
             lines = engine.channel.take_stderr()
             if job.keep_stderr:
                 stderr = tuple((job.player.code, line) for line in lines)
@@ -189,7 +189,7 @@ class _Run:
             job.id,
             job.attempt,
             outcome,
-            number=job.number,
+            score_key=job.score_key,
             shard=job.shard,
             seconds=time.monotonic() - begun,
             usage=EngineUsage(engine.name, used.cpu_time, used.peak_memory),

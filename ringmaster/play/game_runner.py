@@ -1,8 +1,7 @@
-"""One game between two engines: the loop that asks, judges and charges.
+"""One game between two engines: request moves, check them, charge the clocks.
 
-What an engine does wrong becomes the game's result, a forfeit or a void game
-with the reason; only being told to stop (JobAbandoned) and faults of our own
-leave here as exceptions.
+An engine's fault becomes the game's result, a forfeit or a void game with the reason.  Only
+JobAbandoned and faults of ringmaster itself are raised.
 """
 
 from __future__ import annotations
@@ -27,15 +26,12 @@ from ringmaster.errors import (
 from ringmaster.games.game import Game
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.players import SECOND_SELF, describe_limits
-from ringmaster.model.record import GameRecord, MoveRecord
-from ringmaster.model.results import EngineUsage, GameResult
+from ringmaster.model.results import EngineUsage, GameRecord, GameResult, MoveRecord
 from ringmaster.play.adjudication import make_adjudicator
 from ringmaster.play.clock import Clock
 from ringmaster.play.go_referee import GoReferee
-from ringmaster.play.meter import Meter
-from ringmaster.play.pondering import Pondering
-from ringmaster.play.referee import ChessReferee, Referee, Settlement
-from ringmaster.play.shogi_referee import ShogiReferee
+from ringmaster.play.meter import Meter, Pondering
+from ringmaster.play.referee import ChessReferee, Referee, Settlement, ShogiReferee
 from ringmaster.play.transcript import FaultTranscript, FileTranscript, GameTranscript
 
 REFEREES: Final[dict[str, type[Referee]]] = {
@@ -44,7 +40,7 @@ REFEREES: Final[dict[str, type[Referee]]] = {
     "shogi": ShogiReferee,
 }
 
-#: What a result says of an engine's failure.
+#: The result's reason for each error.
 REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
     (EngineNotStarted, "start"),
     (EngineCrashed, "crash"),
@@ -52,19 +48,18 @@ REASON_OF_ERROR: Final[tuple[tuple[type[EngineError], str], ...]] = (
     (EngineProtocolError, "protocol"),
 )
 
-#: Reasons after which neither engine can be trusted with another game.
-UNSOUND: Final = ("stall", "refused", "crash", "hang", "protocol")
-#: Seconds for an engine whose time is up to answer all the same, and for one that
-#: ponders to stop when the game is over.
+#: Reasons after which neither engine plays another game.
+REASONS_TO_DISCARD: Final = ("stall", "refused", "crash", "hang", "protocol")
+#: Seconds for an engine to answer `stop` after a timeout or at the end of the game.
 STOP_GRACE = 1.0
 
-#: What the record says where play goes on to clear the board.
+#: The record's comment where the cleanup begins.
 CLEANUP_BEGINS: Final = "cleanup begins"
 
 
-class _Turn:
-    """A move that stands; `clock` is what is left after it, in ns and in stones
-    or periods, None without a clock."""
+class _PlayedMove:
+    """A legal move; `clock` is the time left after it in ns, and the stones or periods, None
+    without a clock."""
 
     __slots__ = ("clock", "comment", "mover", "thought")
 
@@ -99,19 +94,19 @@ class GameRunner:
         self._pondering = Pondering(engines)
         self._meters = tuple(map(Meter, engines))
         one, other = self._clocks
-        #: Whose clocks each player is told, in move order: an opponent without a
-        #: clock is shown the mover's own.
-        self._shown = (
+        #: The clocks that each player sees, in move order: in place of a missing clock of the
+        #: opponent its own.
+        self._visible_clocks = (
             (one, other if other.has_time else one),
             (one if one.has_time else other, other),
         )
         timed = any(clock.time_left is not None for clock in self._clocks)
-        #: Whom to tell the time in commands of their own.
-        self._is_told = tuple(timed and player.protocol == "gtp" for player in job.players)
-        self._turns: list[_Turn] = []
+        #: Players that get the time in separate commands.
+        self._gets_time = tuple(timed and player.protocol == "gtp" for player in job.players)
+        self._played: list[_PlayedMove] = []
         self._game: Game | None = None
         self._explained: tuple[bool, ...] = (False, False)
-        #: What was found out of engines that were started for this game.
+        #: Findings about engines that were started for this game.
         self._remarks: list[str] = []
 
     def play(self) -> GameResult:
@@ -127,8 +122,8 @@ class GameRunner:
                 settlement = self._fail(error)
             finally:
                 self._pondering.leave()
-            # An engine that hangs must not be asked anything more.
-            sound = settlement.outcome != "void" and settlement.reason not in UNSOUND
+            # An engine that hangs gets no more requests.
+            sound = settlement.outcome != "void" and settlement.reason not in REASONS_TO_DISCARD
             self._end_game(settlement)
             usage = self._measure(0, ask=sound), self._measure(1, ask=sound)
             at_fault = settlement.outcome == "void" or settlement.forfeit
@@ -149,26 +144,26 @@ class GameRunner:
         return FaultTranscript(path) if self.job.transcript_of_faults else FileTranscript(path)
 
     def _launch(self, transcript: GameTranscript | None) -> None:
-        """Make both engines ready."""
-        alive = [engine.is_alive() for engine in self.engines]
-        kept = [engine.is_alive() and engine.checked_for is None for engine in self.engines]
+        """Start both engines and prepare them for the game."""
+        alive = [engine.is_usable() for engine in self.engines]
+        has_played = [engine.is_usable() and engine.checked_for is None for engine in self.engines]
         for engine, is_alive in zip(self.engines, alive, strict=True):
             if not is_alive:
-                engine.give_head_start(transcript)
-        _go_on_in(
+                engine.start_early(transcript)
+        _attach_transcript(
             transcript, [e for e, is_alive in zip(self.engines, alive, strict=True) if is_alive]
         )
         for i, engine in enumerate(self.engines):
             if not alive[i]:
                 engine.launch(transcript, timeout=start_timeout(self.job.settings, engine.player))
-            if kept[i]:
-                engine.forget_peak()
+            if has_played[i]:
+                engine.reset_peak()
                 continue
             self._remarks += engine.remarks
             self._meters[i].begin_new()
         for colour, engine in enumerate(self.engines):
             engine.start_game(self.job.settings, self.job.opening, colour)
-            if kept[colour]:
+            if has_played[colour]:
                 self._meters[colour].begin_kept()
 
     def _detach(self, transcript: GameTranscript) -> None:
@@ -197,7 +192,7 @@ class GameRunner:
             refusal = self._prepare(mover, limits[mover])
             if refusal is not None:
                 return refusal
-            outcome = self._ask(mover, limits[mover])
+            outcome = self._request_move(mover, limits[mover])
             if isinstance(outcome, Settlement):
                 return self._with_final_message(mover, outcome)
             try:
@@ -213,50 +208,53 @@ class GameRunner:
                 comment = CLEANUP_BEGINS
                 for each in limits:
                     each.cleanup = True
-            # from here on the result stands, whatever an engine does
+            # From here on no fault changes the result.
             over = ending is not None or plies == limit
             if explained[mover]:
                 comment = "\n".join(filter(None, (self._comment(mover, over=over), comment)))
             if records:
-                self._turns.append(_Turn(mover, outcome, comment, self._clocks[mover].reading))
+                self._played.append(
+                    _PlayedMove(mover, outcome, comment, self._clocks[mover].reading)
+                )
             move = game.moves[-1]
             try:
                 engines[mover].observe(mover, move, own=True)
                 engines[1 - mover].observe(mover, move, own=False)
                 if over:
-                    engines[1 - mover].catch_up()
+                    engines[1 - mover].send_delayed()
             except EngineError as error:
-                said = self._objection(mover, error, over=over)
-                if said is not None:
-                    return said
+                objection = self._objection(mover, error, over=over)
+                if objection is not None:
+                    return objection
             if adjudicator is not None and ending is None:
-                verdict = adjudicator.judge(game, mover, *outcome.verdict())
-                if verdict is not None:
-                    return self._catch_up(1 - mover) or self._referee.adjudicated(verdict)
+                adjudication = adjudicator.judge(game, mover, *outcome.score_and_mate())
+                if adjudication is not None:
+                    refusal = self._send_delayed(1 - mover)
+                    return refusal or self._referee.adjudicated(adjudication)
             if ponders[mover] and not over:
                 self._set_clock(mover, limits[mover])
                 self._pondering.begin(mover, limits[mover])
         return self._referee.settle(game, ending, engines)
 
     def _prepare(self, mover: int, limits: Limits) -> Settlement | None:
-        """Tell the mover what it has to know before it thinks; returns how the game has
-        ended if it refuses its opponent's move."""
+        """Send moves and clocks to the mover; return a settlement if it refuses its
+        opponent's move."""
         engine = self.engines[mover]
         if self._pondering.is_on:
             self._pondering.end(mover)
         if self._clocks[mover].has_time:
             self._set_clock(mover, limits)
-        if self._is_told[mover]:
+        if self._gets_time[mover]:
             limits.time_left = (self._clocks[0].time_left, self._clocks[1].time_left)
-            engine.tell_time(limits)
+            engine.send_time(limits)
         try:
             engine.begin(mover, limits)
         except EngineRefused as error:
             return self._refused(mover, error)
         return None
 
-    def _ask(self, mover: int, limits: Limits) -> Thought | Settlement:
-        """Return the mover's move, or how the game ended instead."""
+    def _request_move(self, mover: int, limits: Limits) -> Thought | Settlement:
+        """Return the mover's answer, or a settlement if the game ends."""
         clock = self._clocks[mover]
         engine = self.engines[mover]
         try:
@@ -272,8 +270,8 @@ class GameRunner:
         elapsed = thought.elapsed_ns
         if not clock.charge(elapsed):
             spent = elapsed / 1e9
-            had = f" with {clock.total / 1e9:.3f} s left" if clock.has_time else ""
-            detail = f"{engine.player.code} used {spent:.3f} s{had}"
+            left = f" with {clock.total / 1e9:.3f} s left" if clock.has_time else ""
+            detail = f"{engine.player.code} used {spent:.3f} s{left}"
             return self._referee.loss(mover, "time", detail)
         if thought.kind == "move":
             return thought
@@ -283,8 +281,8 @@ class GameRunner:
         return self._referee.claim(self._game, mover)
 
     def _out_of_time(self, mover: int, error: EngineTimeout) -> Settlement:
-        """Settle a game whose mover's clock has run out: on time if it can be
-        brought to answer all the same, or is gone; else it has stalled."""
+        """Settle a game after a timeout: a loss on time if the mover answers `stop` or is
+        gone, else a stall."""
         engine = self.engines[mover]
         seconds = engine.stop_thinking(STOP_GRACE)
         detail = f"{engine.player.code}: {error}"
@@ -293,37 +291,38 @@ class GameRunner:
             return self._referee.loss(mover, "time", detail)
         if engine.has_exited():
             return self._referee.loss(mover, "time", f"{detail}; it is gone now")
-        detail += f", and none when told to stop in {STOP_GRACE:g} s more"
-        return self._referee.loss(mover, "stall", detail + self._last_said(mover))
+        detail += f", and none to 'stop' in {STOP_GRACE:g} s more"
+        return self._referee.loss(mover, "stall", detail + self._last_line(mover))
 
-    def _last_said(self, index: int) -> str:
+    def _last_line(self, index: int) -> str:
         line = self.engines[index].last_line()
-        return f"\nthe last it said: {line}" if line else ""
+        return f"\nits last line: {line}" if line else ""
 
     def _limits(self) -> tuple[Limits, ...]:
-        """Return the limits of both players, as far as they do not change from move
-        to move."""
-        found = tuple(clock.limits() for clock in self._clocks)
-        for clock, limits, (first, second) in zip(self._clocks, found, self._shown, strict=True):
-            # an engine that has byo-yomi alone may not know the opponent's increment
+        """Return the constant part of both players' limits."""
+        both = tuple(clock.limits() for clock in self._clocks)
+        for clock, limits, (first, second) in zip(
+            self._clocks, both, self._visible_clocks, strict=True
+        ):
+            # An engine with byo-yomi alone may not know increments.
             if clock.has_time and (clock.increment_ms or not clock.byoyomi_ms):
                 limits.increment_ms = (first.increment_ms, second.increment_ms)
-        return found
+        return both
 
     def _set_clock(self, mover: int, limits: Limits) -> None:
         clock = self._clocks[mover]
         limits.seconds = clock.deadline()
         if clock.has_time:
-            first, second = self._shown[mover]
+            first, second = self._visible_clocks[mover]
             limits.clock_ms = (first.remaining_ms, second.remaining_ms)
             limits.moves_to_go = clock.moves_to_go
 
     def _objection(self, mover: int, error: EngineError, *, over: bool) -> Settlement | None:
-        """Return how the game ends when an engine fails at being told of a move that
-        stands; raises `error` again when it is no answer.
+        """Return the settlement when an engine fails to take a legal move; raise `error`
+        again unless it is a refusal.
 
-        An engine that calls it illegal is believed (Gomill); one that fails in
-        another way loses.  Neither matters once the game is over.
+        As in Gomill, "illegal move" is believed and any other refusal loses.  Neither counts
+        once the game is over.
         """
         if over:
             return None
@@ -331,17 +330,17 @@ class GameRunner:
             raise error
         return self._refused(1 - mover, error)
 
-    def _catch_up(self, index: int) -> Settlement | None:
-        """Tell an engine at once of its opponent's move; returns how the game has ended
-        if it refuses it."""
+    def _send_delayed(self, index: int) -> Settlement | None:
+        """Send an engine its opponent's move now; return a settlement if it refuses the
+        move."""
         try:
-            self.engines[index].catch_up()
+            self.engines[index].send_delayed()
         except EngineRefused as error:
             return self._refused(index, error)
         return None
 
     def _refused(self, index: int, error: EngineRefused) -> Settlement:
-        """Settle a game in which an engine has refused its opponent's last move."""
+        """Settle a game after an engine refused its opponent's last move."""
         assert self._game is not None
         move, code = self._game.moves[-1], self.job.players[index].code
         if "illegal move" in str(error).lower():
@@ -349,7 +348,7 @@ class GameRunner:
         return self._referee.loss(index, "refused", f"{code} refused {move}: {error}")
 
     def _comment(self, mover: int, *, over: bool) -> str:
-        """Return what the mover says of its move, "" when it says nothing."""
+        """Return the mover's comment on its move, "" without one."""
         engine = self.engines[mover]
         assert isinstance(engine, GtpEngine)
         try:
@@ -360,7 +359,7 @@ class GameRunner:
             return ""
 
     def _with_final_message(self, mover: int, settlement: Settlement) -> Settlement:
-        """Add what an engine says of the answer that ended the game."""
+        """Add the mover's comment on the answer that ended the game."""
         if settlement.reason in ("time", "stall") or not self._explained[mover]:
             return settlement
         message = self._comment(mover, over=True)
@@ -370,20 +369,20 @@ class GameRunner:
         return dataclasses.replace(settlement, notes=(*settlement.notes, note))
 
     def _fail(self, error: EngineError) -> Settlement:
-        """Settle a game that an engine's failure has ended."""
+        """Settle a game after an engine's failure."""
         settlement = self._void(error)
         counts = self.job.settings.failures == "loss" and self._game is not None
-        if not counts or settlement.faulty is None or settlement.reason not in UNSOUND:
+        if not counts or settlement.faulty is None or settlement.reason not in REASONS_TO_DISCARD:
             return settlement
         return self._referee.loss(settlement.faulty, settlement.reason, settlement.detail)
 
     def _end_game(self, settlement: Settlement) -> None:
-        """Let both engines know that the game is over; after a void one they are
-        ended.  Nothing that one of them does now changes the result."""
+        """Report the outcome to both engines, unless the game is void.  No fault changes the
+        result now."""
         if settlement.outcome == "void":
             return
         for index, engine in enumerate(self.engines):
-            if not engine.is_alive():
+            if not engine.is_usable():
                 continue
             try:
                 self._pondering.stop(index, STOP_GRACE)
@@ -392,7 +391,7 @@ class GameRunner:
                 elif settlement.outcome == "draw":
                     engine.end_game("draw")
             except EngineError:
-                # it is not kept
+                # The pool will not keep it.
                 continue
 
     def _void(self, error: EngineError) -> Settlement:
@@ -401,7 +400,7 @@ class GameRunner:
         faulty = codes.index(error.code) if error.code in codes else None
         detail = f"{error.code}: {error}" if error.code else str(error)
         if faulty is not None and not isinstance(error, EngineNotStarted):
-            detail += self._last_said(faulty)
+            detail += self._last_line(faulty)
             words = self.engines[faulty].last_words()
             if words:
                 detail += f"\nits last words:\n{words}"
@@ -412,7 +411,7 @@ class GameRunner:
     def _measure(self, index: int, *, ask: bool) -> EngineUsage:
         engine = self.engines[index]
         used = self._meters[index].read(ask=ask)
-        # a description that changes with the parameters would fill the store
+        # A description of each candidate would fill the store.
         tuned = self.job.parameters[index] and self.job.players[index].startup_gtp_commands
         return EngineUsage(
             name=engine.name,
@@ -435,17 +434,17 @@ class GameRunner:
         job = self.job
         plies = 0 if self._game is None else len(self._game.moves) - len(job.opening.moves)
         record = None
-        # a void game is worth a record only when something was played
+        # A void game has a record only if moves were played.
         if job.record and self._game is not None and (settlement.outcome != "void" or plies):
             try:
                 record = self._referee.write(self._game_record(settlement, usage, started, seconds))
             except (ValueError, ArithmeticError) as error:
-                # a game is worth more than its record
+                # The game counts without its record.
                 notes.append(f"no game record: {error}")
         stderr: list[tuple[str, str]] = [("ringmaster", note) for note in notes]
         for engine in self.engines:
             if engine.is_launched:
-                # read in any case: what is not wanted for the log may be echoed
+                # Read in any case, for the echo on the terminal.
                 lines = engine.channel.take_stderr()
                 if job.keep_stderr:
                     stderr += [(engine.player.code, line) for line in lines]
@@ -469,11 +468,11 @@ class GameRunner:
         )
 
     def _fingerprint(self) -> int | None:
-        """Return what tells this game from others of its series, see GameResult."""
+        """Return the fingerprint that identifies repeated games (see GameResult)."""
         if self._game is None:
             return None
         job = self.job
-        # the second self of a player is the same engine
+        # A player against itself is one engine.
         codes = [player.code.removesuffix(SECOND_SELF) for player in job.players]
         parts = [job.series, *codes, job.opening.fen or ""]
         parts += [" ".join(self._referee.setup), " ".join(self._game.moves)]
@@ -492,8 +491,8 @@ class GameRunner:
         one, other = self.engines
         assert self._game is not None
         moves = [MoveRecord(move, i % 2) for i, move in enumerate(job.opening.moves)]
-        played = self._game.moves[len(job.opening.moves) :]
-        moves += _move_records(played, self._turns, job.settings.record_info)
+        texts = self._game.moves[len(job.opening.moves) :]
+        moves += _move_records(texts, self._played, job.settings.record_info)
         return GameRecord(
             game_id=job.id,
             event=job.event,
@@ -522,32 +521,32 @@ class GameRunner:
 
 
 def _name(engine: Engine) -> str:
-    """Return how a record calls an engine's player."""
+    """Return the player's name in records."""
     player = engine.player
     wants_own = player.protocol == "gtp" and player.sgf_player_name_from_gtp and engine.name
     return engine.name if wants_own else player.code
 
 
 def _move_records(
-    moves: Sequence[str], turns: Sequence[_Turn], wanted: Collection[str]
+    moves: Sequence[str], played: Sequence[_PlayedMove], wanted: Collection[str]
 ) -> Iterator[MoveRecord]:
-    """Yield moves with what the record is to say of them, and no more."""
+    """Yield moves with the numbers that the record contains."""
     numbers = [name for name in _NUMBERS if name in wanted]
     wants_pv = "pv" in wanted
-    for move, turn in zip(moves, turns, strict=False):
+    for move, turn in zip(moves, played, strict=False):
         thought = turn.thought
         seconds = thought.elapsed_ns / 1e9
         has_searched = bool(thought.info)
         if not has_searched and not turn.comment and turn.clock is None:
-            # keywords take longer than all the rest
+            # Keyword arguments would take most of the time here.
             yield MoveRecord(move, turn.mover, seconds)
             continue
         left, overtime = turn.clock or (None, None)
         score = mate = depth = None
         searched: dict[str, Any] = {}
         if has_searched:
-            score, mate = thought.verdict()
-            depth = thought.depth
+            score, mate = thought.score_and_mate()
+            depth = thought.number("depth")
             for name in numbers:
                 searched[name] = thought.number(name)
             if wants_pv:
@@ -566,13 +565,12 @@ def _move_records(
         )
 
 
-#: Numbers of an info line that only some records have.
+#: Optional numbers of an info line in records.
 _NUMBERS: Final = ("nodes", "seldepth", "nps", "hashfull", "tbhits")
 
 
-def _go_on_in(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:
-    """Write the engines' traffic to a game's transcript from here on, after the traffic of
-    the checks that their processes have come through."""
+def _attach_transcript(transcript: GameTranscript | None, engines: Sequence[Engine]) -> None:
+    """Write the engines' traffic to a game's transcript, beginning with their checks."""
     checks: list[tuple[FaultTranscript, str]] = []
     for engine in engines:
         former = engine.channel.transcript
@@ -586,5 +584,5 @@ def _go_on_in(transcript: GameTranscript | None, engines: Sequence[Engine]) -> N
 
 
 def _describe_illegal(error: IllegalMove) -> str:
-    """Return the move on the first line, for results; why and where after it."""
+    """Return the move on the first line, the reason and position on the second."""
     return f"illegal move {error.move!r}\n{error.reason} in {error.position}"

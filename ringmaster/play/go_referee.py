@@ -1,5 +1,4 @@
-"""The referee of Go: handicap before the game; clearing the board, and scoring,
-after two passes."""
+"""The referee of Go: handicap before the game, cleanup and scoring after two passes."""
 
 from __future__ import annotations
 
@@ -12,11 +11,10 @@ from ringmaster.engines.engine import Engine
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import EngineError, EngineProtocolError
 from ringmaster.games.game import Ending, Game
-from ringmaster.games.go import GoGame
+from ringmaster.games.go import GoGame, fixed_handicap, parse_vertex
 from ringmaster.games.go_rules import new_go_game
-from ringmaster.games.vertices import fixed_handicap, parse_vertex
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.record import GameRecord
+from ringmaster.model.results import GameRecord
 from ringmaster.play.referee import Referee, Settlement
 
 _LETTERS: Final = "BW"
@@ -31,13 +29,13 @@ class GoReferee(Referee):
     record_suffix = "sgf"
     score_of_void = "Void"
     score_of_draw = "0"
-    # Gomill's
+    # As in Gomill.
     usual_at_move_limit = "unknown"
     score_of_unknown = "Void"
 
     def __init__(self, job: GameJob) -> None:
         super().__init__(job)
-        self._is_clearing = False
+        self._is_in_cleanup = False
 
     def begin(self, engines: Sequence[Engine]) -> Game:
         settings = self.job.settings
@@ -76,7 +74,7 @@ class GoReferee(Referee):
         assert isinstance(white, GtpEngine)
         text = black.require("place_free_handicap", str(settings.handicap))
         stones = tuple(self._vertices(text, black))
-        # an engine may place fewer stones than asked for, but at least two
+        # An engine may place fewer stones than requested, but at least two.
         if not 2 <= len(stones) <= (settings.handicap or 0) or len(set(stones)) < len(stones):
             raise EngineProtocolError(
                 f"asked for {settings.handicap} handicap stones, it placed {text!r}",
@@ -98,11 +96,11 @@ class GoReferee(Referee):
         return sorted(points)
 
     def resume(self, game: Game, engines: Sequence[Engine]) -> bool:
-        if self._is_clearing or not self.job.settings.cleanup:
+        if self._is_in_cleanup or not self.job.settings.cleanup:
             return False
         assert isinstance(game, GoGame)
         game.resume()
-        self._is_clearing = True
+        self._is_in_cleanup = True
         return True
 
     def settle(self, game: Game, ending: Ending, engines: Sequence[Engine]) -> Settlement:
@@ -127,8 +125,8 @@ class GoReferee(Referee):
         return Settlement("win", winner, "score", _score(winner, abs(margin)))
 
     def _ask(self, engines: Sequence[Engine]) -> Settlement:
-        """Ask the players, as Gomill does: one answer is enough, two must name
-        the same winner, and a margin is kept only when both give it."""
+        """Score by the players' answers, as Gomill does: one answer is enough, two must name
+        the same winner, and a margin counts only when both give it."""
         answers: list[_FinalScore] = []
         notes: list[str] = []
         for engine in engines:
@@ -149,7 +147,7 @@ class GoReferee(Referee):
             notes.append(f"{code} final_score: {text[:200]}")
         settlement = _agree(answers)
         if settlement.detail in ("", "jigo") and len(notes) == len(answers):
-            # the answers say what the result says
+            # The answers repeat the result.
             return settlement
         return Settlement(
             settlement.outcome,
@@ -161,7 +159,7 @@ class GoReferee(Referee):
         )
 
     def _final_score(self, engine: GtpEngine) -> str | None:
-        if not engine.is_alive():
+        if not engine.is_usable():
             raise EngineError("it is not there any more", engine.player.code)
         return engine.optional("final_score")
 
@@ -180,15 +178,15 @@ def _score(winner: int, margin: float) -> str:
 
 @dataclass(frozen=True)
 class _FinalScore:
-    """An engine's answer to final_score; `winner` is None for jigo, `margin`
-    None where it is not told."""
+    """An engine's answer to final_score; `winner` is None for jigo, `margin` None if
+    unknown."""
 
     winner: int | None
     margin: float | None
 
     @classmethod
     def read(cls, text: str) -> _FinalScore | None:
-        """Read "B+3.5", "W+", "W+Resign", "0", …; None when it says nothing."""
+        """Read "B+3.5", "W+", "W+Resign", "0", …; return None for any other text."""
         word, *_ = [*text.upper().split(), ""]
         if word in ("0", "JIGO", "DRAW"):
             return cls(None, 0.0)
@@ -202,7 +200,7 @@ class _FinalScore:
 
 
 def _agree(answers: list[_FinalScore]) -> Settlement:
-    """Settle a game by what the engines say of its score."""
+    """Settle a game by the engines' scores."""
     if not answers:
         return Settlement("unknown", None, "score", "?", "no score reported")
     winners = {answer.winner for answer in answers}

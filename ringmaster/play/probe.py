@@ -1,10 +1,8 @@
-"""What there is to know of an engine before a hundred thousand positions are asked of
-it: whether its scores can be had and repeated, how many requests it bears at a time,
-and how it has to be told that its options are different now.
+"""Measure an engine before it scores many positions.
 
-Nothing is taken on trust.  Requests in flight must give the answers that one at a time
-gives; options that are set on the way must give the scores that a new process gives.
-What is found is data, and what makes the engine unusable is a sentence for the user.
+The probe finds out whether scores exist and are repeatable, how many requests may be in flight,
+and when changed options take effect.  Requests in flight must give the same answers as single
+requests.  Options set in a running engine must give the scores of a new process.
 """
 
 from __future__ import annotations
@@ -18,27 +16,27 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ringmaster.engines.universal import UniversalEngine
-from ringmaster.errors import EngineCrashed, EngineError, EngineTimeout
+from ringmaster.engines.uci import UciOrUsiEngine
+from ringmaster.errors import EngineCrashed, EngineError, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import Apply, EvaluationJob, Probe
 from ringmaster.model.players import Player
 from ringmaster.play.engine_pool import launch_key
-from ringmaster.play.scoring import Answers, Scorer, Scores
+from ringmaster.play.scorer import Answers, Scorer, Scores
 
-#: Seconds for the first answer to a search that some engines never end.
+#: Seconds for the first answer; some engines never end such a search.
 _FIRST = 5.0
-#: Seconds that pipelined answers may be late, beside the time that one at a time took.
+#: Additional seconds for answers in flight, beyond the time of single requests.
 _LATE = 2.0
-#: Requests after which it is believed that the engine bears so many in flight.
+#: Requests that confirm a number in flight.
 _CONFIRMING = 500
-#: Positions that are asked for in all, per way of telling an engine of its options.
+#: The most positions for each way to set options, and the least for each parameter.
 _MOST_ASKED = 20_000
 _FEWEST = 20
-#: Seconds that asking for them once may take.
+#: Seconds for one pass over them.
 _PASS = 0.5
-#: Parameters for which a new process has to confirm what an old one says.
+#: Parameters whose scores a new process confirms.
 _CONFIRMED = 8
-#: Seconds and passes for measuring the rate.
+#: Seconds and passes to measure the rate.
 _RATE_SECONDS = 0.2
 _RATE_PASSES = 20
 
@@ -46,15 +44,15 @@ _MODES: tuple[Apply, ...] = ("live", "newgame", "restart")
 
 
 class _Unusable(Exception):
-    """The engine cannot be used like this; the message is for the user."""
+    """The engine is unusable with these settings; the message is for the user."""
 
 
 @dataclass
 class _Trial:
-    """What a change of one parameter does in one mode.
+    """Scores after a change of one parameter in one mode.
 
-    scores    with the change, None if that failed
-    restored  whether setting it back gave the former scores again
+    scores    with the change; None if the engine failed
+    restored  whether the old value gave the old scores again
     """
 
     scores: Scores | None
@@ -62,18 +60,17 @@ class _Trial:
 
 
 def difference(one: Scores, other: Scores) -> float:
-    """Return the largest difference of two scores, in centipawns; infinite where only
-    one of them is a score."""
+    """Return the largest difference in centipawns; infinite where only one side has a score."""
     if bool(np.any(np.isnan(one) != np.isnan(other))):
         return float("inf")
     gaps = np.abs(one - other)
     return float(np.nanmax(gaps)) if bool(np.any(~np.isnan(gaps))) else 0.0
 
 
-class Prober:
-    """Carries out a probe.
+class EngineProbe:
+    """Run a probe.
 
-    texts  the positions, in order; a few hundred are enough
+    texts  a few hundred positions, in order
     """
 
     def __init__(
@@ -90,7 +87,7 @@ class Prober:
         self._texts = texts
         self._clock = clock
         self._base = np.zeros(0, dtype=np.float32)
-        #: By how much scores differ that ought to be the same.
+        #: The largest difference between scores of the same positions.
         self._noise = 0.0
         self._seconds = 0.0
         self._facts: dict[str, Any] = {
@@ -106,11 +103,18 @@ class Prober:
         }
 
     def run(self) -> dict[str, Any]:
-        """Return the facts: "apply", "in_flight", "repeatable", "moved" and "largest"
-        (of each parameter: whether and by how many centipawns at most it changes a
-        score), "none" (share of positions without a score), "rate" (positions a second
-        of one process), "name", and "problem", "" or what keeps the engine from being
-        used.  Raises JobAbandoned."""
+        """Return the facts.  Raises JobAbandoned.
+
+        apply       "live", "newgame" or "restart": when options take effect
+        in_flight   requests in flight
+        repeatable  whether scores are the same each time
+        moved       for each parameter, whether it changes a score
+        largest     for each parameter, the largest change in centipawns
+        none        share of positions without a score
+        rate        positions a second of one process
+        name        the engine's name
+        problem     a reason why the engine is unusable, or ""
+        """
         try:
             self._ask_one_at_a_time()
             self._repeat()
@@ -128,11 +132,11 @@ class Prober:
 
     def _ask_one_at_a_time(self) -> None:
         if not self._texts:
-            raise _Unusable("there are no positions to ask for")
+            raise _Unusable("there are no positions")
         scorer, job = self._scorer, self._job
         if job.player.protocol == "gtp":
             raise _Unusable(
-                f"positions are scored over UCI or USI, and {job.player.code!r} speaks GTP"
+                f"positions are scored over UCI or USI, but {job.player.code!r} uses GTP"
             )
         scorer.renew(job.player)
         scorer.prepare(job.player, new_game=True)
@@ -143,26 +147,24 @@ class Prober:
         self._base = self._scores(1)
         self._seconds = max(self._clock() - start, 1e-6)
         self._facts["none"] = round(float(np.mean(np.isnan(self._base))), 6)
-        there = self._base[~np.isnan(self._base)]
-        count = len(self._texts)
-        if not len(there):
-            why = self._scorer.seen and f": {self._scorer.seen}"
-            raise _Unusable(f"it gives no score for any of {count} positions{why}")
-        if len(there) > 1 and not job.answers and bool(np.all(there == there[0])):
+        scores = self._base[~np.isnan(self._base)]
+        if not len(scores):
+            reason = self._scorer.explanation and f": {self._scorer.explanation}"
+            raise _Unusable(f"it gives no score for any of {len(self._texts)} positions{reason}")
+        if len(scores) > 1 and not job.answers and bool(np.all(scores == scores[0])):
             raise _Unusable(
-                f"it gives the same score, {there[0]:g}, for all of {len(there)} positions"
+                f"it gives the same score, {scores[0]:g}, for all of {len(scores)} positions"
             )
 
     def _try_search(self) -> None:
-        """Ask for one position, with little patience where engines are known to search
-        for ever."""
+        """Search one position, for a short time where some engines search without end."""
         scorer, kind = self._scorer, self._job.score
         endless = kind.kind in ("nodes", "quiescence")
         patience = min(_FIRST, self._job.settings.hang_timeout) if endless else None
         scorer.ask(self._texts[:1], 1, patience)
         if kind.kind == "quiescence" and (scorer.depth or 0) > 0:
             raise _Unusable(
-                f"asked for a quiescence search by 'go depth 0' it searches to depth"
+                f"with 'go depth 0', a quiescence search, it searches to depth"
                 f' {scorer.depth}; write score = "depth {scorer.depth}" or score = "eval"'
             )
 
@@ -173,23 +175,23 @@ class Prober:
         return _comparable(self._scorer.ask(texts, in_flight, patience))
 
     def _advised(self, error: EngineError) -> str:
-        """Return what an error says, with what may help."""
+        """Return the text of an error with a remedy."""
         kind = self._job.score
         text = str(error)
         if kind.kind == "quiescence" and isinstance(error, EngineTimeout | EngineCrashed):
             text += "\nit has no quiescence search by 'go depth 0'; write score = \"eval\""
             text += ' or score = "depth 1"'
         elif kind.kind == "nodes" and isinstance(error, EngineTimeout):
-            text += '\nit does not keep to a limit of nodes; write score = "depth 1"'
+            text += '\nit does not obey a limit of nodes; write score = "depth 1"'
         elif self._scorer.searches and isinstance(error, EngineCrashed):
             text += (
-                "\nwhere a limit of depth is an option of the engine (LimitDepth of gpsusi),"
-                " set it, and write"
+                "\nif the engine limits its depth by an option (LimitDepth of gpsusi), set the"
+                " option and write"
                 ' score = Score(command="go btime 0 wtime 0 byoyomi 10000")'
             )
         return text
 
-    # the same again
+    # repeatability
 
     def _repeat(self) -> None:
         scorer = self._scorer
@@ -204,10 +206,10 @@ class Prober:
 
     @property
     def _restarts(self) -> bool:
-        """Return whether a process is started for each shard because scores come from a search.
+        """Whether each shard gets a new process because scores come from a search.
 
-        Tables of a search may outlive a new game without a trace in some hundred positions:
-        in 17,343 scores of Glaurung at depth 2 there were three, of one position.
+        Hash tables may survive a new game unnoticed by a probe: of 17,343 scores of Glaurung at
+        depth 2, three changed.
         """
         return self._scorer.searches and self._probe.apply in (None, "restart")
 
@@ -226,8 +228,8 @@ class Prober:
             self._facts["in_flight"] = wanted
             return
         if self._scorer.searches:
-            # By the protocols nothing but `stop` may come during a search.  Toga and
-            # GNU Chess bear hundreds of positions all the same, and stall then.
+            # The protocols allow only `stop` during a search.  Toga and GNU Chess accept
+            # hundreds of positions before they stall.
             return
         level, good = 2, 1
         while level <= self._probe.most_in_flight and not self._trouble(level):
@@ -238,14 +240,13 @@ class Prober:
         self._facts["in_flight"] = good
 
     def _trouble(self, in_flight: int) -> str:
-        """Return what goes wrong with so many requests in flight, "" for nothing."""
+        """Return the fault with a number of requests in flight, or ""."""
         scorer, job = self._scorer, self._job
         patience = min(job.settings.hang_timeout, _LATE + self._seconds)
         trouble = ""
         try:
-            self._begin_anew()
-            found = self._scores(in_flight, patience=patience)
-            if not self._same(found, self._base):
+            self._reset()
+            if not self._same(self._scores(in_flight, patience=patience), self._base):
                 trouble = "its answers are different"
         except EngineError as error:
             trouble = str(error)
@@ -253,14 +254,14 @@ class Prober:
             scorer.set(job.player, "restart")
         return trouble
 
-    def _begin_anew(self) -> None:
-        """Have the engine as it was before the first position."""
+    def _reset(self) -> None:
+        """Return the engine to its state before the first position."""
         if self._by_newgame:
             self._scorer.prepare(self._job.player, new_game=True)
         else:
             self._scorer.set(self._job.player, "restart")
 
-    # how options take effect
+    # effect of options
 
     def _find_apply(self) -> None:
         changed = self._probe.changed
@@ -270,7 +271,7 @@ class Prober:
         share = min(_MOST_ASKED / len(changed), len(self._texts) * _PASS / self._seconds)
         self._count = min(len(self._texts), max(_FEWEST, int(share)))
         base = self._job.player
-        # another command line or environment is another process whatever is said
+        # a changed command line or environment always needs a new process
         fixed = [launch_key(p) != launch_key(base) for p in changed]
         free = [i for i, outside in enumerate(fixed) if not outside]
         trials: dict[Apply, dict[int, _Trial]] = {"live": {}, "newgame": {}, "restart": {}}
@@ -280,16 +281,16 @@ class Prober:
         for i in self._to_confirm(trials["newgame"], fixed):
             trials["restart"][i] = self._try(changed[i], "restart")
         self._note_moves(trials)
-        found = self._weakest(trials, modes, fixed)
+        needed = self._weakest(trials, modes, fixed)
         wanted = self._probe.apply
-        # a search begins a new game whatever is said
-        told = "newgame" if wanted == "live" and self._scorer.searches else wanted
-        if told is not None and _MODES.index(told) < _MODES.index(found):
+        # a search always begins a new game
+        effective = "newgame" if wanted == "live" and self._scorer.searches else wanted
+        if effective is not None and _MODES.index(effective) < _MODES.index(needed):
             raise _Unusable(
-                f'apply = "{wanted}" does not do: new values take effect only with'
-                f' apply = "{found}", or "auto"'
+                f'with apply = "{wanted}" new values have no effect; write apply = "{needed}"'
+                ' or "auto"'
             )
-        self._facts["apply"] = wanted or ("restart" if self._restarts else found)
+        self._facts["apply"] = wanted or ("restart" if self._restarts else needed)
         if not any(self._facts["moved"]):
             raise _Unusable(self._unmoved())
 
@@ -300,7 +301,7 @@ class Prober:
         """Change a parameter and set it back."""
         scorer, count = self._scorer, self._count
         in_flight = self._facts["in_flight"]
-        # who bears no requests in flight has been found out, but for bad luck
+        # an engine that fails with requests in flight has probably failed before
         patience = _LATE + 2 * self._seconds if in_flight > 1 else None
         if patience is not None:
             patience = min(patience, self._job.settings.hang_timeout)
@@ -313,7 +314,8 @@ class Prober:
             restored = self._same(self._scores(in_flight, count, patience), self._base[:count])
         except EngineError as error:
             if mode == "restart":
-                raise type(error)(f"with {self._change(player)}: {error}", error.code) from error
+                kind = OptionRefused if isinstance(error, OptionRefused) else type(error)
+                raise kind(f"with {self._change(player)}: {error}", error.code) from error
             scorer.set(self._job.player, "restart")
             return _Trial(None, False)
         if not restored:
@@ -321,14 +323,17 @@ class Prober:
         return _Trial(scores, restored)
 
     def _change(self, player: Player) -> str:
-        """Return in words how a player differs from the job's."""
+        """Return the difference of a player from the job's in words."""
         was = self._job.player.options
         parts = [f"{k} = {v}" for k, v in player.options.items() if was.get(k) != v]
         return ", ".join(parts) or "a parameter changed on the command line or in the environment"
 
     def _to_confirm(self, tried: dict[int, _Trial], fixed: Sequence[bool]) -> Iterable[int]:
-        """Return the parameters that are to be changed in a new process, too: those that
-        need one, some that moved, and those that have not, if any of them does."""
+        """Return the parameters to change in a new process, too.
+
+        These are parameters that need one, some parameters that moved scores, and all that did
+        not, unless changing them together in a new process moves no score.
+        """
         moves = [i for i, trial in tried.items() if self._moves(trial)]
         stuck = [i for i in tried if i not in moves]
         everywhere = [i for i, outside in enumerate(fixed) if outside]
@@ -341,7 +346,7 @@ class Prober:
         return chosen + stuck
 
     def _any_moves(self, stuck: Sequence[int]) -> bool:
-        """Whether changing all of them together in a new process moves anything."""
+        """Return whether changing parameters together in a new process moves a score."""
         options = dict(self._job.player.options)
         for i in stuck:
             was = self._job.player.options
@@ -362,12 +367,12 @@ class Prober:
                 if self._moves(trial) and trial.scores is not None:
                     moved[i] = True
                     gap = difference(trial.scores, self._base[: self._count])
-                    # a score that comes or goes has no size
+                    # infinite: a score appeared or disappeared
                     largest[i] = round(gap, 3) if np.isfinite(gap) else 0.0
         if self._job.answers:
             self._facts["largest"] = [0.0] * len(moved)
             if self._noise:
-                # the texts differ anyway: the scores in them may well move
+                # the texts vary anyway, so a change would not show
                 self._facts["moved"] = [True] * len(moved)
 
     def _weakest(
@@ -376,8 +381,10 @@ class Prober:
         modes: Sequence[Apply],
         fixed: Sequence[bool],
     ) -> Apply:
-        """Return the weakest mode in which every parameter that moves anything at all
-        does what it does in every stronger one, and can be set back."""
+        """Return the weakest mode that gives the scores of all stronger modes.
+
+        Setting the old values must also give the old scores.
+        """
         if not self._by_newgame or any(
             outside and self._facts["moved"][i] for i, outside in enumerate(fixed)
         ):
@@ -400,14 +407,13 @@ class Prober:
     def _unmoved(self) -> str:
         scorer = self._scorer
         text = (
-            "no parameter changes any score, neither at once nor in a new game or process: tune "
-            "what the engine's evaluation goes by (for options of the search, and where an engine "
-            "has none of its evaluation, there is spsa)"
+            "no parameter changes any score, not even in a new game or process: tune options "
+            "of the engine's evaluation (for options of the search, use spsa)"
         )
-        if isinstance(scorer.engine, UniversalEngine):
+        if isinstance(scorer.engine, UciOrUsiEngine):
             network = scorer.engine.options.get("use nnue")
             if network is not None and "Use NNUE" not in self._job.player.options:
-                text += '; it may be scoring by its network: give it options={"Use NNUE": False}'
+                text += '; its network may give the scores: set options={"Use NNUE": False}'
         return text
 
     def _measure_rate(self) -> None:
@@ -427,7 +433,7 @@ class Prober:
 
 
 def _comparable(answers: Answers) -> Scores:
-    """Return numbers that are the same when the answers are."""
+    """Return numbers that are equal for equal answers."""
     if answers.scores is not None:
         return answers.scores
     # a float32 holds 24 bits

@@ -1,26 +1,25 @@
-"""What differs from game to game beside the rules: how a game is set up, how it
-is settled when its moves are over, and how its result is written.  Go is in
-`go_referee`, shogi in `shogi_referee`."""
+"""Referees of chess and shogi: set up a game, settle it, write its record.
+
+`go_referee` has Go.  The rules themselves are in `ringmaster.games`.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from ringmaster.engines.engine import Engine
-from ringmaster.games.game import Ending, Game
-from ringmaster.games.start import new_game
+from ringmaster.games.game import Ending, Game, new_game
 from ringmaster.model.jobs import GameJob
-from ringmaster.model.record import GameRecord
-from ringmaster.model.results import Outcome
-from ringmaster.play.adjudication import Verdict
+from ringmaster.model.results import GameRecord, Outcome
+from ringmaster.play.adjudication import Adjudication
 
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """How a game came out; the fields are those of GameResult."""
+    """The result of a game; the fields are GameResult's."""
 
     outcome: Outcome
     winner: int | None
@@ -33,13 +32,12 @@ class Settlement:
 
 
 class Referee(ABC):
-    """Sets up, settles and writes down the games of one kind."""
+    """Sets up, settles and records the games of one kind."""
 
     record_suffix: str
-    #: How a draw is written down.
+    #: The score of a draw.
     score_of_draw: ClassVar[str] = "1/2-1/2"
-    #: How a game at the move limit comes out where no setting says so, and how an
-    #: unknown result is written down.
+    #: The default result at the move limit, and the score of an unknown result.
     usual_at_move_limit: ClassVar[Literal["draw", "unknown"]] = "draw"
     score_of_unknown: ClassVar[str] = "*"
 
@@ -50,12 +48,13 @@ class Referee(ABC):
 
     @abstractmethod
     def begin(self, engines: Sequence[Engine]) -> Game:
-        """Place what stands on the board before the first move; both engines
-        have been started.  Raises EngineError."""
+        """Return the game before its first move; both engines have been started.
+
+        Raises EngineError.
+        """
 
     def resume(self, game: Game, engines: Sequence[Engine]) -> bool:
-        """Let a game that the rules have ended go on in another phase; returns
-        whether it does."""
+        """Continue a game that the rules have ended in another phase; return whether it does."""
         return False
 
     @abstractmethod
@@ -63,8 +62,7 @@ class Referee(ABC):
         """Settle a game that the rules have ended."""
 
     def claim(self, game: Game, mover: int) -> Settlement:
-        """Settle a game in which the mover claims to have won; by default it is
-        believed."""
+        """Settle a game in which the mover claims a win; by default the claim holds."""
         return Settlement("win", mover, "claim", self.score_of_win(mover, "claim"))
 
     def at_move_limit(self, game: Game) -> Settlement:
@@ -73,27 +71,28 @@ class Referee(ABC):
             return Settlement("draw", None, "move limit", self.score_of_draw)
         return Settlement("unknown", None, "move limit", self.score_of_unknown, "hit move limit")
 
-    def adjudicated(self, verdict: Verdict) -> Settlement:
-        """Settle a game that was stopped before its rules ended it."""
-        if verdict.winner is None:
-            return Settlement("draw", None, verdict.reason, self.score_of_draw, verdict.detail)
-        return self.loss(1 - verdict.winner, verdict.reason, verdict.detail, forfeit=False)
+    def adjudicated(self, adjudication: Adjudication) -> Settlement:
+        """Settle an adjudicated game."""
+        reason, detail = adjudication.reason, adjudication.detail
+        if adjudication.winner is None:
+            return Settlement("draw", None, reason, self.score_of_draw, detail)
+        return self.loss(1 - adjudication.winner, reason, detail, forfeit=False)
 
     @abstractmethod
     def score_of_win(self, winner: int, reason: str) -> str:
-        """Write a win down, e.g. "B+R" or "1-0"."""
+        """Return the score of a win, e.g. "B+R" or "1-0"."""
 
     @property
     @abstractmethod
     def score_of_void(self) -> str:
-        """How a void game is written down."""
+        """The score of a void game."""
 
     @abstractmethod
     def write(self, record: GameRecord) -> str:
         """Return the game record."""
 
     def loss(self, loser: int, reason: str, detail: str, *, forfeit: bool = True) -> Settlement:
-        """Settle a game that `loser` has lost by what it did."""
+        """Settle a game that `loser` has lost."""
         winner = 1 - loser
         return Settlement(
             "win",
@@ -107,8 +106,7 @@ class Referee(ABC):
 
 
 class RulesReferee(Referee):
-    """Games that begin from a position and that their rules settle by themselves:
-    chess, its variants, shogi."""
+    """Games that begin from a position and that the rules settle: chess, variants, shogi."""
 
     score_of_void = "*"
 
@@ -137,3 +135,35 @@ class ChessReferee(RulesReferee):
         from ringmaster.games.pgn import write_pgn
 
         return write_pgn(record)
+
+
+class ShogiReferee(RulesReferee):
+    """Shogi; player 0 is Black (sente) and moves first."""
+
+    def __init__(self, job: GameJob) -> None:
+        super().__init__(job)
+        self._is_kif = job.settings.record_format == "kif"
+        # KIF in UTF-8
+        self.record_suffix = "kifu" if self._is_kif else "csa"
+
+    def claim(self, game: Game, mover: int) -> Settlement:
+        """Settle `bestmove win` (entering king) as in computer tournaments: a correct
+        declaration wins, or draws by 24 points; a wrong one loses."""
+        from ringmaster.games.shogi import ShogiGame
+
+        shogi = cast(ShogiGame, game)
+        ending = shogi.declare()
+        if ending is not None:
+            return self.settle(game, ending, ())
+        code = self.job.players[mover].code
+        detail = f"{code} declares, but {shogi.why_not_declare()}\nin {shogi.sfen()}"
+        return self.loss(mover, "illegal declaration", detail)
+
+    def write(self, record: GameRecord) -> str:
+        if self._is_kif:
+            from ringmaster.games.kif import write_kif
+
+            return write_kif(record)
+        from ringmaster.games.csa import write_csa
+
+        return write_csa(record)

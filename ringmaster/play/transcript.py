@@ -1,4 +1,4 @@
-"""The transcript of a game: everything that was said to and by its engines."""
+"""Transcripts: the traffic between ringmaster and the engines of a game."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ import time
 from collections import deque
 from typing import TextIO
 
-#: Bytes of the end of a game that are kept until it is known whether they are wanted.
-MOST_KEPT = 1 << 20
-#: What an entry takes in memory beside its lines.
+#: Bytes kept of the end of a game for a FaultTranscript.
+MAX_KEPT = 1 << 20
+#: Memory of an entry besides its lines, in bytes.
 _ENTRY = 200
 
 
 class FileTranscript:
-    """Appends the traffic of a game to a file, one line of it a line:
-    seconds since the start, player code, ">" to the engine, "<" from it, "!"
-    its standard error.  Bytes that are no text are escaped.
+    """Writes the traffic to a file, line by line: seconds since the start, player code, ">" to
+    the engine, "<" from it or "!" for standard error, text.  Escapes bytes that are no text.
 
-    A transcript that cannot be written costs the transcript, not the game:
-    `failure` says why, and nothing more is written.
+    After a write error `failure` has the reason, and nothing more is written; the game goes
+    on.
     """
 
     def __init__(self, path: str) -> None:
@@ -42,14 +41,14 @@ class FileTranscript:
                 pass
 
     def note(self, code: str, direction: str, data: bytes) -> None:
-        """Write lines down; see channel.Transcript."""
+        """Write lines; see channel.Transcript."""
         self.write(time.monotonic() - self.start, code, direction, data)
 
     def want(self) -> None:
-        """Nothing to do: it is written as the game goes."""
+        """Do nothing: the file is written in any case."""
 
     def write(self, now: float, code: str, direction: str, data: bytes) -> None:
-        """Write down lines of `now` seconds after the start."""
+        """Write lines of `now` seconds after the start."""
         if self._file is None:
             return
         try:
@@ -69,14 +68,15 @@ class FileTranscript:
 
 
 class FaultTranscript:
-    """Keeps the end of a game's traffic in memory, and writes it when the game has
-    turned out to be one to look at: as FileTranscript does, with a first line that
-    says how much of the beginning is missing.  Of a check before a game, it is passed on.
+    """Keeps the end of a game's traffic in memory and writes it to a file after a fault.
 
-    most  bytes to keep, about
+    The first line gives the number of dropped lines.  A check's transcript is passed on to
+    its game's.
+
+    most  approximate bytes to keep
     """
 
-    def __init__(self, path: str, most: int = MOST_KEPT) -> None:
+    def __init__(self, path: str, most: int = MAX_KEPT) -> None:
         self.failure = ""
         self._path = path
         self._most = most
@@ -100,25 +100,25 @@ class FaultTranscript:
             self._lost += lost.count(b"\n") + 1
 
     def want(self) -> None:
-        """Have `close` write what is kept."""
+        """Make `close` write the file."""
         self._wanted = True
 
     def pass_on(self, transcript: GameTranscript, player: str) -> None:
-        """Write what is kept to the transcript of a game that is about to begin, which
-        counts seconds from the same start or an earlier one.
+        """Write the kept entries to the transcript of a new game with the same start or an
+        earlier one.
 
-        player  code of the player in the game, which may be another one's than in the check
+        player  code of the player in the game, which may differ from the check's
         """
         age = self.start - transcript.start
         for now, _, direction, data in self._kept:
             transcript.write(now + age, player, direction, data)
 
     def close(self) -> None:
-        """Write the file, if it is wanted."""
+        """Write the file after `want`."""
         if self._wanted:
             file = FileTranscript(self._path)
             if self._lost:
-                missing = f"({self._lost} lines before this are not kept)".encode()
+                missing = f"({self._lost} earlier lines are dropped)".encode()
                 file.write(0.0, "ringmaster", "!", missing)
             for entry in self._kept:
                 file.write(*entry)

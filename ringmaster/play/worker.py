@@ -1,4 +1,4 @@
-"""A worker: carries out jobs one after another with a pool of engines."""
+"""The work of a worker process: run jobs one after another with a pool of engines."""
 
 from __future__ import annotations
 
@@ -12,38 +12,41 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import msgspec
 
-from ringmaster.engines import tick
 from ringmaster.engines.engine import Engine, start_timeout
-from ringmaster.engines.error_output import STDERR_LINE
-from ringmaster.engines.process import Surroundings
+from ringmaster.engines.process import STDERR_LINE, Surroundings
 from ringmaster.errors import EngineError
 from ringmaster.model.jobs import CheckJob, EvaluationJob, GameJob, Job
-from ringmaster.model.players import Player
-from ringmaster.model.resources import HASH, THREADS
-from ringmaster.model.results import CheckResult, EvaluationResult, Finding, GameResult, JobResult
+from ringmaster.model.players import HASH, THREADS, Player
+from ringmaster.model.results import (
+    CheckResult,
+    EvaluationResult,
+    Finding,
+    GameResult,
+    JobResult,
+    Problem,
+    problems_of,
+)
 from ringmaster.play.engine_pool import EnginePool, make_engine
-from ringmaster.play.game_runner import UNSOUND, GameRunner
+from ringmaster.play.game_runner import REASONS_TO_DISCARD, GameRunner
 from ringmaster.play.transcript import FaultTranscript, FileTranscript
 
 if TYPE_CHECKING:
     from ringmaster.play.evaluation import Evaluator
 
-#: The game id that engines see while they are checked (Gomill's word).
+#: The game id during checks (Gomill's word).
 CHECK: Final = "startup-check"
-#: Seconds that an engine may take to get ready if it is to be tested before its first game.
+#: Engines that take longer to get ready are not tested before their first game.
 MOST_SECONDS_TO_TEST = 1.0
 
 
 class Context(Protocol):
-    """What an executor gives its workers.
+    """A worker's process as the executor describes it (see `execution.worker`).
 
     slot        number of the worker, from 0
     control_fd  readable when the job must be dropped
-    watcher_fd  write end of the watcher's pipe, or None
-    setup       JSON data from whoever made the executor: "marker" (environment
-                marker of the run), "workers" (how many there are), "error_lines" (a
-                descriptor on which the engines' standard error is passed on)
-    alone       whether the process and its signals are this worker's only
+    reaper_fd   write end of the reaper's pipe, or None
+    setup       JSON data: "marker" (environment marker of the run), "workers" (their
+                number), "error_lines" (descriptor for the engines' standard error)
     """
 
     @property
@@ -51,18 +54,15 @@ class Context(Protocol):
     @property
     def control_fd(self) -> int: ...
     @property
-    def watcher_fd(self) -> int | None: ...
+    def reaper_fd(self) -> int | None: ...
     @property
     def setup(self) -> Mapping[str, Any]: ...
-    @property
-    def alone(self) -> bool: ...
 
 
 class Echo:
-    """Passes the engines' standard error on, a line of text a line, never waiting: what
-    cannot be written at once is left out.
+    """Passes on the engines' standard error line by line; drops lines rather than wait.
 
-    job_id  of the job that the engines are at
+    job_id  the present job's
     """
 
     def __init__(self, fd: int) -> None:
@@ -81,10 +81,10 @@ class Echo:
 
 
 class Worker:
-    """Runs jobs; what an engine does wrong is in the result.
+    """Runs jobs; an engine's faults are in the result.  Executors find it by its dotted name.
 
-    Raises JobAbandoned out of `run` when the control descriptor becomes
-    readable; the engines of that job have been ended then.
+    `run` raises JobAbandoned when the control descriptor becomes readable, after it has
+    ended the job's engines.
     """
 
     def __init__(self, context: Context) -> None:
@@ -94,11 +94,11 @@ class Worker:
             variables["RINGMASTER_RUN"] = str(context.setup["marker"])
         workers = int(context.setup.get("workers", 1))
         if workers > 1:
-            # Gomill's name beside ours; unset when games are not simultaneous
+            # As in Gomill, unset without simultaneous games.
             variables["GOMILL_SLOT"] = variables["RINGMASTER_SLOT"] = str(context.slot)
         lines_fd = context.setup.get("error_lines")
         self._echo = None if lines_fd is None else Echo(lines_fd)
-        self._surroundings = Surroundings(variables, context.slot, context.watcher_fd, self._echo)
+        self._surroundings = Surroundings(variables, context.slot, context.reaper_fd, self._echo)
         self._pool = EnginePool(self._make)
         self._evaluator: Evaluator | None = None
 
@@ -112,10 +112,10 @@ class Worker:
             "GOMILL_GAME_ID": game_id,
         }
         if not has_slot:
-            # Gomill leaves the slot unset for the startup checks
+            # As in Gomill, unset during checks.
             variables.pop("GOMILL_SLOT", None)
             variables.pop("RINGMASTER_SLOT", None)
-            return Surroundings(variables, self._surroundings.slot, self._surroundings.watcher_fd)
+            return Surroundings(variables, self._surroundings.slot, self._surroundings.reaper_fd)
         return dataclasses.replace(self._surroundings, environ=variables)
 
     def run(self, job: Job) -> JobResult:
@@ -133,16 +133,15 @@ class Worker:
         healthy = False
         try:
             result = GameRunner(job, engines).play()
-            # After a failure, a refusal to go on, or a void game, nobody knows what
-            # an engine is doing; a new process costs less than a guess.  One that
-            # was late, but then answered, is kept.
-            healthy = result.outcome != "void" and result.reason not in UNSOUND
+            # After a failure, a refusal or a void game the state of an engine is unknown, so
+            # it is not reused.  An engine that lost on time and answered `stop` is.
+            healthy = result.outcome != "void" and result.reason not in REASONS_TO_DISCARD
             return result
         finally:
             self._pool.give_back(engines, healthy)
 
     def _evaluate(self, job: EvaluationJob) -> EvaluationResult:
-        # not at the top: workers that play start without numpy
+        # Imported here: workers that play need no numpy.
         from ringmaster.play.evaluation import Evaluator
 
         if self._evaluator is None:
@@ -153,7 +152,7 @@ class Worker:
         transcript = None if job.transcript is None else FileTranscript(job.transcript)
         player = job.player
         if job.show_stderr:
-            # whoever asks for a check wants to see what is said (Gomill)
+            # As in Gomill, a check shows standard error in any case.
             player = msgspec.structs.replace(player, discard_stderr=False)
         if job.thorough:
             try:
@@ -163,16 +162,16 @@ class Worker:
                     transcript.close()
         if job.keep:
             return self._set_up(job)
-        problems: tuple[str, ...]
+        problems: tuple[Problem, ...]
         hash = threads = None
         engine = None
         try:
             engine = self._make(player, self._surroundings_of(CHECK, has_slot=False))
             engine.launch(transcript, timeout=start_timeout(job.settings, player))
             problems = tuple(engine.check(job.settings))
-            hash, threads = engine.number_in_force(HASH), engine.number_in_force(THREADS)
+            hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
         except EngineError as error:
-            problems = (str(error),)
+            problems = tuple(problems_of(error))
         finally:
             stderr: tuple[str, ...] = ()
             if engine is not None:
@@ -192,10 +191,10 @@ class Worker:
         )
 
     def _set_up(self, job: CheckJob) -> CheckResult:
-        """Check a player in a process that the pool keeps for its first game.  The traffic is
-        kept for the transcript of the game, standard error for its result."""
+        """Check a player in a process that the pool keeps for its first game, whose
+        transcript and standard error include the check's."""
         player = job.player
-        problems: tuple[str, ...] = ()
+        problems: tuple[Problem, ...] = ()
         findings: tuple[Finding, ...] = ()
         hash = threads = None
         engine = None
@@ -203,24 +202,26 @@ class Worker:
         try:
             engine = self._pool.take_for_check(player, self._surroundings_of(CHECK))
             begun = time.monotonic()
-            if not engine.is_alive():
+            if not engine.is_usable():
                 timeout = start_timeout(job.settings, player)
                 engine.launch(FaultTranscript(""), timeout=timeout)
             problems = tuple(engine.check(job.settings))
-            hash, threads = engine.number_in_force(HASH), engine.number_in_force(THREADS)
+            hash, threads = engine.option_number(HASH), engine.option_number(THREADS)
             seconds = time.monotonic() - begun
             wanted = not problems and (job.limits or job.changes)
             if wanted and seconds > MOST_SECONDS_TO_TEST:
-                # each search of a test would wait for it once more
+                # Each search of a test would wait as long again.
                 findings = (Finding("skip", "limits", f"it took {seconds:.1f} s to get ready"),)
             elif wanted:
-                # not at the top: before a competition's first run only
-                from ringmaster.play.compliance.own_limits import try_out
+                # Imported here: needed before a competition's first run only.
+                from ringmaster.play.compliance.first_tests import run_first_tests
 
-                findings = try_out(engine, player, job.settings, job.changes, own_limits=job.limits)
-            healthy = not problems and engine.is_alive()
+                findings = run_first_tests(
+                    engine, player, job.settings, job.changes, own_limits=job.limits
+                )
+            healthy = not problems and engine.is_usable()
         except EngineError as error:
-            problems = (str(error),)
+            problems = tuple(problems_of(error))
         finally:
             if healthy and engine is not None:
                 self._pool.keep(engine)
@@ -234,35 +235,20 @@ class Worker:
     def _examine(
         self, job: CheckJob, player: Player, transcript: FileTranscript | None
     ) -> CheckResult:
-        # not at the top: only `check` has a use for it, and workers start without
-        from ringmaster.play.compliance import examine
+        # Imported here: needed by `check` only.
+        from ringmaster.play.compliance.examination import examine
 
         surroundings = self._surroundings_of(CHECK, has_slot=False)
-        examined = examine(
+        result = examine(
             player,
             job.settings,
             lambda: self._make(player, surroundings),
+            check_id=job.id,
             transcript=transcript,
             changes=job.changes,
         )
-        return CheckResult(
-            check_id=job.id,
-            code=player.code,
-            name=examined.name,
-            problems=examined.problems,
-            stderr=examined.stderr if job.show_stderr else (),
-            findings=examined.findings,
-            suggestions=examined.suggestions,
-            seconds=examined.seconds,
-        )
+        return result if job.show_stderr else msgspec.structs.replace(result, stderr=())
 
     def close(self) -> None:
         """End all engines."""
         self._pool.close()
-
-
-def make_worker(context: Context) -> Worker:
-    """Return a worker; the name executors are given."""
-    if context.alone:
-        tick.start()
-    return Worker(context)

@@ -1,4 +1,4 @@
-"""Labelled positions in the form that is read fast: files that are mapped into memory."""
+"""Labelled positions and their features in memory-mapped files."""
 
 from ringmaster.positions.feature_file import FeatureFile, FeatureWriter
 from ringmaster.positions.position_file import Labels, PositionFile, PositionWriter

@@ -1,9 +1,7 @@
-"""Files of columns that are mapped into memory: what position files and feature files have
-in common.
+"""Memory-mapped files of columns: the common format of position files and feature files.
 
-Layout: eight bytes that say what it is, eight with the length of the header
-(little-endian), the header (JSON), then the columns, each at a multiple of 64 bytes.  Reading
-runs no code.
+Layout: eight magic bytes, eight bytes with the length of the header (little-endian), the header
+(JSON), then the columns, each at a multiple of 64 bytes.  Reading runs no code.
 """
 
 from __future__ import annotations
@@ -25,21 +23,21 @@ HeaderT = TypeVar("HeaderT", bound=msgspec.Struct)
 
 
 def aligned(size: int) -> int:
-    """Return where the next column may begin."""
+    """Return the next allowed start of a column."""
     return -(-size // _ALIGNED) * _ALIGNED
 
 
 def read_header(path: Path, magic: bytes, kind: type[HeaderT], name: str) -> tuple[HeaderT, int]:
-    """Return a file's header, and where its columns begin.
+    """Return a file's header, and the offset of its columns.
 
-    name  what the file is, in words
-    Raises StoreCorrupt for a file that is no such file or is damaged, OSError.
+    name  kind of the file, in words
+    Raises StoreCorrupt for a damaged file or one of another kind, OSError.
     """
     with path.open("rb") as file:
         start = file.read(len(magic) + 8)
         length = int.from_bytes(start[len(magic) :], "little")
         if not start.startswith(magic) or length > _MOST_HEADER:
-            raise StoreCorrupt(f"{path} is no {name}; move it away")
+            raise StoreCorrupt(f"{path} is not a {name}; move it away")
         text = file.read(length)
     try:
         header = msgspec.json.decode(text, type=kind)
@@ -49,17 +47,17 @@ def read_header(path: Path, magic: bytes, kind: type[HeaderT], name: str) -> tup
 
 
 def damaged(path: Path, how: str = "") -> StoreCorrupt:
-    """Return the error for a file that is not as it was written."""
-    return StoreCorrupt(f"{path} is damaged{how}; delete it, and it is made again")
+    """Return the error for a damaged file."""
+    return StoreCorrupt(f"{path} is damaged{how}; delete it; the next run makes a new one")
 
 
 def cut_off(path: Path) -> StoreCorrupt:
     """Return the error for a file that ends too early."""
-    return StoreCorrupt(f"{path} is cut off; delete it, and it is made again")
+    return StoreCorrupt(f"{path} is cut off; delete it; the next run makes a new one")
 
 
 def start_of(magic: bytes, header: msgspec.Struct) -> bytes:
-    """Return what a file begins with, up to its first column."""
+    """Return the bytes of a file before its first column."""
     text = msgspec.json.encode(header)
     start = magic + len(text).to_bytes(8, "little") + text
     return start.ljust(aligned(len(start)), b"\0")
@@ -67,7 +65,7 @@ def start_of(magic: bytes, header: msgspec.Struct) -> bytes:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Turn an OSError into the StoreUnwritable that names the file in the end."""
+    """Turn an OSError into a StoreUnwritable that names the final file."""
     try:
         yield
     except OSError as error:
@@ -76,9 +74,10 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for reading and writing that takes the place of `path`, whole and on
-    disk, when the block has ended without an error; otherwise nothing is left of it.  Raises
-    StoreUnwritable."""
+    """Open a new file that replaces `path`, whole and on disk, at the end of the block.
+
+    After an error nothing is left of it.  Raises StoreUnwritable.
+    """
     whole = path.with_name(f"{path.name}.new~")
     try:
         with writing(path):

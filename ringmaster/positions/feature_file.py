@@ -1,9 +1,7 @@
-"""The feature file: how often each feature of an evaluation occurs in each position of a
-position file, as a sparse matrix in one file that is mapped into memory.
+"""The feature file: counts of an evaluation's features in each position of a position file.
 
-Layout as of `columns`.  Row i
-is position i of the position file.  Numbers take as few bytes as they can: a count mostly
-one, and the number of its feature one or two.
+It is a sparse matrix with the layout of `columns`.  Row i is position i of the position file.
+Counts and feature numbers use the smallest integer types that hold them.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ from ringmaster.positions.columns import (
 )
 
 MAGIC = b"RMFEA\x00\x01\n"
-#: What counts may be kept as, the smallest that holds all of them.
+#: Types of counts; the smallest that holds all counts is used.
 _KINDS = ("<i1", "<i2", "<f4")
 
 Floats = npt.NDArray[np.float32]
@@ -48,11 +46,11 @@ class FeatureFile:
     names    of the features, (F,)
     indptr   (n + 1,): row i has `columns` and `values` from indptr[i] to indptr[i + 1]
     columns  numbers of features
-    values   counts, from the side that moves first (White's less Black's)
-    phase    (n,): 1 in the opening, 0 in the endgame; None where no source had it
-    key      what the file was made of, as whoever made it says
+    values   counts for the side that moves first (White's minus Black's)
+    phase    (n,): 1 in the opening, 0 in the endgame; None if unknown
+    key      origin of the file, set by its writer
 
-    Raises StoreCorrupt for a file that is none or is damaged, OSError.
+    Raises StoreCorrupt for a damaged file or one of another kind, OSError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,9 +72,9 @@ class FeatureFile:
         self.columns: Numbers = column("columns")
         self.values: Numbers = column("values")
         self.phase: Floats | None = column("phase") if "phase" in header.columns else None
-        found = (len(self.indptr), len(self.columns), len(self.values))
+        lengths = (len(self.indptr), len(self.columns), len(self.values))
         count = int(self.indptr[-1]) if len(self.indptr) else -1
-        if found != (self.rows + 1, count, count):
+        if lengths != (self.rows + 1, count, count):
             raise damaged(path)
 
     def __len__(self) -> int:
@@ -84,16 +82,15 @@ class FeatureFile:
 
 
 class FeatureWriter:
-    """Writes a feature file; rows come in any order, and memory does not grow with what
-    stands in them (it takes nine bytes a row).
+    """Writes a feature file from rows in any order; memory takes nine bytes a row.
 
-    path   where it is in the end; it appears there whole, or not at all
+    path   the file appears there complete, or not at all
     names  of the features
-    rows   how many positions there are
-    key    for `FeatureFile.key`
+    rows   number of positions
+    key    see `FeatureFile.key`
     phase  whether the rows have a phase
 
-    To be used in a `with` block; `finish` makes the file.  Raises StoreUnwritable.
+    Use it in a `with` block; `finish` completes the file.  Raises StoreUnwritable.
     """
 
     def __init__(
@@ -106,7 +103,7 @@ class FeatureWriter:
         count = len(names)
         self._column = "<u1" if count <= 1 << 8 else "<u2" if count <= 1 << 16 else "<u4"
         self._kind = 0
-        #: Of each call of `add`: how many rows, how many numbers, and their kind.
+        #: Of each call of `add`: numbers of rows and of counts, and the type of the counts.
         self._chunks: list[tuple[int, int, str]] = []
         self._spool: IO[bytes] | None = None
         self._spool_path = path.with_name(f"{path.name}.rows~")
@@ -130,10 +127,10 @@ class FeatureWriter:
         values: Numbers,
         phase: Numbers | None = None,
     ) -> None:
-        """Add rows, (k,) each; of a row that is there already the first stays.
+        """Add rows, (k,) each; the first version of a row stays.
 
-        lengths          how many features each row has
-        columns, values  of all of them, one row after the other; zeros may be left out
+        lengths          number of features in each row
+        columns, values  of all rows, one row after another; zeros may be left out
         """
         rows = np.asarray(rows, dtype=np.int64)
         first = np.zeros(len(rows), dtype=bool)
@@ -158,11 +155,11 @@ class FeatureWriter:
             self._spool.write(np.asarray(values).astype(_KINDS[kind]).tobytes())
 
     def missing(self) -> npt.NDArray[np.intp]:
-        """Return the rows that have not come."""
+        """Return the rows that have not been added."""
         return np.flatnonzero(~self._seen)
 
     def finish(self) -> None:
-        """Make the file."""
+        """Complete the file."""
         indptr = np.zeros(len(self._lengths) + 1, dtype="<u8")
         np.cumsum(self._lengths, dtype=np.uint64, out=indptr[1:])
         count, kind = int(indptr[-1]), _KINDS[self._kind]
@@ -192,7 +189,7 @@ class FeatureWriter:
                 view["phase"][:] = self._phase
             for rows, columns, values in self._read():
                 lengths = self._lengths[rows]
-                # of each number: where its row begins, and its place in the row
+                # the start of the row plus the place in the row
                 into = np.repeat(indptr[rows], lengths) + _places(lengths)
                 view["columns"][into], view["values"][into] = columns, values
             data.flush()
@@ -212,7 +209,7 @@ class FeatureWriter:
 
 
 def _kind_of(values: Numbers) -> int:
-    """Return the place in _KINDS of the smallest kind that holds all values."""
+    """Return the index in _KINDS of the smallest type that holds all values."""
     if not len(values):
         return 0
     if values.dtype.kind == "f" and (values != np.rint(values)).any():
@@ -222,7 +219,7 @@ def _kind_of(values: Numbers) -> int:
 
 
 def _places(lengths: Numbers) -> npt.NDArray[np.uint64]:
-    """Return 0, 1, … for each row, one row after the other."""
+    """Return 0, 1, … for each row, one row after another."""
     ends = np.cumsum(lengths, dtype=np.uint64)
     total = int(ends[-1]) if len(ends) else 0
     return np.arange(total, dtype=np.uint64) - np.repeat(ends - lengths, lengths)

@@ -1,9 +1,7 @@
-"""The position file: labelled positions as columns in one file that is mapped into
-memory, so that a second start costs nothing and workers read their shards by
-themselves.
+"""The position file: labelled positions as columns of a memory-mapped file.
 
-Layout as of `columns`.  The positions of training stand first, those of validation behind
-them.
+A second start costs nothing, and workers read their shards themselves.  The layout is that of
+`columns`.  Positions of training come first, then positions of validation.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from ringmaster.positions.columns import (
 MAGIC = b"RMPOS\x00\x01\n"
 _COPIED = 1 << 20
 
-#: Columns with one number a position.
+#: Columns with one number for each position.
 COLUMNS: dict[str, str] = {
     "result": "<f4",
     "teacher": "<f4",
@@ -46,16 +44,15 @@ Floats = npt.NDArray[np.float32]
 
 
 class Labels(msgspec.Struct, frozen=True):
-    """What is known of one position beside its text.
+    """The labels of one position.
 
-    result    of the game, from the side that moves first (White in chess, Black in
-              shogi): 0, 0.5, 1, or what averaging of duplicates has made of them; NaN
-              unknown
-    teacher   centipawns from the same side, NaN unknown
-    weight    how many positions it stands for (duplicates that were merged)
-    progress  ply by the length of the game, 0 to 1; NaN unknown
-    group     number of its game: positions of one game share it
-    ply       plies since the beginning of the game, 0 unknown
+    result    of the game for the side that moves first (White in chess, Black in shogi): 0, 0.5,
+              1, or a mean over duplicates; NaN if unknown
+    teacher   centipawns for the same side, NaN if unknown
+    weight    how many positions this one counts for (merged duplicates)
+    progress  ply as a share of the game's length, 0 to 1; NaN if unknown
+    group     number of the game: all positions of a game share it
+    ply       plies since the beginning of the game, 0 if unknown
     """
 
     result: float
@@ -78,10 +75,10 @@ class _Header(msgspec.Struct):
 class PositionFile:
     """A position file opened for reading; all columns are read-only views.
 
-    key   what the file was made of, as whoever made it says
-    notes what was said when it was made (statistics of reading and filters)
+    key    origin of the file, set by its writer
+    notes  statistics of reading and filters
 
-    Raises StoreCorrupt for a file that is none or is damaged, OSError.
+    Raises StoreCorrupt for a damaged file or one of another kind, OSError.
     """
 
     def __init__(self, path: Path) -> None:
@@ -101,12 +98,14 @@ class PositionFile:
         self._offsets = self._column("offsets", "<u8", count + 1)
         at, length = header.columns["text"]
         self._text = memoryview(self._data[begin + at : begin + at + length])  # type: ignore[arg-type]  # an array is a buffer
-        self.result: Floats = self._column("result", COLUMNS["result"], count)
-        self.teacher: Floats = self._column("teacher", COLUMNS["teacher"], count)
-        self.weight: Floats = self._column("weight", COLUMNS["weight"], count)
-        self.progress: Floats = self._column("progress", COLUMNS["progress"], count)
-        self.group: npt.NDArray[np.uint32] = self._column("group", COLUMNS["group"], count)
-        self.ply: npt.NDArray[np.uint16] = self._column("ply", COLUMNS["ply"], count)
+        self.result: Floats
+        self.teacher: Floats
+        self.weight: Floats
+        self.progress: Floats
+        self.group: npt.NDArray[np.uint32]
+        self.ply: npt.NDArray[np.uint16]
+        for name, kind in COLUMNS.items():
+            setattr(self, name, self._column(name, kind, count))
 
     def __len__(self) -> int:
         return self.train + self.validation
@@ -123,7 +122,7 @@ class PositionFile:
         return bytes(self._text[self._offsets[index] : self._offsets[index + 1]])
 
     def texts(self, first: int, stop: int, step: int = 1) -> list[bytes]:
-        """Return positions, chosen as by range()."""
+        """Return positions, selected as by range()."""
         text, offsets = self._text, self._offsets
         starts = offsets[first:stop:step].tolist()
         ends = offsets[first + 1 : stop + 1 : step].tolist()
@@ -131,7 +130,7 @@ class PositionFile:
 
 
 class _Part:
-    """The columns of one half, each in a file of its own until all is known."""
+    """The columns of training or validation, each in a temporary file."""
 
     def __init__(self, path: Path, name: str) -> None:
         self.count = 0
@@ -145,12 +144,12 @@ class _Part:
 
 
 class PositionWriter:
-    """Writes a position file; memory does not grow with it.
+    """Writes a position file with constant memory.
 
-    path  where it is in the end; it appears there whole, or not at all
-    key   for `PositionFile.key`
+    path  the file appears there complete, or not at all
+    key   see `PositionFile.key`
 
-    To be used in a `with` block; `finish` makes the file.  Raises StoreUnwritable.
+    Use it in a `with` block; `finish` completes the file.  Raises StoreUnwritable.
     """
 
     def __init__(self, path: Path, game: GameName, key: str) -> None:
@@ -169,7 +168,7 @@ class PositionWriter:
     def __exit__(self, *_: object) -> None:
         for part in self._parts:
             for file in part.files.values():
-                with suppress(OSError):  # what it has not written yet may have no room
+                with suppress(OSError):  # the disk may be full
                     file.close()
         for path in (path for part in self._parts for path in part.paths):
             with suppress(OSError):
@@ -178,8 +177,8 @@ class PositionWriter:
     def add(self, texts: list[bytes], labels: dict[str, npt.NDArray[Any]], held: bool) -> None:
         """Add positions.
 
-        labels  a column each of COLUMNS, as long as `texts`
-        held    whether they are of validation
+        labels  a column for each of COLUMNS, as long as `texts`
+        held    whether they belong to validation
         """
         part = self._parts[int(held)]
         lengths = np.fromiter(map(len, texts), dtype=np.uint64, count=len(texts))
@@ -193,7 +192,7 @@ class PositionWriter:
         part.size += int(lengths.sum())
 
     def finish(self, notes: list[str]) -> None:
-        """Make the file."""
+        """Complete the file."""
         train, held = self._parts
         count, size = train.count + held.count, train.size + held.size
         lengths = {"offsets": 8 * (count + 1), "text": size}

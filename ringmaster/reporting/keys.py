@@ -1,11 +1,8 @@
-"""Ctrl-X on the controlling terminal, while standard input and output may be
-anything.  What is done about it is left to the main loop.
+"""Watch for Ctrl-X on the controlling terminal, whatever standard input and output are.
 
-The terminal is changed only while the process is in its foreground: line
-editing and echo are off, so that a key arrives at once and leaves no mark;
-Ctrl-C and Ctrl-Z work as ever.  It is given back on leaving, on Ctrl-Z and on
-any exception.  A process that is killed with SIGKILL cannot give it back; an
-interactive shell does so itself.
+While the process is in the foreground, line editing and echo are off: a key arrives at once and
+prints nothing.  Ctrl-C and Ctrl-Z work as usual.  The terminal's mode is restored at the end, on
+Ctrl-Z and on any exception.  After SIGKILL, an interactive shell restores it.
 """
 
 from __future__ import annotations
@@ -28,13 +25,12 @@ _TERMINAL = "/dev/tty"
 
 
 class KeyWatcher:
-    """Watches for Ctrl-X; a context manager, to be entered in the main thread.
+    """Watch for Ctrl-X; a context manager for the main thread.
 
     on_suspend  called before the process stops for Ctrl-Z
-    on_resume   called when it goes on, in the foreground or not
+    on_resume   called when it continues, in the foreground or not
 
-    Where there is no terminal, no termios, or another thread enters, there is
-    nothing to watch and `fileno` is None; nothing raises.
+    Without a terminal or termios, and in other threads, `fileno` is None; nothing raises.
     """
 
     def __init__(
@@ -54,7 +50,7 @@ class KeyWatcher:
         if termios is None or threading.current_thread() is not threading.main_thread():
             return self
         try:
-            # a description of its own: O_NONBLOCK must not reach the shell's
+            # a separate open file description: O_NONBLOCK must not affect the shell
             self._fd = os.open(_TERMINAL, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
         except OSError:
             return self
@@ -76,9 +72,9 @@ class KeyWatcher:
         self.close()
 
     def close(self) -> None:
-        """Give the terminal and the signals back; idempotent."""
+        """Restore the terminal and the signal handlers; idempotent."""
         try:
-            self._give_terminal_back()
+            self._restore_terminal()
         finally:
             for number, handler in self._handlers.items():
                 signal.signal(number, handler)
@@ -86,20 +82,18 @@ class KeyWatcher:
             self._hang_up()
 
     def fileno(self) -> int | None:
-        """Return what to wait for, for the next wait only: None while there is
-        no terminal or the process is in its background, as there a key is
-        somebody else's."""
+        """Return the descriptor for the next wait; None without a terminal or in the background."""
         if not self._in_foreground():
-            # whoever has the terminal now sets it up for itself
+            # the foreground process sets the mode now
             self._saved = None
             return None
         if self._saved is None:
-            # `fg` for a job that ran on in the background sends no SIGCONT
+            # `fg` sends no SIGCONT to a job that ran in the background
             self._take_terminal()
         return None if self._saved is None else self._fd
 
     def stop_requested(self) -> bool:
-        """Whether Ctrl-X has been pressed, now or before; never blocks."""
+        """Return whether Ctrl-X has been pressed; never blocks."""
         fd = self.fileno()
         if fd is not None:
             with _without_job_control():
@@ -112,7 +106,7 @@ class KeyWatcher:
         except (BlockingIOError, InterruptedError):
             return
         except OSError:
-            # EIO: the terminal has hung up, or was taken away just now
+            # EIO: the terminal hung up, or the process has just left the foreground
             if self._in_foreground():
                 self._hang_up()
             return
@@ -137,20 +131,19 @@ class KeyWatcher:
             try:
                 mode = termios.tcgetattr(self._fd)
                 if self._saved is None or mode[3] & editing:
-                    # after SIGSTOP and `fg` it is the shell's mode again, after
-                    # a SIGCONT from nowhere still our own
+                    # the shell's mode after SIGSTOP and `fg`, our own after a mere SIGCONT
                     self._saved = termios.tcgetattr(self._fd)
                 mode[3] &= ~editing
-                # at least one byte: an empty read then means that it hung up
+                # at least one byte: an empty read then means a hang-up
                 mode[6][termios.VMIN] = 1
                 mode[6][termios.VTIME] = 0
                 termios.tcsetattr(self._fd, termios.TCSANOW, mode)
             except termios.error:
                 self._saved = None
 
-    def _give_terminal_back(self) -> None:
+    def _restore_terminal(self) -> None:
         saved, self._saved = self._saved, None
-        # in the background it is another's to set up, and the shell has done so
+        # in the background, the shell has restored the mode
         if saved is None or self._fd is None or not self._in_foreground():
             return
         with _without_job_control():
@@ -166,26 +159,26 @@ class KeyWatcher:
             os.close(fd)
 
     def _handle(self, number: int, handler: Callable[[int, FrameType | None], None]) -> None:
-        # a shell without job control has it ignored, and so it stays
+        # a shell without job control ignores the signal, so it stays ignored
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
             self._handlers[number] = signal.signal(number, handler)
 
     def _stopped(self, number: int, frame: FrameType | None) -> None:
-        self._give_terminal_back()
+        self._restore_terminal()
         self._suspended = True
         if self._on_suspend is not None:
             self._on_suspend()
         signal.signal(signal.SIGTSTP, self._handlers.get(signal.SIGTSTP, signal.SIG_DFL))
         os.kill(os.getpid(), signal.SIGTSTP)
-        # here the process stops, unless its group is orphaned
+        # the process stops here, unless its group is orphaned
         if signal.SIGTSTP in self._handlers:
             signal.signal(signal.SIGTSTP, self._stopped)
-        self._go_on()
+        self._resume()
 
     def _continued(self, number: int, frame: FrameType | None) -> None:
-        self._go_on()
+        self._resume()
 
-    def _go_on(self) -> None:
+    def _resume(self) -> None:
         self._take_terminal()
         if self._suspended:
             self._suspended = False
@@ -195,8 +188,7 @@ class KeyWatcher:
 
 @contextmanager
 def _without_job_control() -> Iterator[None]:
-    """Have a terminal call fail rather than stop the process, should it have
-    been moved to the background at this very moment."""
+    """Block SIGTTIN and SIGTTOU: a terminal call from the background fails and does not stop."""
     stopping = {signal.SIGTTIN, signal.SIGTTOU}
     before = signal.pthread_sigmask(signal.SIG_BLOCK, stopping)
     try:

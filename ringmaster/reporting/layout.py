@@ -1,8 +1,8 @@
-"""The live display as lines of text that fit a terminal of a given size.  What
-puts the lines on a terminal is `terminal.py`; nothing here knows of one."""
+"""Lay out the live display as lines of text that fit a terminal of a given size."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, islice
@@ -11,17 +11,102 @@ from typing import Literal
 import msgspec
 
 from ringmaster.model.report import Cell, Progress, Report, Table, Text
-from ringmaster.reporting.rate import Estimate, format_duration, format_rate
-from ringmaster.reporting.tables import render_report, render_table
+from ringmaster.reporting.tables import cell_text, render_report, render_table
 from ringmaster.reporting.text import ELLIPSIS, cut, pad, sanitise, width
+
+#: Seconds before now that a rate covers.
+WINDOW = 60.0
+#: The least number of games that a rate covers, however long they took.
+LEAST_GAMES = 10
+# Seconds between two samples.
+_SPACING = 0.25
+
+
+@dataclass(frozen=True)
+class RateEstimate:
+    """Games a second, and seconds until the last game; None when unknown."""
+
+    rate: float | None = None
+    left: float | None = None
+
+
+class RateMeter:
+    """Measure games a second over the last WINDOW seconds.
+
+    Where LEAST_GAMES games took longer, measure over their time: long games have a rate, too.
+    """
+
+    def __init__(self) -> None:
+        self._samples: deque[tuple[float, int]] = deque()
+
+    def measure(self, view: DisplayView, now: float) -> RateEstimate:
+        """Record the progress of a view and return the estimate for it."""
+        progress, count = view.progress, view.completed_this_run
+        if not self._samples:
+            self._samples.append((view.started, 0))
+        self._sample(now, count)
+        remaining = None if progress.total is None else progress.total - progress.completed
+        return self._estimate(now, count, remaining)
+
+    def _sample(self, now: float, count: int) -> None:
+        samples = self._samples
+        last_time, last_count = samples[-1]
+        if count != last_count and now - last_time >= _SPACING:
+            samples.append((now, count))
+        while len(samples) > 2:
+            time, earlier = samples[1]
+            if now - time < WINDOW or count - earlier < LEAST_GAMES:
+                break
+            samples.popleft()
+
+    def _estimate(self, now: float, count: int, remaining: int | None) -> RateEstimate:
+        time, earlier = self._samples[0]
+        rate = (count - earlier) / (now - time) if now > time and count > earlier else None
+        if remaining is not None and remaining <= 0:
+            return RateEstimate(rate, 0.0)
+        return RateEstimate(rate, None if rate is None or remaining is None else remaining / rate)
+
+
+def format_rate(rate: float | None, label: str = "games") -> str:
+    """Return a rate such as "12.3 games/s", "4.5 games/min", "2.1 games/h"; "–" when unknown.
+
+    The unit is the first one that gives a number above 1.
+    """
+    if rate is None:
+        return "–"
+    for unit, seconds in (("s", 1), ("min", 60), ("h", 3600)):
+        value = rate * seconds
+        if value >= 0.95 or unit == "h":
+            break
+    return f"{value:.0f} {label}/{unit}" if value >= 99.5 else f"{value:.1f} {label}/{unit}"
+
+
+def format_duration(seconds: float | None) -> str:
+    """Return a duration: "45 s", "3 min 05 s", "2 h 07 min", "3 d 04 h"; "–" when unknown."""
+    if seconds is None:
+        return "–"
+    # at most 1000 years: a rate near zero gives any number
+    whole = min(int(max(seconds, 0.0) + 0.5), 1000 * 365 * 86400)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600:02d} h"
+
 
 Style = Literal["", "heading", "bar", "dim", "warning"]
 
 
 @dataclass(frozen=True)
 class RunningGame:
-    """A game (or another job) in progress: its players in move order, seconds since it began,
-    plies played (None: not known)."""
+    """A game, or another job, in progress.
+
+    players  in move order
+    seconds  since the game began; None: unknown
+    plies    played; None: unknown
+    """
 
     id: str
     players: tuple[str, ...]
@@ -30,15 +115,15 @@ class RunningGame:
 
 
 @dataclass(frozen=True)
-class View:
-    """All that a display shows.
+class DisplayView:
+    """The contents of a display.
 
-    started             when this run began, on the display's clock
-    completed_this_run  what has been counted since, in the units of `progress`
+    started             the start of this run, on the display's clock
+    completed_this_run  games, or other units of `progress`, since then
     running             games in progress, oldest first
-    results             the latest result lines, the newest last
-    parallel            games at a time, or what else is counted
-    hint                how to stop, e.g. "Ctrl-X to stop after the current games"
+    results             the latest result lines, newest last
+    parallel            games at a time
+    hint                keys to press, e.g. "Ctrl-X to stop after the current games"
     """
 
     heading: str
@@ -56,17 +141,17 @@ class View:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the display; `filled` columns of a bar are lit."""
+    """One line of the display; a bar has `filled` lit columns."""
 
     text: str
     style: Style = ""
     filled: int = 0
 
 
-# What is given up, one after the other until all fits: a section is cut down to
-# so many lines, the report takes its next shorter form (see `_forms`), or blank
-# lines go.  Games in progress and the last results are what a user watches, so
-# the report is shortened before they are.
+# Steps that shorten the display, in this order, until it fits: cut a section down
+# to a number of lines, use the next shorter form of the report (see `_forms`), or
+# drop blank lines.  A user watches games in progress and the last results, so the
+# report is shortened first.
 _DENSER, _BLANKS = "denser", "blanks"
 _STEPS = (
     ("description", 0),
@@ -90,14 +175,16 @@ _STEPS = (
 )
 _BAR_WIDTH = 40
 _LEAST_BAR = 10
-# A bar grows and shrinks in these steps, not with every digit beside it.
+# The width of a bar is a multiple of this, so that it rarely changes.
 _BAR_STEP = 5
 
 
-def compose(view: View, estimate: Estimate, now: float, columns: int, rows: int) -> list[Line]:
+def compose(
+    view: DisplayView, estimate: RateEstimate, now: float, columns: int, rows: int
+) -> list[Line]:
     """Return the lines of a display at most `columns` wide and `rows` high.
 
-    now  on the clock of `view.started`
+    now  the time on the clock of `view.started`
     """
     top = [_heading(view, now, columns), _progress(view.progress, estimate, columns)]
     sections = {
@@ -115,21 +202,19 @@ def compose(view: View, estimate: Estimate, now: float, columns: int, rows: int)
     page = _Page(sections, _forms(view.report, columns), columns, _jobs(view))
     page.fit(rows - len(top))
     lines = top + page.lines()
-    if len(lines) > rows:
-        # too low for anything but the first lines
-        lines = lines[: max(rows, 1)]
-    return [Line(cut(line.text, columns), line.style, line.filled) for line in lines]
+    return [
+        Line(cut(line.text, columns), line.style, line.filled) for line in lines[: max(rows, 1)]
+    ]
 
 
 class _Page:
-    """The sections from top to bottom: which of their lines are shown, and
-    which sections have a blank line above."""
+    """The sections from top to bottom, with the number of lines shown and blank lines above."""
 
     def __init__(
         self, sections: dict[str, list[Line]], forms: Iterator[list[str]], columns: int, jobs: str
     ) -> None:
-        """forms  of the report, each shorter than the one before
-        jobs   what it is that runs: games, shards"""
+        """forms  the report, each form shorter than the one before
+        jobs   "games", "shards", …"""
         self._titles = {"running": f"{jobs} in progress", "results": "last results"}
         self._whole = sections
         self._forms = forms
@@ -139,8 +224,7 @@ class _Page:
         self._next_form()
 
     def fit(self, room: int) -> None:
-        """Give up what must be given up to take `room` lines at most, if that
-        is possible at all."""
+        """Shorten the page to `room` lines, if possible."""
         for name, least in _STEPS:
             excess = self._height() - room
             if excess <= 0:
@@ -154,7 +238,7 @@ class _Page:
         self._use_up(room)
 
     def lines(self) -> list[Line]:
-        """Return what is shown."""
+        """Return the lines of all sections."""
         lines = []
         for name, whole in self._whole.items():
             if not self._count[name]:
@@ -178,12 +262,12 @@ class _Page:
         self._count["report"] = len(self._whole["report"])
 
     def _drop_blanks(self, excess: int) -> None:
-        # from the top, where the bar and the titles divide the page well enough
+        # from the top, because the bar and the titles divide the page there
         shown = [name for name, count in self._count.items() if count]
         self._blanks.difference_update(shown[:excess])
 
     def _use_up(self, room: int) -> None:
-        """Give lines back where the last step set more of them free than needed."""
+        """Give lines back where the last step freed more than necessary."""
         for name in ("report", "warnings"):
             self._lengthen(name, room)
         for name in reversed(self._whole):
@@ -202,7 +286,6 @@ def _shorten(name: str, lines: list[Line], count: int, columns: int) -> list[Lin
     if count >= len(lines):
         return lines
     if name in ("results", "warnings"):
-        # the latest
         return lines[len(lines) - count :]
     more = ELLIPSIS
     if name == "running":
@@ -213,7 +296,7 @@ def _shorten(name: str, lines: list[Line], count: int, columns: int) -> list[Lin
 
 
 def _shorten_hint(text: str, columns: int) -> str:
-    """Return the clauses of a hint that fit, at least the words that do."""
+    """Return the first clauses of a hint that fit, or its first words."""
     if width(text) <= columns:
         return text
     clauses = text.split(", ")
@@ -226,9 +309,14 @@ def _shorten_hint(text: str, columns: int) -> str:
 
 
 def _forms(report: Report, columns: int) -> Iterator[list[str]]:
-    """Yield a report as lines: whole; without notes; without blank lines, totals
-    and all but the first lines of titles; without headers that repeat; and with
-    one line for each table whose rows are the sides of a match."""
+    """Yield ever shorter forms of a report.
+
+    1. The whole report.
+    2. Without notes.
+    3. Without blank lines and totals; titles of one line.
+    4. Without repeated headers.
+    5. One line a match.
+    """
     yield render_report(report).splitlines()
     blocks = [
         msgspec.structs.replace(b, notes=()) if isinstance(b, Table) else b for b in report.blocks
@@ -250,12 +338,12 @@ def _without_blanks(lines: list[str]) -> list[str]:
 
 
 def _first_line(table: Table) -> str:
-    lines = render_table(Table((), (), table.title)).splitlines()
+    lines = map(sanitise, table.title.splitlines())
     return next((line for line in lines if line), "")
 
 
 def _without_totals(table: Table) -> tuple[tuple[Cell, ...], ...]:
-    """Return the rows without the last one if it, alone, names nothing."""
+    """Return the rows without a last row of totals: the only row without a name."""
     named = [row[:1] not in ((), ("",), (None,)) for row in table.rows]
     return table.rows[:-1] if named and all(named[:-1]) and not named[-1] else table.rows
 
@@ -268,15 +356,14 @@ def _with_headers_once(blocks: list[Table | Text]) -> list[str]:
         if isinstance(first, Text) or not any(first.headers):
             lines += render_report(Report(tuple(tables))).splitlines()
             continue
-        # drawn as one table, so that all columns stand under the one header
+        # laid out as one table, so that all columns stand under one header
         rows = [row for table in tables if isinstance(table, Table) for row in table.rows]
-        drawn = iter(
-            render_table(msgspec.structs.replace(first, rows=tuple(rows), title="")).splitlines()
-        )
-        header = [next(drawn)]
+        text = render_table(msgspec.structs.replace(first, rows=tuple(rows), title=""))
+        table_lines = iter(text.splitlines())
+        header = [next(table_lines)]
         for table in tables:
             if isinstance(table, Table):
-                lines += [table.title, *header, *islice(drawn, len(table.rows))]
+                lines += [table.title, *header, *islice(table_lines, len(table.rows))]
                 header = []
     return lines
 
@@ -287,7 +374,7 @@ def _columns_of(block: Table | Text) -> object:
 
 def _with_one_line_a_table(blocks: list[Table | Text], columns: int) -> list[str]:
     scores = [_scores(b) if isinstance(b, Table) else "" for b in blocks]
-    # a title gives way to the scores, but not altogether
+    # a title is cut to make room for the scores, but keeps a quarter of the line
     rooms = [max(columns - 3 - width(score), columns // 4) for score in scores]
     titles = [
         cut(block.title, room) if score and isinstance(block, Table) else ""
@@ -304,16 +391,16 @@ def _with_one_line_a_table(blocks: list[Table | Text], columns: int) -> list[str
 
 
 def _scores(table: Table) -> str:
-    """Return "a 7.5  b 4.5" from the first two columns, "" for a table that
-    cannot be told so: a header above the first column says that the rows are
-    of something (parameters), whose second column need not be what matters."""
+    """Return "a 7.5  b 4.5" from the first two columns of a match.
+
+    Return "" for other tables: they have a header above their first column.
+    """
     if any(table.headers[:1]):
         return ""
-    rows = render_table(Table((), tuple(row[:2] for row in table.rows))).splitlines()
-    return "  ".join(" ".join(row.split()) for row in rows)
+    return "  ".join(" ".join(map(cell_text, row[:2])) for row in table.rows)
 
 
-def _heading(view: View, now: float, columns: int) -> Line:
+def _heading(view: DisplayView, now: float, columns: int) -> Line:
     left = sanitise(view.heading)
     jobs = _jobs(view)
     jobs = jobs.removesuffix("s") if view.parallel == 1 else jobs
@@ -323,11 +410,11 @@ def _heading(view: View, now: float, columns: int) -> Line:
     return Line(cut(left, columns), "heading")
 
 
-def _jobs(view: View) -> str:
+def _jobs(view: DisplayView) -> str:
     return sanitise(view.progress.label)
 
 
-def describe_progress(progress: Progress, estimate: Estimate) -> str:
+def describe_progress(progress: Progress, estimate: RateEstimate) -> str:
     """Return "120/4000 games  3%  12.3 games/s  5 min 15 s left"."""
     label = sanitise(progress.label)
     if progress.total is None:
@@ -335,7 +422,7 @@ def describe_progress(progress: Progress, estimate: Estimate) -> str:
     else:
         parts = [f"{progress.completed}/{progress.total} {label}"]
         if progress.total > 0:
-            # never 100 % before the last game
+            # rounded down: 100 % only after the last game
             parts.append(f"{100 * min(progress.completed, progress.total) // progress.total}%")
         parts.append(format_rate(estimate.rate, label))
         parts.append(f"{format_duration(estimate.left)} left")
@@ -344,7 +431,7 @@ def describe_progress(progress: Progress, estimate: Estimate) -> str:
     return "  ".join(parts)
 
 
-def _progress(progress: Progress, estimate: Estimate, columns: int) -> Line:
+def _progress(progress: Progress, estimate: RateEstimate, columns: int) -> Line:
     text = describe_progress(progress, estimate)
     length = min(_BAR_WIDTH, columns - width(text) - 2)
     length -= length % _BAR_STEP
@@ -358,7 +445,7 @@ def _description(text: str) -> list[Line]:
     return [Line(sanitise(line).rstrip(), "dim") for line in text.strip().splitlines()[:3]]
 
 
-def _running(view: View, columns: int) -> list[Line]:
+def _running(view: DisplayView, columns: int) -> list[Line]:
     games = [game for game in view.running if isinstance(game, RunningGame)]
     ids = max((width(sanitise(game.id, 20)) for game in games), default=0)
     lines = []
@@ -374,6 +461,6 @@ def _running(view: View, columns: int) -> list[Line]:
         right = ", ".join(facts)
         left = pad(sanitise(game.id, 20), ids) + "  " + " v ".join(map(sanitise, game.players))
         room = columns - width(right) - 2
-        # the column of times stays in place while names of other lengths come and go
+        # padded, so that the column of times stays in place while names change
         lines.append(Line(pad(cut(left, room), min(room, 50)) + "  " + right if right else left))
     return lines

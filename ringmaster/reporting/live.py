@@ -1,24 +1,20 @@
-"""What a user sees while games are played.  The contract of a display, and the
-displays that need no terminal; the one that redraws a screen is in
-`terminal.py`, so that nothing else pays for importing rich.
+"""Show a run while games are played: the contract of a display, and displays for files and pipes.
 
-A display never fails: when its stream is gone (the reader of a pipe has ended,
-the terminal has hung up), it falls silent and the games go on.
+A display never fails.  When its stream is closed (a pipe without a reader, a terminal that hung
+up), it stops printing and the games continue.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from ringmaster.reporting.layout import RunningGame, View, describe_progress
-from ringmaster.reporting.rate import RateMeter
+from ringmaster.reporting.layout import DisplayView, RateMeter, RunningGame, describe_progress
 from ringmaster.reporting.text import printable, sanitise
 
-__all__ = ["Display", "PlainDisplay", "QuietDisplay", "RunningGame", "View", "make_display"]
+__all__ = ["Display", "DisplayView", "PlainDisplay", "QuietDisplay", "RunningGame"]
 
 Clock = Callable[[], float]
 
@@ -29,61 +25,58 @@ LINE_LIMIT = 400
 
 
 class Display(ABC):
-    """Shows one run of a competition.
+    """Show one run of a competition.
 
-    Guarantees: nothing raises because of the stream; text given to it may be
-    anything; `update` costs less than a microsecond unless something is due to
-    be shown.
+    No method raises because of the stream, and any text is accepted.  `update` takes
+    less than a microsecond unless a drawing is due.
     """
 
     def start(self) -> None:  # noqa: B027 - need not do anything
-        """Begin; before this nothing else is called."""
+        """Begin; called before all other methods."""
 
     @abstractmethod
-    def update(self, build: Callable[[], View]) -> None:
-        """Show the present state, if that is due; only then is `build` called."""
+    def update(self, build: Callable[[], DisplayView]) -> None:
+        """Call `build` and show its view, if a drawing is due."""
 
     @abstractmethod
     def results(self, lines: Sequence[str]) -> None:
-        """Games have ended, each in a line.  (A display that redraws shows
-        `View.results`.)"""
+        """Show one line for each ended game.  (A terminal shows `DisplayView.results` instead.)"""
 
     @abstractmethod
     def message(self, line: str) -> None:
-        """Say something that is to stay readable, in one or more lines."""
+        """Show one or more lines that stay on the screen."""
 
     @abstractmethod
     def warning(self, line: str) -> None:
-        """The same, for what a quiet run must show too."""
+        """Show one or more lines that stay on the screen, in a quiet run, too."""
 
     @abstractmethod
     def engine_errors(self, lines: Sequence[str]) -> None:
         """Show lines of the engines' standard error on standard error, also in a quiet run."""
 
     def next_update(self) -> float | None:
-        """Return in how many seconds `update` should be called even if nothing
-        happens; None when it need not be."""
+        """Return the seconds until `update` should be called even if no game ends; None: never."""
         return None
 
     def suspend(self) -> None:  # noqa: B027 - need not do anything
-        """The process is about to be stopped (Ctrl-Z): leave the terminal tidy."""
+        """Tidy the terminal before the process stops for Ctrl-Z."""
 
     def resume(self) -> None:  # noqa: B027 - need not do anything
-        """The process goes on."""
+        """Draw again after the process was continued."""
 
     def close(self) -> None:  # noqa: B027 - need not do anything
-        """End and leave the terminal as it was; idempotent."""
+        """End and restore the terminal; idempotent."""
 
 
 class LineWriter:
-    """Writes whole lines to a text stream until the stream fails."""
+    """Write whole lines to a text stream until the stream fails."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._broken = False
 
     def write(self, text: str) -> None:
-        """Write `text`, line by line sanitised, and flush."""
+        """Write the sanitised lines of `text` and flush."""
         if self._broken:
             return
         lines = [sanitise(line, LINE_LIMIT) for line in text.splitlines()] or [""]
@@ -92,17 +85,17 @@ class LineWriter:
             self._stream.write(printable("\n".join(lines) + "\n", encoding))
             self._stream.flush()
         except (OSError, ValueError):
-            # ValueError: the stream was closed
+            # ValueError: the stream is closed
             self._broken = True
 
 
 class QuietDisplay(Display):
-    """Shows warnings and nothing else."""
+    """Show warnings only."""
 
     def __init__(self, errors: TextIO) -> None:
         self._errors = LineWriter(errors)
 
-    def update(self, build: Callable[[], View]) -> None:
+    def update(self, build: Callable[[], DisplayView]) -> None:
         pass
 
     def results(self, lines: Sequence[str]) -> None:
@@ -115,12 +108,12 @@ class QuietDisplay(Display):
         self._errors.write(line)
 
     def engine_errors(self, lines: Sequence[str]) -> None:
-        _write_all(self._errors, lines)
+        if lines:
+            self._errors.write("\n".join(lines))
 
 
 class PlainDisplay(Display):
-    """One line for each result, and a progress line now and then; no control
-    codes, so that the output can go to a file or a pipe."""
+    """Print one line a result, and a progress line now and then, without control codes."""
 
     def __init__(
         self,
@@ -135,28 +128,22 @@ class PlainDisplay(Display):
         self._interval = interval
         self._clock = clock
         self._due = clock() + interval
-        self._meter: RateMeter | None = None
+        self._meter = RateMeter()
         self._shown = -1
 
     def start(self) -> None:
         self._due = self._clock() + self._interval
 
-    def update(self, build: Callable[[], View]) -> None:
+    def update(self, build: Callable[[], DisplayView]) -> None:
         now = self._clock()
         if now < self._due:
             return
         self._due = now + self._interval
         view = build()
-        progress, count = view.progress, view.completed_this_run
-        if self._meter is None:
-            self._meter = RateMeter(view.started)
-        self._meter.sample(now, count)
-        if progress.completed == self._shown:
-            return
-        self._shown = progress.completed
-        remaining = None if progress.total is None else progress.total - progress.completed
-        estimate = self._meter.estimate(now, count, remaining)
-        self._output.write(describe_progress(progress, estimate))
+        estimate = self._meter.measure(view, now)
+        if view.progress.completed != self._shown:
+            self._shown = view.progress.completed
+            self._output.write(describe_progress(view.progress, estimate))
 
     def next_update(self) -> float | None:
         return max(0.0, self._due - self._clock())
@@ -172,36 +159,5 @@ class PlainDisplay(Display):
         self._errors.write(line)
 
     def engine_errors(self, lines: Sequence[str]) -> None:
-        _write_all(self._errors, lines)
-
-
-def _write_all(writer: LineWriter, lines: Sequence[str]) -> None:
-    if lines:
-        writer.write("\n".join(lines))
-
-
-def make_display(
-    stream: TextIO,
-    quiet: bool,
-    *,
-    errors: TextIO,
-    clock: Clock = time.monotonic,
-    environ: Mapping[str, str] = os.environ,
-) -> Display:
-    """Return the display that suits a stream: quiet when asked for, redrawn on
-    a terminal that can move its cursor, plain lines elsewhere."""
-    if quiet:
-        return QuietDisplay(errors)
-    if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
-        from ringmaster.reporting.terminal import TerminalDisplay
-
-        # what is redrawn must not be written into
-        return TerminalDisplay(stream, clock=clock, errors=None if _is_screen(errors) else errors)
-    return PlainDisplay(stream, errors, clock=clock)
-
-
-def _is_screen(stream: TextIO) -> bool:
-    try:
-        return stream.isatty()
-    except ValueError:
-        return False
+        if lines:
+            self._errors.write("\n".join(lines))

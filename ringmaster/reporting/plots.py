@@ -1,8 +1,7 @@
-"""Charts drawn by matplotlib: one chart into its frame.
+"""Draw single charts with matplotlib; `plots_sheet` and `plots_page` arrange them.
 
-Where the frames are on a sheet or a page is left to `plots_sheet` and `plots_page`.
-matplotlib is imported when it is needed, its global state (pyplot, the user's style)
-is left alone, and the same charts give the same bytes.
+matplotlib's global state (pyplot, the user's style) does not change.  The same charts give the
+same bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from ringmaster.errors import RingmasterError
-from ringmaster.model.charts import (
+from ringmaster.model.report import (
     Band,
     Chart,
     ChartGroup,
@@ -39,13 +38,13 @@ if TYPE_CHECKING:
 NOT_INSTALLED = (
     "pictures need matplotlib, which is not installed: pip install 'ringmaster-engines[plots]'"
 )
-#: Said when a picture shows boxes in the place of letters.
+#: A warning about boxes in place of letters.
 MISSING_LETTERS = (
-    "some names have letters that no font of this machine's matplotlib has, and are shown as "
-    "boxes; the page (.html) and .svg leave the letters to the viewer"
+    "some names have letters that are missing from matplotlib's fonts and shown as boxes; "
+    "the page (.html) and .svg use the viewer's fonts"
 )
 
-#: Families that have Chinese and Japanese letters, by how likely they are wanted.
+#: Fonts with Chinese and Japanese letters, the best ones first.
 _EASTERN = (
     "Noto Sans CJK JP",
     "Noto Sans JP",
@@ -61,8 +60,7 @@ _EASTERN = (
     "Droid Sans Fallback",
 )
 
-#: Colours by what they are for.  The page puts its own in their places, so no two
-#: are alike.
+#: Colours by role, all different: the page replaces them by its own.
 PALETTE = {
     "ink": "#1b1f24",
     "muted": "#66707c",
@@ -76,24 +74,26 @@ PALETTE = {
 
 #: Points (1/72 inch).
 SMALL, TEXT, TITLE = 7.5, 8.0, 9.5
-#: How far an interval may widen the range that the rest of a chart takes.
+#: The share by which intervals may widen the range of a chart.
 _WIDEN = 0.6
-#: Inches of a comparison: a row, and what is below the rows.
+#: Inches of a comparison: a row, and the space below the rows.
 ROW, BELOW = 0.27, 0.55
-#: Columns of a row's name and of what stands behind it, at most.
+#: The most columns of a row's name and of the text behind it.
 NAME_COLUMNS, TEXT_COLUMNS = 40, 32
 
 
 @contextmanager
 def drawing() -> Iterator[list[str]]:
-    """Give matplotlib its own defaults and ours; what is to be said of the pictures
-    is in the list when the block ends.  Raises RingmasterError without matplotlib."""
+    """Set matplotlib's defaults and ours; yield a list that has warnings after the block.
+
+    Raises RingmasterError without matplotlib.
+    """
     try:
         import matplotlib
         from matplotlib import font_manager
     except ImportError:
         raise RingmasterError(NOT_INSTALLED) from None
-    said: list[str] = []
+    notes: list[str] = []
     with matplotlib.rc_context(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         matplotlib.rcdefaults()
@@ -124,21 +124,21 @@ def drawing() -> Iterator[list[str]]:
                 "pdf.fonttype": 42,
             }
         )
-        yield said
+        yield notes
     messages = [str(warning.message) for warning in caught]
     if any("missing from" in message for message in messages):
-        said.append(MISSING_LETTERS)
+        notes.append(MISSING_LETTERS)
 
 
 def new_figure(wide: float, high: float) -> Figure:
-    """Return an empty figure, in inches."""
+    """Return an empty figure of a size in inches."""
     from matplotlib.figure import Figure
 
     return Figure(figsize=(wide, high))
 
 
 def inches(chart: Chart | Comparison, wide: float) -> float:
-    """Return how high a chart is that is so wide, in inches, its title included."""
+    """Return the height of a chart of some width in inches, with its title."""
     if isinstance(chart, Comparison):
         title = 0.3 if chart.title or chart.note else 0.08
         return title + ROW * max(1, len(chart.rows)) + BELOW
@@ -148,8 +148,10 @@ def inches(chart: Chart | Comparison, wide: float) -> float:
 def frame(
     figure: Figure, chart: Chart | Comparison, box: tuple[float, float, float, float]
 ) -> Axes:
-    """Draw a chart into a box of a figure: left, top, width and height in inches,
-    from the upper left corner."""
+    """Draw a chart into a box of a figure.
+
+    box  left, top, width and height in inches, from the upper left corner
+    """
     left, top, wide, high = box
     if isinstance(chart, Comparison):
         names = max([_columns(row.name) for row in chart.rows], default=0)
@@ -200,7 +202,7 @@ def _titles(axes: Axes, chart: Chart | Comparison, wide: float, before: float) -
 
 
 def shortened(text: str, columns: int) -> str:
-    """Return text fit to be drawn, of that many columns at most."""
+    """Return printable text of at most `columns`."""
     return sanitise(text, max(columns, len(ELLIPSIS)))
 
 
@@ -289,7 +291,7 @@ def _draw_interval(
     low = limits[0] if piece.low is None else max(piece.low, limits[0])
     high = limits[1] if piece.high is None else min(piece.high, limits[1])
     axes.plot([x, x], [low, high], color=colour, linewidth=1.4, zorder=order + 19)
-    # an arrow where it goes on beyond the picture
+    # an arrow where the interval continues beyond the picture
     for end, inside, outwards in ((low, piece.low, "v"), (high, piece.high, "^")):
         goes_on = inside is None or inside != end
         marker: Any = outwards if goes_on else "_"
@@ -303,7 +305,7 @@ def _coordinates(points: Sequence[tuple[float, ...]], count: int) -> list[list[f
 
 
 def _heights(piece: Piece) -> list[float]:
-    """Return what of y a piece must have in sight."""
+    """Return the y values of a piece that must be visible."""
     match piece:
         case Series(points=points):
             return [y for _, y in points]
@@ -319,8 +321,7 @@ def _heights(piece: Piece) -> list[float]:
 
 
 def y_limits(chart: Chart) -> tuple[float, float]:
-    """Return the range of y: all that was drawn, and as much of the intervals as
-    does not dwarf the rest."""
+    """Return the range of y: all values, and parts of long intervals."""
     heights = [y for piece in chart.pieces for y in _heights(piece) if math.isfinite(y)]
     low, high = min(heights, default=0.0), max(heights, default=1.0)
     ends: list[float] = []
@@ -343,17 +344,17 @@ def y_limits(chart: Chart) -> tuple[float, float]:
 
 
 def x_limits(chart: Chart) -> tuple[float, float]:
-    """Return the range of x, with room for what stands at the right edge."""
-    found: list[float] = []
+    """Return the range of x, with room for marks at the right edge."""
+    values: list[float] = []
     room = 0.0
     for piece in chart.pieces:
         if isinstance(piece, Series | Band | Whiskers):
-            found += [point[0] for point in piece.points]
+            values += [point[0] for point in piece.points]
         elif isinstance(piece, Interval) and piece.along == "x":
-            found.append(piece.value)
+            values.append(piece.value)
         elif isinstance(piece, Interval):
             room = 0.06
-    low, high = min(found, default=0.0), max(found, default=1.0)
+    low, high = min(values, default=0.0), max(values, default=1.0)
     if any(isinstance(piece, Whiskers) for piece in chart.pieces):
         span = (high - low) or max(abs(high), 1.0) * 0.1
         return low - 0.05 * span, high + 0.05 * span
@@ -373,7 +374,7 @@ def _draw_comparison(axes: Axes, chart: Comparison) -> None:
     axes.hlines(heights, lows, highs, color=main, linewidth=1.4, zorder=3)
     ends: dict[Any, list[tuple[float, int]]] = {}
     for y, (row, low, high) in enumerate(zip(chart.rows, lows, highs, strict=True)):
-        # an arrow where it goes on beyond the picture
+        # an arrow where the interval continues beyond the picture
         ends.setdefault("|" if low == row.low else "<", []).append((low, y))
         ends.setdefault("|" if high == row.high else ">", []).append((high, y))
     for marker, places in ends.items():
@@ -419,7 +420,7 @@ def row_limits(chart: Comparison) -> tuple[float, float]:
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:
-    """Return numbers as ticks show them: short, all in one unit, and different."""
+    """Return short, different texts of numbers in one unit, for ticks."""
     most = max(map(abs, values), default=0.0)
     if not math.isfinite(most) or most == 0:
         return [f"{value:g}" for value in values]
@@ -449,7 +450,7 @@ def _exponential(value: float) -> str:
 
 
 def _digits(values: Sequence[float], unit: float, step: float) -> int:
-    """Return how many decimals tell numbers that are `step` apart."""
+    """Return the number of decimals that distinguishes numbers `step` apart."""
 
     def off(digits: int) -> float:
         return max(abs(round(value / unit, digits) * unit - value) for value in values)
@@ -461,8 +462,8 @@ def _ticks(axis: Axis, most: int) -> None:
     from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator
 
     low, high = sorted(axis.get_view_interval())
-    found = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
-    values = [float(value) for value in found if low <= value <= high]
+    ticks = MaxNLocator(most, steps=[1, 2, 2.5, 5, 10]).tick_values(low, high)
+    values = [float(value) for value in ticks if low <= value <= high]
     axis.set_major_locator(FixedLocator(values))
     axis.set_major_formatter(FixedFormatter(tick_texts(values)))
 
@@ -472,7 +473,7 @@ def _ticks(axis: Axis, most: int) -> None:
 
 @dataclass(frozen=True)
 class Key:
-    """What a piece looks like, for a legend."""
+    """The look of a piece in a legend."""
 
     name: str
     role: Role
@@ -480,13 +481,12 @@ class Key:
 
 
 def keys(group: ChartGroup) -> list[Key]:
-    """Return what is to be explained of a group's charts, each name once; nothing
-    where all has one look."""
-    found: dict[Key, None] = {}
+    """Return the legend of a group's charts, each look once."""
+    looks: dict[Key, None] = {}
     for chart in group.charts:
         for piece in chart.pieces if isinstance(chart, Chart) else ():
-            found[Key(piece.name, piece.role, _look(piece))] = None
-    return list(found)
+            looks[Key(piece.name, piece.role, _look(piece))] = None
+    return list(looks)
 
 
 def _look(piece: Piece) -> str:

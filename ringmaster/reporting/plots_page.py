@@ -1,9 +1,7 @@
-"""A report with its pictures as one page: HTML that needs nothing from elsewhere,
-runs no script, and follows the reader's choice of light or dark.
+"""Write a report with its charts as one HTML page without scripts and external files.
 
-Whatever comes from outside (names, descriptions, engines' words) is sanitised and
-escaped; should a hole be left, the page's own policy forbids scripts, and anything
-from the network.
+Foreign text is sanitised and escaped.  The page's content security policy forbids scripts and the
+network, too.  The page follows the reader's choice of light or dark.
 """
 
 from __future__ import annotations
@@ -14,8 +12,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from ringmaster.model.charts import Chart, ChartGroup, Comparison
-from ringmaster.model.report import Report, Table, Text
+from ringmaster.model.report import Chart, ChartGroup, Comparison, Report, Table, Text
 from ringmaster.reporting.plots import (
     PALETTE,
     Key,
@@ -29,7 +26,7 @@ from ringmaster.reporting.plots import (
 from ringmaster.reporting.tables import LINE_LIMIT, cell_text
 from ringmaster.reporting.text import sanitise
 
-#: Inches: the width of a chart among many, of one of two, of one by itself.
+#: Inches: the width of a chart among many, of one of two, and of a single one.
 SMALL, HALF, WHOLE = 3.3, 4.9, 9.8
 
 _DARK = {
@@ -92,8 +89,10 @@ _NAMES = {colour: name for name, colour in PALETTE.items()}
 def render_page(
     report: Report, groups: Sequence[ChartGroup], *, title: str, description: str = ""
 ) -> tuple[str, list[str]]:
-    """Return a page, and what is to be said of its pictures.  Raises
-    RingmasterError without matplotlib."""
+    """Return a page, and warnings about its pictures.
+
+    Raises RingmasterError without matplotlib.
+    """
     with drawing():
         sections = [part for number, group in enumerate(groups) for part in _group(group, number)]
     head = _text(title)
@@ -115,7 +114,7 @@ def render_page(
         lines = [_text(line.rstrip()) for line in description.strip("\n").expandtabs().splitlines()]
         parts.append('<p class="about">' + "\n".join(lines) + "</p>")
     parts += [*_report(report), *sections, "</body>", "</html>", ""]
-    # letters are the browser's, so none is missing
+    # the browser has all letters
     return "\n".join(parts), []
 
 
@@ -168,12 +167,9 @@ def _cells(
 ) -> list[str]:
     default = ("left", *["right"] * (count - 1))
     align = (*table.align[:count], *default[len(table.align) :])
-    found = []
-    for i in range(count):
-        text = escape(cell_text(cells[i])) if i < len(cells) else ""
-        place = "" if align[i] == "left" else ' class="right"'
-        found.append(f"<{tag}{place}>{text}</{tag}>")
-    return found
+    texts = [escape(cell_text(cell)) for cell in cells] + [""] * (count - len(cells))
+    places = ["" if side == "left" else ' class="right"' for side in align]
+    return [f"<{tag}{place}>{text}</{tag}>" for text, place in zip(texts, places, strict=False)]
 
 
 # pictures
@@ -190,9 +186,9 @@ def _group(group: ChartGroup, number: int) -> Iterator[str]:
     yield f"<h2>{_text(group.title)}</h2>"
     if group.text:
         yield f'<p class="how">{_text(group.text)}</p>'
-    found = keys(group)
-    if found:
-        samples = "".join(f"<li>{_sample(key)}{_text(key.name)}</li>" for key in found)
+    looks = keys(group)
+    if looks:
+        samples = "".join(f"<li>{_sample(key)}{_text(key.name)}</li>" for key in looks)
         yield f'<ul class="legend">{samples}</ul>'
     yield f'<div class="charts {kind}">'
     for i, chart in enumerate(group.charts):
@@ -202,7 +198,7 @@ def _group(group: ChartGroup, number: int) -> Iterator[str]:
 
 
 def _sample(key: Key) -> str:
-    """Return a look as a picture of two letters' width."""
+    """Return a small SVG of a look, two letters wide."""
     colour = f"var(--{key.role})"
     line = f'<path d="M0 6H24" stroke="{colour}" stroke-width='
     shapes = {
@@ -218,8 +214,7 @@ def _sample(key: Key) -> str:
 
 
 def _picture(chart: Chart | Comparison, wide: float, prefix: str) -> str:
-    """Return a chart as SVG that is part of a page: ids of its own, and colours by
-    what they are for."""
+    """Return a chart as SVG for a page, with its own ids and with colours by role."""
     high = inches(chart, wide)
     figure = new_figure(wide, high)
     figure.patch.set_visible(False)
@@ -227,7 +222,7 @@ def _picture(chart: Chart | Comparison, wide: float, prefix: str) -> str:
     axes.patch.set_visible(False)
     stream = io.BytesIO()
     figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
-    # what matplotlib wrote, with all text escaped by it
+    # matplotlib has escaped all text
     root = ET.fromstring(stream.getvalue())
     for parent in root.iter():
         for child in list(parent):
@@ -246,7 +241,7 @@ def _picture(chart: Chart | Comparison, wide: float, prefix: str) -> str:
 
 def _translate(element: ET.Element, prefix: str) -> None:
     element.tag = _local(element.tag)
-    # white space between elements has no meaning, in a text it has none but the text's
+    # white space between elements has no meaning
     if element.text is not None and not element.text.strip():
         element.text = None
     if element.tail is not None and not element.tail.strip():

@@ -1,5 +1,4 @@
-"""Charts on sheets of paper: one picture that holds them all (PNG, SVG), or the
-pages of a PDF."""
+"""Arrange charts on one picture (PNG, SVG) or on the pages of a PDF."""
 
 from __future__ import annotations
 
@@ -8,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, BinaryIO
 
-from ringmaster.model.charts import Chart, ChartGroup, Comparison
+from ringmaster.model.report import Chart, ChartGroup, Comparison
 from ringmaster.reporting.plots import (
     PALETTE,
     SMALL,
@@ -25,16 +24,16 @@ from ringmaster.reporting.plots import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-#: Inches: the width of a sheet, its margin, what is between charts.
+#: Inches: the width of a sheet, its margin, the gap between charts.
 WIDE, MARGIN, GAP = 11.0, 0.35, 0.12
-#: Inches: the height of a page of a PDF (letter; nearly A4).
+#: Inches: the height of a page of a PDF (letter format, nearly A4).
 HIGH = 8.5
-#: Dots an inch of a PNG; fewer where it would be higher than MOST_DOTS.
+#: Dots an inch of a PNG, and the most dots of its height.
 DOTS, MOST_DOTS = 120, 30_000
-#: Rows of a comparison on one page, at most.
+#: The most rows of a comparison on one page.
 MOST_ROWS = 22
 
-#: What each format is told, so that no date and no version is in the file.
+#: Metadata of each format, without date and version.
 _BARE: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -45,7 +44,7 @@ FORMATS = tuple(_BARE)
 
 @dataclass
 class _Row:
-    """Charts side by side, and their height in inches; or the head of a group."""
+    """Charts side by side, or the head of a group, with their height in inches."""
 
     height: float
     charts: list[Chart | Comparison] = field(default_factory=list)
@@ -56,11 +55,11 @@ class _Row:
 def write_sheets(
     groups: Sequence[ChartGroup], title: str, format: str, stream: BinaryIO
 ) -> list[str]:
-    """Write all charts in one of FORMATS; returns what is to be said of them.
+    """Write all charts in one of FORMATS; return warnings.
 
     Raises RingmasterError without matplotlib, OSError.
     """
-    with drawing() as said:
+    with drawing() as notes:
         if format == "pdf":
             _write_pages(groups, title, stream)
         else:
@@ -68,26 +67,28 @@ def write_sheets(
             figure = _sheet(rows, title, None)
             dots = dots_an_inch(figure.get_size_inches()[1])
             figure.savefig(stream, format=format, dpi=dots, metadata=_BARE[format])
-    return said
+    return notes
 
 
 def dots_an_inch(high: float) -> float:
-    """Return how fine a PNG is that is so many inches high."""
+    """Return the dots an inch of a PNG of some height in inches."""
     return min(DOTS, MOST_DOTS / high)
 
 
 def _write_pages(groups: Sequence[ChartGroup], title: str, stream: BinaryIO) -> None:
     from matplotlib.backends.backend_pdf import PdfPages
 
-    # its file is written when it is closed
+    # closing writes the file
     with PdfPages(stream, metadata=_BARE["pdf"]) as pages:
         for rows in _pages(groups):
             pages.savefig(_sheet(rows, title, HIGH))
 
 
 def _rows(group: ChartGroup, most: int | None = None) -> Iterator[_Row]:
-    """Yield a group's head, and its charts by rows; a comparison has a row of its
-    own, or several when it has more than `most` rows."""
+    """Yield the head of a group and the rows of its charts.
+
+    A comparison has its own row, or several if it has more than `most` lines.
+    """
     lines = len(_wrapped(group))
     yield _Row(0.38 + 0.16 * lines + (0.26 if keys(group) else 0), head=group)
     small = [chart for chart in group.charts if isinstance(chart, Chart)]
@@ -106,7 +107,7 @@ def _rows(group: ChartGroup, most: int | None = None) -> Iterator[_Row]:
 
 
 def _pages(groups: Sequence[ChartGroup]) -> list[list[_Row]]:
-    """Return the rows by pages; a head never stands alone at the end of one."""
+    """Return the rows by pages; a head is never the last row of a page."""
     room = HIGH - 2 * MARGIN - 0.3
     pages: list[list[_Row]] = []
     left = 0.0
@@ -115,7 +116,7 @@ def _pages(groups: Sequence[ChartGroup]) -> list[list[_Row]]:
         for i, row in enumerate(rows):
             needed = row.height + GAP + (head.height if i == 0 else 0)
             if not pages or needed > left:
-                # the legend again, on every page
+                # repeat the legend on every page
                 pages.append([head, row])
                 left = room - head.height - row.height - GAP
                 continue
@@ -129,7 +130,10 @@ def _width(columns: int) -> float:
 
 
 def _sheet(rows: Sequence[_Row], title: str, high: float | None) -> Figure:
-    """Draw rows from the top down; `high` is the sheet's height, None: as needed."""
+    """Draw rows from the top down.
+
+    high  the height of the sheet; None: as high as its rows
+    """
     top = MARGIN + 0.3
     if high is None:
         high = top + sum(row.height + (GAP if row.head is None else 0) for row in rows)
@@ -169,14 +173,14 @@ def _head(figure: Figure, group: ChartGroup, top: float, high: float) -> None:
         y = 1 - (top + 0.06) / high
         figure.text(x, y, line, fontsize=TEXT, va="center", color=PALETTE["muted"])
         top += 0.16
-    found = keys(group)
-    if found:
+    looks = keys(group)
+    if looks:
         legend = figure.legend(
-            [handle(key) for key in found],
-            [shortened(key.name, 40) for key in found],
+            [handle(key) for key in looks],
+            [shortened(key.name, 40) for key in looks],
             loc="upper left",
             bbox_to_anchor=(x, 1 - top / high),
-            ncols=len(found),
+            ncols=len(looks),
             frameon=False,
             fontsize=SMALL,
             borderaxespad=0,

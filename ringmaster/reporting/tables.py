@@ -1,32 +1,46 @@
-"""Reports as plain text, for `show`, the report file and the live display.
-What a report says is the competition's; this is only its layout."""
+"""Render reports as plain text: for `show`, the report file and the live display."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Sequence
+from typing import Any
 
-from ringmaster.model.report import LEFT, RIGHT, Align, Cell, Report, Table, Text
-from ringmaster.reporting.text import cut, pad, sanitise, width
+import msgspec
 
-#: The widest cell, in columns; no number comes near it.
+from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table, Text
+from ringmaster.model.results import CheckResult, Finding
+from ringmaster.reporting.text import cut, folded, sanitise, width
+
+#: The widest cell, in columns.
 CELL_LIMIT = 60
 #: The longest line of a title, a note or a text block, in columns.
 LINE_LIMIT = 1000
+#: The widest line of a table of findings, in columns.
+CHECK_COLUMNS = 100
+#: The longest name, and the longest detail or protocol line, of a finding.
+NAME_LIMIT, DETAIL_LIMIT = 34, 160
+
+_WORDS = {"fail": "FAIL", "warn": "warn", "skip": "skip", "pass": "pass"}
+
+# Supplementary Private Use Area-A
+_FIRST_STAND_IN = 0xF0000
+_STAND_IN = re.compile("([\U000f0000-\U000ffffd])\\1*")
 
 
 def render_table(table: Table) -> str:
     """Return a table as lines of text without trailing spaces.
 
-    Columns are aligned by what a terminal shows (a kanji takes two columns).
-    Short rows are filled up; a missing alignment is "left" for the first column
-    and "right" for the others.
+    Wide letters (kanji) count as two columns.  Short rows are filled up.  The default
+    alignment is left for the first column and right for the others.
     """
     lines = _lines_of(table.title)
     count = max([len(table.headers), *map(len, table.rows)], default=0)
     if count:
         lines += _grid(table, count)
     for note in table.notes:
-        lines += _lines_of(note)
+        lines += folded(_lines_of(note))
     return "\n".join(lines)
 
 
@@ -36,15 +50,15 @@ def render_report(
     heading: str | None = None,
     width: int | None = None,
 ) -> str:
-    """Return a report: heading, description and blocks, an empty line between
-    them, and a newline at the end ("" when there is nothing at all).
+    """Return heading, description and blocks, with an empty line between two of them.
 
+    The text ends in a newline unless it is empty.
     width  columns; longer lines are cut and end in "…"
     """
     parts = [_lines_of(heading or ""), _lines_of((description or "").strip("\n"))]
     for block in report.blocks:
         if isinstance(block, Text):
-            parts.append([part for line in block.lines for part in _lines_of(line)])
+            parts.append([*folded(part for line in block.lines for part in _lines_of(line))])
         else:
             parts.append(render_table(block).split("\n"))
     text = "\n\n".join("\n".join(lines) for lines in parts if any(lines))
@@ -56,45 +70,54 @@ def render_report(
 
 
 def _lines_of(text: str) -> list[str]:
-    # tabs are kept as indentation, which a description may well have
+    # a description may be indented by tabs
     return [sanitise(line, LINE_LIMIT).rstrip() for line in text.expandtabs().splitlines()]
 
 
 def _grid(table: Table, count: int) -> list[str]:
-    """Return the lines of a table's headers and rows, with two spaces between columns;
-    a column is at least two wider than its header."""
+    """Lay out a table of `count` columns without its title and notes."""
+    # imported here: tabulate takes about 20 ms, and most commands print no table
+    from tabulate import tabulate
 
-    def filled(cells: tuple[Cell, ...]) -> list[str]:
-        return [*map(cell_text, cells), *[""] * (count - len(cells))]
+    stand_ins: dict[str, str] = {}
 
-    headers = filled(table.headers)
-    rows = [filled(cells) for cells in table.rows]
-    default = (LEFT, *[RIGHT] * (count - 1))
-    align = (*table.align[:count], *default[len(table.align) :]) if rows else (LEFT,) * count
-    least = [width(header) + 2 * any(table.headers) for header in headers]
-    columns = [
-        _column(header, [cells[i] for cells in rows], align[i], least[i])
-        for i, header in enumerate(headers)
-    ]
-    lines = ["  ".join(cells).rstrip() for cells in zip(*columns, strict=True)]
-    if not any(table.headers):
-        del lines[0]
-    return lines if table.rows or any(lines) else []
+    def texts(cells: tuple[Cell, ...]) -> list[str]:
+        return [
+            *(_one_column_a_character(cell_text(cell), stand_ins) for cell in cells),
+            *[""] * (count - len(cells)),
+        ]
+
+    headers = texts(table.headers) if any(table.headers) else []
+    if not (table.rows or headers):
+        return []
+    align = (*table.align[:count], *(LEFT, *[RIGHT] * (count - 1))[len(table.align) :])
+    drawn = tabulate(
+        [texts(cells) for cells in table.rows],
+        headers,
+        tablefmt="plain",
+        colalign=align if table.rows else None,
+        disable_numparse=True,
+    )
+    drawn = _STAND_IN.sub(lambda run: stand_ins[run[1]], drawn)
+    return [line.rstrip() for line in drawn.split("\n")]
 
 
-def _column(header: str, cells: list[str], align: Align, least: int) -> list[str]:
-    """Return a header and the cells below it, all equally wide."""
-    if align == "decimal":
-        places = [len(cell.partition(".")[2]) + ("." in cell) for cell in cells]
-        cells = [cell + " " * (max(places) - n) for cell, n in zip(cells, places, strict=True)]
-    columns = max(least, *map(width, (header, *cells)))
-    if align == LEFT:
-        return [pad(cell, columns) for cell in (header, *cells)]
-    return [" " * (columns - width(cell)) + cell for cell in (header, *cells)]
+def _one_column_a_character(text: str, stand_ins: dict[str, str]) -> str:
+    """Return text that tabulate, which counts characters, can align.
+
+    A text with wide or combining letters is replaced by private-use characters;
+    sanitised text contains none.
+    """
+    columns = width(text)
+    if columns == len(text):
+        return text
+    character = chr(_FIRST_STAND_IN + len(stand_ins))
+    stand_ins[character] = text
+    return character * columns
 
 
 def cell_text(cell: Cell) -> str:
-    """Return what a cell says, fit to print."""
+    """Return a cell as text."""
     if cell is None:
         return ""
     if isinstance(cell, float):
@@ -103,8 +126,10 @@ def cell_text(cell: Cell) -> str:
 
 
 def format_float(value: float) -> str:
-    """Return a float with six significant digits, never fewer than its integer
-    part has, and an exponent only where zeros would hide the number."""
+    """Return a float with six significant digits and at least all digits of its integer part.
+
+    Very small and very large numbers have an exponent.
+    """
     if value == 0:
         return "0"
     if not math.isfinite(value):
@@ -114,3 +139,65 @@ def format_float(value: float) -> str:
         return f"{value:.6g}"
     text = f"{value:.{max(0, 5 - magnitude)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def render_check(result: CheckResult, *, verbose: bool = False) -> str:
+    """Return the findings on one player as text.
+
+    Failures come first, then warnings, each with the protocol lines that show it; then tests that
+    could not be made, and suggested settings.
+
+    verbose  whether to list passed tests, too
+    """
+    from tabulate import tabulate
+
+    name = f" ({sanitise(result.name, 80)})" if result.name else ""
+    counts = {status: sum(f.status == status for f in result.findings) for status in _WORDS}
+    totals = [f"{counts['pass']} passed", f"{counts['warn']} warned", f"{counts['fail']} failed"]
+    if counts["skip"]:
+        totals.append(f"{counts['skip']} not tested")
+    verdict = "not fit to play" if result.problems else "ok"
+    findings = [
+        finding
+        for status in _WORDS
+        if status != "pass" or verbose
+        for finding in result.findings
+        if finding.status == status
+    ]
+    names = [sanitise(finding.name, NAME_LIMIT) for finding in findings]
+    columns = CHECK_COLUMNS - 10 - max(map(width, names), default=0)
+    rows = [
+        (_WORDS[finding.status], name, _detail(finding, columns))
+        for finding, name in zip(findings, names, strict=True)
+    ]
+    table = tabulate(rows, tablefmt="plain", disable_numparse=True)
+    lines = [
+        f"player {sanitise(result.code, 80)!r}: {verdict}{name}",
+        f"  {', '.join(totals)}, in {result.seconds:.1f} s",
+        *(f"  {line}".rstrip() for line in table.splitlines()),
+    ]
+    if result.suggestions:
+        lines.append("  suggested settings:")
+        lines += [f"    {sanitise(text, DETAIL_LIMIT)}" for text in result.suggestions]
+    return "\n".join(lines) + "\n"
+
+
+def _detail(finding: Finding, columns: int) -> str:
+    lines = [finding.detail]
+    if finding.status in ("fail", "warn"):
+        lines += finding.exchange
+    return "\n".join(folded((sanitise(line, DETAIL_LIMIT) for line in lines), columns))
+
+
+def as_data(results: Sequence[CheckResult], code: str) -> dict[str, Any]:
+    """Return a player's tests for `check --json`; an empty dictionary after a quick check."""
+    for result in results:
+        if result.code == code and result.findings:
+            return {
+                "findings": [msgspec.to_builtins(finding) for finding in result.findings],
+                "suggestions": list(result.suggestions),
+                "seconds": round(result.seconds, 3),
+            }
+        if result.code == code and result.tested_as:
+            return {"tested_as": result.tested_as}
+    return {}

@@ -1,5 +1,4 @@
-"""The display on a terminal: redrawn in place a few times a second by rich.
-What the lines say is `layout.py`'s."""
+"""Show a run on a terminal, redrawn in place by rich; `make_display` chooses the display."""
 
 from __future__ import annotations
 
@@ -7,12 +6,18 @@ import io
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import IO, TYPE_CHECKING, TextIO, cast
 
-from ringmaster.reporting.layout import Line, View, compose
-from ringmaster.reporting.live import LINE_LIMIT, Clock, Display, LineWriter
-from ringmaster.reporting.rate import RateMeter
+from ringmaster.reporting.layout import DisplayView, Line, RateMeter, compose
+from ringmaster.reporting.live import (
+    LINE_LIMIT,
+    Clock,
+    Display,
+    LineWriter,
+    PlainDisplay,
+    QuietDisplay,
+)
 from ringmaster.reporting.text import printable, sanitise
 
 if TYPE_CHECKING:
@@ -20,23 +25,22 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.text import Text
 
-#: Seconds between two drawings at least …
+#: The least number of seconds between two drawings.
 INTERVAL = 0.125
-#: … and at most, as times go on while no game ends.
+#: The greatest number of seconds: durations change while no game ends.
 LONGEST = 1.0
-# Messages kept while nothing can be drawn.
-_KEPT = 1000
-# A terminal that claims less is lying or of no use.
+# Messages stored while the process is in the background.
+_MESSAGES = 1000
+# A smaller size that a terminal reports is wrong or useless.
 _LEAST_COLUMNS, _LEAST_ROWS = 10, 2
 
 _STYLES = {"": "", "heading": "bold", "bar": "", "dim": "dim", "warning": "yellow"}
 
 
 class TerminalDisplay(Display):
-    """A screenful that is redrawn in place; messages scroll away above it.
+    """Redraw a screenful in place; messages scroll away above it.
 
-    Nothing is drawn while the process is in the background, and nothing of the
-    screenful is left after `close`.
+    A process in the background draws nothing.  `close` removes the screenful.
     """
 
     def __init__(
@@ -47,8 +51,8 @@ class TerminalDisplay(Display):
         size: Callable[[], tuple[int, int]] | None = None,
         errors: TextIO | None = None,
     ) -> None:
-        """size    returns (columns, rows); by default that of the stream's terminal
-        errors  where the engines' standard error goes, None for the terminal"""
+        """size    returns (columns, rows); None: the size of the stream's terminal
+        errors  receives the engines' standard error; None: the terminal"""
         self._screen = Screen(stream)
         self._errors = None if errors is None else LineWriter(errors)
         self._clock = clock
@@ -57,13 +61,13 @@ class TerminalDisplay(Display):
         self._drawn = 0.0
         self._wanted = False
         self._busy = False
-        self._messages: deque[tuple[str, str]] = deque(maxlen=_KEPT)
-        self._meter: RateMeter | None = None
+        self._messages: deque[tuple[str, str]] = deque(maxlen=_MESSAGES)
+        self._meter = RateMeter()
         self._console: Console | None = None
         self._live: Live | None = None
         self._last_size = (0, 0)
 
-    def update(self, build: Callable[[], View]) -> None:
+    def update(self, build: Callable[[], DisplayView]) -> None:
         now = self._clock()
         if now < self._due:
             self._wanted = True
@@ -74,12 +78,7 @@ class TerminalDisplay(Display):
         if not self._screen.is_ours():
             return
         view = build()
-        progress, count = view.progress, view.completed_this_run
-        if self._meter is None:
-            self._meter = RateMeter(view.started)
-        self._meter.sample(now, count)
-        remaining = None if progress.total is None else progress.total - progress.completed
-        estimate = self._meter.estimate(now, count, remaining)
+        estimate = self._meter.measure(view, now)
         columns, rows = self._size()
         columns, rows = max(columns, _LEAST_COLUMNS), max(rows, _LEAST_ROWS)
         # the last row stays free: a full one scrolls some terminals
@@ -114,7 +113,7 @@ class TerminalDisplay(Display):
             self._live.stop()
             self._live = None
         else:
-            # a signal came in the middle of a drawing, which goes on afterwards
+            # a signal interrupted a drawing, which continues afterwards
             self._screen.show_cursor()
 
     def resume(self) -> None:
@@ -149,8 +148,7 @@ class TerminalDisplay(Display):
         # one write for everything, or the screen would flicker
         with console:
             if self._live is not None and self._last_size != (columns, rows):
-                # the terminal may have wrapped the old lines, so how far up
-                # they reach now cannot be known
+                # the terminal may have wrapped the old lines: their height is unknown
                 self._live.stop()
                 self._live = None
                 console.clear()
@@ -195,8 +193,10 @@ def _render(line: Line) -> Text:
 
 
 class Screen(io.TextIOBase):
-    """A terminal's stream as rich wants it: each write is one synchronised
-    update, and a terminal that is gone is no error."""
+    """Wrap a terminal's stream for rich.
+
+    Each write is one synchronised update.  A closed terminal is no error.
+    """
 
     # DEC private mode 2026; terminals without it ignore it
     _BEGIN, _END = "\x1b[?2026h", "\x1b[?2026l"
@@ -228,14 +228,13 @@ class Screen(io.TextIOBase):
         self._put("\x1b[?25h")
 
     def is_ours(self) -> bool:
-        """Whether the process may draw: it is not in the background of the
-        terminal, and the terminal is still there."""
+        """Return whether the process is in the foreground of an open terminal."""
         if self._broken:
             return False
         try:
             return os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()
         except (OSError, ValueError, AttributeError):
-            # not our controlling terminal, so there is no background
+            # not the controlling terminal: no job control
             return True
 
     def size(self) -> tuple[int, int]:
@@ -244,7 +243,7 @@ class Screen(io.TextIOBase):
             size = os.get_terminal_size(self._stream.fileno())
         except (OSError, ValueError):
             return 80, 24
-        # a new pseudo-terminal may say 0 x 0
+        # a new pseudo-terminal may report 0 x 0
         return size.columns or 80, size.lines or 24
 
     def _put(self, text: str) -> None:
@@ -255,3 +254,27 @@ class Screen(io.TextIOBase):
             self._stream.flush()
         except (OSError, ValueError):
             self._broken = True
+
+
+def make_display(
+    stream: TextIO,
+    quiet: bool,
+    *,
+    errors: TextIO,
+    clock: Clock = time.monotonic,
+    environ: Mapping[str, str] = os.environ,
+) -> Display:
+    """Return a quiet display, one that redraws a terminal, or one that prints plain lines."""
+    if quiet:
+        return QuietDisplay(errors)
+    if _is_screen(stream) and environ.get("TERM", "") not in ("", "dumb", "unknown"):
+        # a line of an engine would spoil the drawing
+        return TerminalDisplay(stream, clock=clock, errors=None if _is_screen(errors) else errors)
+    return PlainDisplay(stream, errors, clock=clock)
+
+
+def _is_screen(stream: TextIO) -> bool:
+    try:
+        return stream.isatty()
+    except ValueError:
+        return False

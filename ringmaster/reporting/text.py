@@ -1,7 +1,8 @@
-"""Text from outside, made fit to print: engine names, messages and descriptions
-may hold escape sequences, right-to-left overrides or a megabyte of letters, and
-none of that may reach a terminal or spoil a column.  What a line says and where
-it goes is left to the other modules."""
+"""Make foreign text printable, and measure, cut and pad it by terminal columns.
+
+Engine names, messages and descriptions may contain escape sequences, right-to-left overrides or a
+megabyte of letters.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +10,12 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-#: Stands for what could not be printed.
+#: Replaces unprintable characters.
 REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 ELLIPSIS = "…"
 
-# CSI sequences, strings (OSC, DCS, APC, PM, SOS) with their terminator, other escapes,
-# ECMA-48 8.3; each also in its eight-bit form.
+# CSI sequences, strings (OSC, DCS, APC, PM, SOS) with their terminator, and other escapes
+# (ECMA-48 8.3), also in eight-bit form.
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\|\x9c)"
@@ -23,7 +24,7 @@ _ESCAPE = re.compile(
 _NEWLINES = re.compile("[\t\n\x0b\x0c\r\x1c-\x1e\x85\u2028\u2029]+")
 _PLAIN = re.compile(r"[ -~]*\Z")
 
-# Beyond this many marks on one letter nobody's language is meant.
+# No language has more marks on a letter.
 _MARKS_PER_LETTER = 3
 
 _ASCII_FORMS = str.maketrans(
@@ -41,29 +42,31 @@ _ASCII_FORMS = str.maketrans(
 
 
 def folded(lines: Iterable[str], columns: int = 100) -> tuple[str, ...]:
-    """Return lines broken between words where they are longer than `columns`; what goes
-    on is set in by four more than its line."""
+    """Return lines broken between words; continuations are indented by four more columns."""
     import textwrap
 
-    found: list[str] = []
+    broken: list[str] = []
     for line in lines:
+        if len(line) <= columns:
+            broken.append(line)
+            continue
         margin = " " * (len(line) - len(line.lstrip()) + 4)
-        found += textwrap.wrap(
+        broken += textwrap.wrap(
             line, columns, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
         )
-    return tuple(found)
+    return tuple(broken)
 
 
 def sanitise(text: str, limit: int | None = None) -> str:
     """Return `text` as one line that is safe to print.
 
-    Line breaks and tabs become a space, escape sequences and control characters
-    U+FFFD; invisible format characters (bidi controls among them) are removed.
+    Line breaks and tabs become a space.  Escape sequences and control characters become U+FFFD.
+    Invisible format characters, such as bidi controls, are removed.
+
     limit  columns; a longer text is cut and ends in "…"
     """
     if limit is not None and len(text) > 8 * limit + 64:
-        # before any work that grows with the length; eight characters a column
-        # is more than a cluster can hold
+        # cut first, so that a megabyte costs nothing; a column has at most eight characters
         text = text[: 8 * limit + 64]
     if not _PLAIN.match(text):
         text = _ESCAPE.sub(REPLACEMENT, text)
@@ -78,7 +81,7 @@ def _visible(text: str) -> Iterator[str]:
         category = unicodedata.category(char)
         if category in ("Mn", "Me"):
             marks += 1
-            # variation selectors change the width of what stands before them
+            # variation selectors change the width of the character before them
             if marks <= _MARKS_PER_LETTER and not "\ufe00" <= char <= "\ufe0f":
                 yield char
             continue
@@ -100,12 +103,12 @@ def _char_width(char: str) -> int:
 
 
 def width(text: str) -> int:
-    """Return how many terminal columns sanitised text takes."""
+    """Return the number of terminal columns of sanitised text."""
     return len(text) if text.isascii() else sum(map(_char_width, text))
 
 
 def clusters(text: str) -> Iterator[str]:
-    """Yield letters with the marks that stand on them."""
+    """Yield letters with their combining marks."""
     cluster = ""
     for char in text:
         if cluster and _char_width(char):
@@ -122,13 +125,13 @@ def cut(text: str, columns: int) -> str:
         return ""
     if width(text) <= columns:
         return text
-    kept, used = [], 0
+    start, used = "", 0
     for cluster in clusters(text):
         used += width(cluster)
         if used > columns - 1:
             break
-        kept.append(cluster)
-    return "".join(kept) + ELLIPSIS
+        start += cluster
+    return start + ELLIPSIS
 
 
 def pad(text: str, columns: int) -> str:
@@ -137,8 +140,7 @@ def pad(text: str, columns: int) -> str:
 
 
 def printable(text: str, encoding: str | None) -> str:
-    """Return `text` as a stream of this encoding can take it: "…" becomes
-    "..." in ASCII, what has no such form "?"."""
+    """Return `text` for a stream of this encoding: in ASCII, "…" becomes "...", and "技" "?"."""
     encoding = encoding or "ascii"
     try:
         text.encode(encoding)

@@ -1,6 +1,7 @@
-"""The results of a competition as data, read from its status file: games,
-matchups, players, candidates.  What `ringmaster.load` returns, and what exports
-are made from; nothing here writes."""
+"""Read the results of a competition from its status file: games, matchups, players, candidates.
+
+`ringmaster.load` returns a `Results`; exports are made from it.
+"""
 
 from ringmaster.results.games import Game, Side
 from ringmaster.results.matchups import ColourResults, MatchupResults, PlayerResults

@@ -1,6 +1,7 @@
-"""Statistics of a matchup, counted from its recorded games: the same for every
-competition type, and also for a matchup that is not in the control file any
-more."""
+"""Count statistics of a matchup from its recorded games.
+
+They are the same for every competition type, and for matchups removed from the control file.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +12,20 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.competition import MatchupInfo
-from ringmaster.competitions.pairs import Pairs
-from ringmaster.competitions.sequential import SprtReport
+from ringmaster.competitions.matchup_sprt import SprtReport
+from ringmaster.competitions.tournaments.matchup import Pairs
 from ringmaster.model.players import GameName
 from ringmaster.results.games import COLOURS, Game
 from ringmaster.stats import elo
 from ringmaster.stats.elo import EloEstimate, NormalizedElo
 
-#: Settings of a game that mean something outside Go.
+#: Settings of a game that are used outside Go, too.
 _COMMON = ("move_limit", "margin", "hang_timeout")
 
 
 @dataclass(slots=True)
 class ColourResults:
-    """How one player did with one colour, in games."""
+    """Games of one player with one colour."""
 
     games: int = 0
     wins: int = 0
@@ -40,15 +41,12 @@ class ColourResults:
 
 @dataclass(slots=True)
 class PlayerResults:
-    """How one player did in a matchup.
+    """The results of one player in a matchup.
 
-    by_colour  "black" and "white" → results
+    by_colour  results by "black" and "white"
     forfeits   games lost by a fault, by its kind: {"time": 2, "illegal move": 1}
     void       void games by this player's fault, by its kind: {"crash": 3}
-    engine     what it calls itself, "" if unknown
-    average_cpu_time  seconds a game, over the games in which it is known; None
-               when it is in none
-    average_thinking  seconds of wall time a game; None without games
+    engine     the engine's own name, "" if unknown
     """
 
     code: str
@@ -66,7 +64,7 @@ class PlayerResults:
 
     @property
     def games(self) -> int:
-        """Games that count."""
+        """Counted games."""
         return self._sum("games")
 
     @property
@@ -86,17 +84,17 @@ class PlayerResults:
 
     @property
     def points(self) -> float:
-        """Wins and half the draws; unknown results give nothing to either."""
+        """Wins and half the draws; unknown results give no points."""
         return sum(results.points for results in self.by_colour.values())
 
     @property
     def average_cpu_time(self) -> float | None:
-        """Seconds of CPU a game."""
+        """Seconds of CPU a game, over games with a known time; None without any."""
         return self._cpu / self._timed if self._timed else None
 
     @property
     def average_thinking(self) -> float | None:
-        """Seconds of wall time a game."""
+        """Seconds of wall time a game; None without games."""
         return self._thinking / self.games if self.games else None
 
 
@@ -104,21 +102,19 @@ class PlayerResults:
 class MatchupResults:
     """The results of one matchup.
 
-    id, name  as in the control file
-    sides     both players, in the order of the control file
-    draws     games drawn; jigos in Go
-    unknown   games whose result is unknown
-    void      results that do not count
-    settings  settings of its games (board_size, komi, move_limit, …) as they are
-              in the control file now; {} when the matchup is not there any more
-    number_of_games  as asked for; None when there is no limit or it is not known
-    alternating  whether the control file has the players swap colours; None when
-              it is not known
-    sprt      its sequential test: test, llr, bounds, accepted, conclusion, …; None
-              without one
-    endings   games by how they ended: {"mate": 12, "time": 1}
-    repeats   games that repeat an earlier one, move for move and with the same colours
-    split_pairs  complete pairs in which each player won a game
+    id, name         as in the control file
+    sides            both players, in the order of the control file
+    draws            drawn games; jigos in Go
+    unknown          games with an unknown result
+    void             void games
+    settings         settings of its games (board_size, komi, move_limit, …) in the control file;
+                     {} for a removed matchup
+    number_of_games  the limit; None if there is none or it is unknown
+    alternating      whether the players swap colours; None if unknown
+    sprt             its sequential test, or None
+    endings          games by reason: {"mate": 12, "time": 1}
+    repeats          games with the moves and colours of an earlier game
+    split_pairs      complete pairs in which each player won a game
     """
 
     id: str
@@ -142,7 +138,7 @@ class MatchupResults:
         return self.sides[0].code, self.sides[1].code
 
     def __getitem__(self, code: str) -> PlayerResults:
-        """Return how a player did.  Raises KeyError."""
+        """Return the results of a player.  Raises KeyError."""
         for side in self.sides:
             if side.code == code:
                 return side
@@ -153,7 +149,7 @@ class MatchupResults:
 
     @property
     def total(self) -> int:
-        """Games that count."""
+        """Counted games."""
         return self.sides[0].games
 
     @property
@@ -168,18 +164,17 @@ class MatchupResults:
 
     @property
     def points(self) -> dict[str, float]:
-        """Wins and half the draws, by player code; unknown results give nothing to
-        either."""
+        """Wins and half the draws, by player code; unknown results give no points."""
         return {side.code: side.points for side in self.sides}
 
     @property
     def forfeits(self) -> dict[str, int]:
-        """Games lost by a fault, by player code; by kind: `m["a"].forfeits`."""
+        """Games lost by a fault, by player code; `m["a"].forfeits` has the kinds."""
         return {side.code: sum(side.forfeits.values()) for side in self.sides}
 
     @property
     def average_cpu_time(self) -> dict[str, float | None]:
-        """Seconds of CPU a game, by player code; None where it is not known."""
+        """Seconds of CPU a game, by player code; None if unknown."""
         return {side.code: side.average_cpu_time for side in self.sides}
 
     @property
@@ -190,24 +185,22 @@ class MatchupResults:
 
     @property
     def alternated(self) -> bool:
-        """Whether each player has played each colour; what `alternating` asks
-        for is another thing."""
+        """Whether each player has played each colour, whatever `alternating` says."""
         return all(results.games for side in self.sides for results in side.by_colour.values())
 
     @property
     def pentanomial(self) -> list[int]:
-        """Complete pairs by the first player's points: 0, ½, 1, 1½, 2; an unknown
-        result is half a point here."""
+        """Complete pairs by the first player's points: 0, ½, 1, 1½, 2; an unknown result is ½."""
         return list(self._pairs.counts)
 
     @property
     def all_paired(self) -> bool:
-        """Return whether every game belongs to a pair; halves of open pairs included."""
+        """Whether every game belongs to a pair, complete or not."""
         return self._pairs.games == self.total
 
     @property
     def pairs_ratio(self) -> float | None:
-        """Pairs that the first player won over those it lost; None if none is lost."""
+        """The first player's won pairs divided by its lost pairs; None without a lost pair."""
         return elo.pairs_ratio(self._pairs.counts)
 
     @property
@@ -217,7 +210,7 @@ class MatchupResults:
 
     @property
     def nelo(self) -> NormalizedElo | None:
-        """The same as `elo` in normalised Elo."""
+        """The normalised Elo of the first player; None as for `elo`."""
         if self.elo is None:
             return None
         if self._in_pairs:
@@ -231,14 +224,13 @@ class MatchupResults:
 
     @property
     def elo(self) -> EloEstimate | None:
-        """How much stronger the first player is: by pairs if all games were
-        played in pairs and have a result, else by games with a result.
+        """The Elo of the first player relative to the second.
 
-        None without any, and where it would say nothing of the players: with a
-        handicap, and when colours do not alternate.
+        It is estimated by pairs if all games are paired and have a result, else by games.  None
+        without results, with a handicap, and when colours do not alternate.
         """
-        even = self.alternating is not False and self.settings.get("handicap") is None
-        if not self.known or not even:
+        is_even = self.alternating is not False and self.settings.get("handicap") is None
+        if not self.known or not is_even:
             return None
         if self._in_pairs:
             return self._pairs.estimate()
@@ -246,8 +238,7 @@ class MatchupResults:
         return elo.from_games(first.wins, self.draws, second.wins)
 
     def describe_details(self) -> str:
-        """Return what a table of results does not show: "board size: 9, komi: 7.5";
-        "" where there is nothing of the kind."""
+        """Return settings such as "board size: 9, komi: 7.5"; "" outside Go."""
         settings = self.settings
         if "board_size" not in settings:
             return ""
@@ -258,7 +249,7 @@ class MatchupResults:
 
     def take(self, game: Game, pair: int | None) -> None:
         """Count a game; `pair` as in `competitions.Played`."""
-        # a player may meet itself, under one code
+        # a player may play against itself
         swapped = game.sides[0].code != self.sides[0].code
         first = self.sides[1 if swapped else 0]
         second = self.sides[0 if swapped else 1]
@@ -276,12 +267,12 @@ class MatchupResults:
         for results, side in ((first, game.sides[0]), (second, game.sides[1])):
             won = side.colour == game.winning_colour
             lost = side.colour == game.losing_colour
-            of_colour = results.by_colour[side.colour]
-            of_colour.games += 1
-            of_colour.wins += won
-            of_colour.losses += lost
-            of_colour.draws += game.is_draw
-            of_colour.unknown += game.is_unknown
+            colour = results.by_colour[side.colour]
+            colour.games += 1
+            colour.wins += won
+            colour.losses += lost
+            colour.draws += game.is_draw
+            colour.unknown += game.is_unknown
             if lost and game.is_forfeit:
                 results.forfeits[game.reason] = results.forfeits.get(game.reason, 0) + 1
             results.engine = side.name or results.engine
@@ -295,7 +286,7 @@ class MatchupResults:
             won = seat.colour == game.winning_colour
             points = 1.0 if won else 0.0 if game.winner is not None else 0.5
             self.split_pairs += self._pairs.half.get(str(pair), points) == 1 - points != points
-            self._pairs.take(pair, points)
+            self._pairs.record_result(pair, points)
 
 
 def matchup_of(info: MatchupInfo, game: GameName) -> MatchupResults:

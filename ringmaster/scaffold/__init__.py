@@ -1,2 +1,2 @@
-"""Control files to start from: made for a game and a competition type (`new`), or
-from what other programs are given (`import`)."""
+"""New control files: from a game and a competition type (`new`), or from the files and command
+lines of other programs (`import`)."""

@@ -1,17 +1,25 @@
-"""Engines that are often installed, and what they are good for in a first control
-file; whether one is there is looked up on PATH and where Debian puts games."""
+"""Engines for a new control file: installed engines that ringmaster knows, and engines described
+by their own options.  Known engines are searched on PATH and in Debian's folder of games."""
 
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ringmaster.model.players import GameName, OptionValue
-from ringmaster.scaffold.text import Code
+from ringmaster.engines.process import Surroundings
+from ringmaster.engines.uci import UciOrUsiEngine
+from ringmaster.engines.uci_messages import OptionDeclaration
+from ringmaster.errors import EngineError, UsageError, shown
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, OptionValue, Player
+from ringmaster.parameter_files.reading import name_problem
+from ringmaster.play.engine_pool import make_engine
+from ringmaster.scaffold.control_file import Code, Places, identifier, printable
 
-#: Where games are on Debian, which is not on everybody's PATH.
+#: Debian's folders of games, which are not always on PATH.
 GAMES = ("/usr/games", "/usr/local/games")
 
 Which = Callable[[str], str | None]
@@ -22,30 +30,30 @@ Level = Mapping[str, str | int | list[str]]
 
 @dataclass(frozen=True)
 class Weight:
-    """An integer option that can be tuned.
+    """An integer option to tune.
 
-    given  over GTP, which has no options: the argument or, if it does not begin
-           with "-", the command that sets it, with {} for the value
+    setter  for GTP, which has no options: the argument or, if it does not begin with "-", the
+            command that sets the value, with {} for the value
     """
 
     name: str
     start: int
     low: int
     high: int
-    given: str = ""
+    setter: str = ""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine as a control file starts it.
+    """An engine of a control file.
 
     words    the executable and its arguments
-    options  UCI and USI options that everybody sets
-    levels   arguments of Player(…) that limit its moves, the strongest first; over
-             GTP, "arguments" are further words of the command
-    weights  what can be tuned, by option; none where that makes no sense
-    score    how it can be asked for scores that the weights change, or ""
-    note     a comment that stands before the players, or ""
+    options  usual UCI and USI options
+    levels   arguments of Player(…) that limit its moves, the strongest first; for GTP,
+             "arguments" are further words of the command
+    weights  options to tune
+    score    how to get scores that depend on the weights, or ""
+    note     a comment before the players, or ""
     """
 
     code: str
@@ -60,19 +68,19 @@ class Engine:
 _CLOCKS: tuple[Level, ...] = tuple(
     {"time_control": control} for control in ("10+0.1", "5+0.05", "2.5+0.025", "1+0.01")
 )
-#: No time but byo-yomi: Fairy-Stockfish 11.1 takes the other side's clock for its own
-#: over USI, which does not matter where both stand at 0.
+#: Only byo-yomi: Fairy-Stockfish 11.1 mixes up the clocks of the two sides over USI, which has no
+#: effect while both are 0.
 _BYOYOMI: tuple[Level, ...] = tuple(
     {"time_control": control} for control in ("0+1byo", "0+0.5byo", "0+0.25byo")
 )
 
 
 def levels_of(game: GameName) -> tuple[Level, ...]:
-    """Return limits for an engine of which nothing is known."""
+    """Return limits for an unknown engine."""
     return _BYOYOMI if game == "shogi" else _CLOCKS
 
 
-#: In the order in which they are taken.
+#: In order of preference.
 _KNOWN: dict[GameName, tuple[Engine, ...]] = {
     "chess": (
         Engine("stockfish", ("stockfish",), {"Threads": 1, "Hash": 16}, _CLOCKS),
@@ -118,10 +126,10 @@ _KNOWN: dict[GameName, tuple[Engine, ...]] = {
     ),
 }
 
-_DEMO = "The engine that comes with ringmaster stands in for yours."
+_DEMO = "ringmaster's own engine; replace it by yours."
 _PYTHON = Code("sys.executable")
 
-#: What is taken when no known engine is there.
+#: Used if no known engine is installed.
 _FALLBACK: dict[GameName, Engine] = {
     "chess": Engine(
         "demo",
@@ -158,28 +166,26 @@ _FALLBACK: dict[GameName, Engine] = {
 
 
 def which(name: str) -> str | None:
-    """Return how to call an installed program: by its name if it is on PATH, else
-    by its full path; None if it is not there."""
+    """Return the command of an installed program: its name if it is on PATH, else its full path;
+    None if it is not installed."""
     if shutil.which(name) is not None:
         return name
     return shutil.which(name, path=os.pathsep.join(GAMES))
 
 
 def installed(game: GameName, find: Which = which) -> tuple[Engine, ...]:
-    """Return the known engines of a game that are on this machine, or the one that
-    stands in for them."""
-    found = []
+    """Return the installed engines of a game, or ringmaster's own engine."""
+    engines = []
     for engine in _KNOWN[game]:
         assert isinstance(engine.words[0], str)
         command = find(engine.words[0])
         if command is not None:
-            found.append(replace(engine, words=(command, *engine.words[1:])))
-    return tuple(found) or (_FALLBACK[game],)
+            engines.append(replace(engine, words=(command, *engine.words[1:])))
+    return tuple(engines) or (_FALLBACK[game],)
 
 
 def tunable(game: GameName, find: Which = which) -> Engine:
-    """Return an installed engine that has something to tune, else the one that
-    stands in for it."""
+    """Return an installed engine with options to tune, else ringmaster's own engine."""
     for engine in installed(game, find):
         if engine.weights:
             return engine
@@ -187,8 +193,157 @@ def tunable(game: GameName, find: Which = which) -> Engine:
 
 
 def evaluating(game: GameName, engines: tuple[Engine, ...]) -> Engine:
-    """Return one of these whose weights change its scores, best its static evaluation;
-    else the one that stands in for it."""
+    """Return an engine with scores that depend on its weights, preferably by its static
+    evaluation; else ringmaster's own engine."""
     scored = sorted((e for e in engines if e.score), key=lambda engine: engine.score != "eval")
-    # the noise of the one that stands in would be in its scores
+    # without noise in the scores
     return scored[0] if scored else replace(_FALLBACK[game], options={"Noise": 0})
+
+
+#: Words in names of options for resources, time, books, tablebases, strength and output: these
+#: have no part in the quality of play at full strength.
+_NO_PARAMETER = re.compile(
+    r"""hash(?!\s*_?move)|thread|cpus?$|\bcores?\b|numa|memory|cache|multi\s*_?pv
+    |uci_|usi_|ponder|chess960|variant|limit_?strength|skill|elo$|handicap|level$
+    |move\s*_?overhead|slow\s*_?mover|minimum\s*_?thinking|nodestime|network\s*_?delay|latency
+    |time\s*_?(?:buffer|margin|limit)|timeout|search\s*_?(?:time|depth)
+    |book|syzygy|nalimov|gaviota|bitbase|tablebase|egtb|probe\s*_?(?:depth|limit)
+    |maxmovestodraw|draw_?ply|\bresign|draw\s*value|(?:nodes|depth)\s*_?limit|limit\s*_?(?:nodes|depth)
+    |pv_?interval|debug|log\s*_?file|\blog\b|verbos|\bport$|seed|random
+    |output|\bbatch|gpu|device|bench""",
+    re.IGNORECASE | re.VERBOSE,
+)
+#: Usual options, set if the engine has them.
+_RESOURCES: dict[str, OptionValue] = {"Threads": 1, "Hash": 16, "USI_Hash": 16, "OwnBook": False}
+#: A declared range is narrowed if it is wider than this multiple of the value.
+_WIDEST = 4
+#: At least half of a range.
+_LEAST_HALF = 5
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An engine with parameters made from its options.
+
+    name      the engine's own name
+    left_out  options without a parameter, by reason
+    narrowed  options with a narrower range than the engine's, with the engine's range
+    """
+
+    engine: Engine
+    name: str
+    left_out: Mapping[str, Sequence[str]]
+    narrowed: tuple[str, ...]
+
+    def comment(self) -> str:
+        """Return the comment before the parameters, a paragraph a line."""
+        lines = [
+            f"The integer options of {self.name}; delete the parameters that you do not want to "
+            "tune.  Fewer parameters need fewer games.",
+        ]
+        if self.narrowed:
+            lines.append(f"Narrower than the engine's own range: {'; '.join(self.narrowed)}.")
+        for reason, names in self.left_out.items():
+            lines.append(f"Left out ({reason}): {', '.join(names)}.")
+        return "\n".join(lines)
+
+
+def declared_by(game: GameName, command: str, places: Places) -> Declared:
+    """Start an engine; return it with its parameters.  Raises UsageError."""
+    protocol = PROTOCOL_OF_GAME[game]
+    if protocol == "gtp":
+        raise UsageError(
+            "--from-engine: Go engines have no options; write the parameters by hand "
+            "(docs/tuners.rst)"
+        )
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise UsageError(f"--from-engine: {shown(command)}: {error}") from None
+    if not words:
+        raise UsageError("--from-engine: expected the command of an engine")
+    file = words[0]
+    is_file = "/" in file or places.exists(file)
+    file = file if is_file else which(file) or file
+    started = os.path.join(places.source, os.path.expanduser(file)) if is_file else file
+    player = Player("engine", (started, *words[1:]), protocol=protocol)
+    engine = make_engine(player, Surroundings({}))
+    assert isinstance(engine, UciOrUsiEngine)
+    try:
+        engine.launch()
+    except EngineError as error:
+        raise UsageError(f"--from-engine: {shown(command)} cannot be used: {error}") from None
+    try:
+        name, options = engine.name, list(engine.options.values())
+    finally:
+        engine.end(patience=1.0)
+    weights, left_out, narrowed = _sorted_out(options)
+    if not weights:
+        reasons = "; ".join(f"{', '.join(names[:10])} ({why})" for why, names in left_out.items())
+        reasons = reasons or "it declares none of type spin"
+        raise UsageError(
+            f"--from-engine: {shown(command)} has no option that can be tuned: {reasons}"
+        )
+    known = {option.name.casefold(): option.name for option in options}
+    return Declared(
+        Engine(
+            identifier(os.path.basename(file), ()),
+            (places.executable(file) if is_file else file, *words[1:]),
+            {known[n.casefold()]: v for n, v in _RESOURCES.items() if n.casefold() in known},
+            levels_of(game),
+            tuple(weights),
+        ),
+        printable(name) or "the engine",
+        left_out,
+        tuple(narrowed),
+    )
+
+
+def _sorted_out(
+    options: Iterable[OptionDeclaration],
+) -> tuple[list[Weight], dict[str, list[str]], list[str]]:
+    """Return the parameters, the other options of type spin by reason, and the narrowed ranges."""
+    weights, narrowed = [], []
+    left_out: dict[str, list[str]] = {}
+    for option in options:
+        if option.type != "spin":
+            continue
+        name = printable(option.name)
+        reason = next(_objections(option), "")
+        if reason:
+            left_out.setdefault(reason, []).append(name)
+            continue
+        assert option.minimum is not None
+        assert option.maximum is not None
+        start = int(option.default)
+        low, high = _range(start, option.minimum, option.maximum)
+        if (low, high) != (option.minimum, option.maximum):
+            narrowed.append(f"{name} ({option.minimum} to {option.maximum})")
+        weights.append(Weight(option.name, start, low, high))
+    return weights, left_out, narrowed
+
+
+def _objections(option: OptionDeclaration) -> Iterator[str]:
+    """Yield the reasons why an option cannot be tuned, the plainest first."""
+    if _NO_PARAMETER.search(option.name):
+        yield "not about the quality of play"
+    low, high = option.minimum, option.maximum
+    if low is None or high is None or not re.fullmatch("-?[0-9]{1,15}", option.default):
+        yield "without a default value or bounds"
+        return
+    if low >= high:
+        yield "it cannot be changed"
+    if not low <= int(option.default) <= high:
+        yield "the default is outside its bounds"
+    problem = name_problem(option.name)
+    if problem:
+        yield problem
+
+
+def _range(start: int, low: int, high: int) -> tuple[int, int]:
+    """Return the declared range, or 0 to twice the value if the declared range is far wider, like
+    Stockfish's `TUNE`."""
+    half = max(abs(start), _LEAST_HALF)
+    if high - low <= _WIDEST * half:
+        return low, high
+    return max(low, start - half), min(high, start + half)

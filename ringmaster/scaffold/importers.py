@@ -1,5 +1,4 @@
-"""What `ringmaster import` understands: a list of importers, the first of which
-that recognises the material makes a match of it."""
+"""The importers of `ringmaster import`: the first one that recognises the material imports it."""
 
 from __future__ import annotations
 
@@ -10,33 +9,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ringmaster.errors import UsageError
-from ringmaster.model.wording import shown
-from ringmaster.scaffold import (
-    engine_list,
-    match_runners,
-    parameter_import,
-    shell,
-    spsa_tuner,
-    yaneuraou_import,
-)
-from ringmaster.scaffold.match import Match, Places
-from ringmaster.scaffold.text import plain
+from ringmaster.errors import UsageError, shown
+from ringmaster.scaffold import match_engines, match_runners, parameter_import, shell, tuner_import
+from ringmaster.scaffold.control_file import Match, Places, plain
 
 _COMMAND_LINE = "the command line"
 _RUNNER = re.compile(rb"fast-?chess|cutechess")
-#: Bytes of a file; a list of engines with all their options has some 100,000.
+#: Bytes of a file; an engines.json with all options has about 100,000.
 LARGEST = 50_000_000
 
 
 @dataclass(frozen=True)
 class Material:
-    """What is to be imported: the words of a command line, or a file.
+    """The material to import: a command line, or one or more files.
 
-    name    what messages and the control file call it
-    folder  where it is, and others that go with it are
-    others  further files that were named with it
-    command that of a match, None for files
+    name     in messages and in the control file
+    command  of a match, None for files
+    folder   of the file
+    others   further files
     """
 
     name: str
@@ -47,41 +37,41 @@ class Material:
 
     @property
     def files(self) -> dict[str, bytes]:
-        """All its files by name."""
+        """All files by name."""
         named = (self, *self.others)
         return {file.name: file.data for file in named if file.data is not None}
 
 
 @dataclass(frozen=True)
 class Importer:
-    """One kind of material.
+    """An importer of one kind of material.
 
-    what        what it is, for the message about something that nobody recognises
-    recognises  whether the material is of this kind; reads nothing
-    take        makes a match of it; raises UsageError
+    description  of the kind, for messages
+    recognises   returns whether the material is of this kind
+    read         returns the match; raises UsageError
     """
 
-    what: str
+    description: str
     recognises: Callable[[Material], bool]
-    take: Callable[[Material, Places], Match]
+    read: Callable[[Material, Places], Match]
 
 
-def _take_list(material: Material, places: Places) -> Match:
+def _read_list(material: Material, places: Places) -> Match:
     assert material.data is not None
-    return engine_list.import_engines(material.data, material.name, places)
+    return match_engines.import_engines(material.data, material.name, places)
 
 
-def _take_command(material: Material, places: Places) -> Match:
+def _read_command(material: Material, places: Places) -> Match:
     assert material.command is not None
     return _match_of(material.command, material.name, places)
 
 
 def _match_of(command: shell.MatchCommand, name: str, places: Places) -> Match:
-    """Return the match of a command, with what stands before it and around it."""
+    """Return the match of a command with its environment and notes."""
     is_script = name != _COMMAND_LINE
     try:
         match = match_runners.import_command_line(
-            command.words, dataclasses.replace(places, given=command.folder)
+            command.words, dataclasses.replace(places, source=command.folder)
         )
     except UsageError as error:
         raise UsageError(f"{name}:{command.line}: {error}" if is_script else str(error)) from None
@@ -102,54 +92,54 @@ def _is_script(file: tuple[str, bytes]) -> bool:
     )
 
 
-def _take_script(material: Material, places: Places) -> Match:
+def _read_script(material: Material, places: Places) -> Match:
     assert material.data is not None
     try:
         text = material.data.decode()
     except UnicodeDecodeError:
         raise UsageError(f"import: {material.name} is not UTF-8") from None
     if not plain([text]):
-        raise UsageError(f"import: there is a NUL in {material.name}")
+        raise UsageError(f"import: {material.name} has a NUL")
     command = shell.match_command(
-        text, material.name, places.given, match_runners.recognises, os.environ, material.folder
+        text, material.name, places.source, match_runners.recognises, os.environ, material.folder
     )
     return _match_of(command, material.name, places)
 
 
-def _take_yaneuraou(material: Material, places: Places) -> Match:
+def _read_yaneuraou(material: Material, places: Places) -> Match:
     assert material.data is not None
-    return yaneuraou_import.import_spsa(material.name, material.data, material.folder, places)
+    return tuner_import.import_spsa(material.name, material.data, material.folder, places)
 
 
 IMPORTERS: tuple[Importer, ...] = (
     Importer(
         "a command line of fastchess or cutechess-cli",
         lambda material: material.command is not None,
-        _take_command,
+        _read_command,
     ),
     Importer(
         "an SPSA Tuner .conf (with its .var)",
-        lambda material: any(map(spsa_tuner.recognises, material.files.values())),
-        lambda material, places: spsa_tuner.import_tune(material.files, material.folder, places),
+        lambda material: any(map(tuner_import.is_spsa_tuner, material.files.values())),
+        lambda material, places: tuner_import.import_tune(material.files, material.folder, places),
     ),
     Importer(
         "an engines.json of Cute Chess",
         lambda material: (
-            not material.others and any(map(engine_list.recognises, material.files.values()))
+            not material.others and any(map(match_engines.is_engine_list, material.files.values()))
         ),
-        _take_list,
+        _read_list,
     ),
     Importer(
         "a shell script with such a command line",
         lambda material: not material.others and any(map(_is_script, material.files.items())),
-        _take_script,
+        _read_script,
     ),
     Importer(
         "an SPSA-settings.json5 of YaneuraOu",
         lambda material: (
-            not material.others and any(map(yaneuraou_import.recognises, material.files.items()))
+            not material.others and any(map(tuner_import.is_yaneuraou, material.files.items()))
         ),
-        _take_yaneuraou,
+        _read_yaneuraou,
     ),
     Importer(
         "a parameter file of another tuner",
@@ -162,28 +152,28 @@ IMPORTERS: tuple[Importer, ...] = (
 
 
 def material_of(words: Sequence[str], folder: Path) -> Material:
-    """Return what the arguments of `import` mean: a command line, as words or as
-    one quoted text, or the names of files.  Raises UsageError.
+    """Return the material of the arguments of `import`: a command line, as words or as one
+    quoted text, or file names.  Raises UsageError.
 
     folder  where relative file names of a command line start
     """
     if not words:
         raise UsageError("import: nothing to import; expected a file or a command line")
     if not plain(words):
-        raise UsageError("import: there is a NUL, or something that is not UTF-8, in it")
+        raise UsageError("import: the arguments have a NUL, or are not UTF-8")
     if len(words) > 1 and all(map(os.path.isfile, words)):
         first, *others = map(_file, dict.fromkeys(words))
         return dataclasses.replace(first, others=tuple(others))
     command, environ, notes = shell.without_prefixes(words)
     if match_runners.recognises(command):
-        found = shell.MatchCommand(
+        match_command = shell.MatchCommand(
             tuple(command), environ=environ, folder=folder, notes=tuple(notes)
         )
-        return Material(_COMMAND_LINE, found)
+        return Material(_COMMAND_LINE, match_command)
     text = words[0]
     if len(words) > 1:
         runner = next((word for word in words if match_runners.recognises([word])), None)
-        why = "is nothing that can be imported"
+        why = "cannot be imported"
         if runner is not None:
             why = f"before {runner} is not understood; leave it out"
         raise UsageError(
@@ -214,16 +204,14 @@ def _file(text: str) -> Material:
 
 
 def import_material(material: Material, places: Places) -> Match:
-    """Return the match that the first importer that knows it makes of something.
-    Raises UsageError."""
+    """Return the match of the first importer that recognises the material.  Raises UsageError."""
     for importer in IMPORTERS:
         if importer.recognises(material):
-            return importer.take(material, places)
-    what = material.name
+            return importer.read(material, places)
     empty = material.data is not None and not material.data.strip()
-    why = "is empty" if empty else "is nothing that can be imported"
-    raise UsageError(f"import: {what} {why}; expected {_kinds()}")
+    why = "is empty" if empty else "cannot be imported"
+    raise UsageError(f"import: {material.name} {why}; expected {_kinds()}")
 
 
 def _kinds() -> str:
-    return " or ".join(importer.what for importer in IMPORTERS)
+    return " or ".join(importer.description for importer in IMPORTERS)

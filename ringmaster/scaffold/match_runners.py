@@ -1,9 +1,7 @@
-"""`ringmaster import 'fastchess …'`: a command line of fastchess or cutechess-cli
-becomes a control file that plays the same match.
+"""Import a match of fastchess or cutechess-cli from its command line.
 
-What both call by the same name means the same unless `cutechess` is asked.  What
-only changes how things are shown or stored becomes a note; what would make it
-another match is refused.
+An option with an effect on presentation or storage only becomes a note.  An option that would make
+it another match is refused.
 """
 
 from __future__ import annotations
@@ -15,46 +13,44 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
-from ringmaster.errors import UsageError
-from ringmaster.model.wording import shown
-from ringmaster.scaffold.command_line import Option, integer, options, real, truth
-from ringmaster.scaffold.contestants import Contestant, margins
-from ringmaster.scaffold.match import Match, Places
-from ringmaster.scaffold.text import Call
+from ringmaster.errors import UsageError, shown
+from ringmaster.scaffold.control_file import Call, Match, Places
+from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
+from ringmaster.scaffold.match_engines import MatchEngine, margins
 
-# also as test frameworks and packages call them: cutechess-ob, fastchess-ubuntu-22.04
+# with the suffixes of test frameworks and packages: cutechess-ob, fastchess-ubuntu-22.04
 _FASTCHESS = re.compile(r"fast-?chess(?:[-_].*)?(?<!\.json)")
 _CUTECHESS = re.compile(r"cutechess(?:[-_].*)?(?<!\.json)")
 
 _REPORTS = "reports are up to date after every game"
-_WAITS = "hang_timeout and ready_timeout say how long to wait"
-#: Options that say nothing of the match itself, and what there is instead.
-_NOTED = {
+_WAITS = "hang_timeout and ready_timeout limit the waiting time"
+#: Options without effect on the match, with the counterpart here.
+_IGNORED = {
     "-autosaveinterval": "every result is stored at once",
     "-bookmode": "books are read once",
     "-check-mate-pvs": "`check` looks at the scores of mates",
     "-crc32": "records have no checksums",
     "-debug": "`run --log-gtp` writes transcripts",
-    "-epdout": "`export --format epd` gives the final positions",
+    "-epdout": "`export --format epd` writes the final positions",
     "-force-concurrency": "`run -j` takes any number",
-    "-log": "there is always a log, and `run --log-gtp` writes transcripts",
+    "-log": "every run writes a log, and `run --log-gtp` writes transcripts",
     "-outcomeinterval": _REPORTS,
-    "-output": "there is one form of report",
+    "-output": "there is one report format",
     "-ping-ms": _WAITS,
     "-ratinginterval": _REPORTS,
     "-report": "reports have pentanomial statistics wherever there are pairs",
-    "-resultformat": "there is one form of report",
+    "-resultformat": "there is one report format",
     "-scoreinterval": _REPORTS,
-    "-show-latency": "what a move was charged is in the records",
+    "-show-latency": "the records have the time charged for a move",
     "-site": "records have no site",
     "-startup-ms": _WAITS,
     "-strict": "a warning does not end a run",
     "-testEnv": "it is for test servers",
     "-ucinewgame-ms": _WAITS,
     "-use-affinity": "`run --affinity` gives games CPUs of their own",
-    "-wait": "a game begins when there is room for it",
+    "-wait": "a game starts when a worker is free",
 }
-#: Options that cannot be taken over without playing another match.
+#: Options without a match.
 _REFUSED = {
     "-compliance": "`ringmaster FILE check` tests engines",
     "-engines": "it plays no match",
@@ -62,7 +58,7 @@ _REFUSED = {
     "-v": "it plays no match",
     "-version": "it plays no match",
 }
-#: Plies that no game has: the 50-move rule ends it before.
+#: More plies than any game has: the 50-move rule ends it before.
 _UNLIMITED = 10_000
 _TRACKED = {
     "seldepth": "seldepth",
@@ -76,7 +72,7 @@ _TRACKED = {
 
 
 def recognises(words: Sequence[str]) -> bool:
-    """Whether words are a command line of one of the two programs."""
+    """Return whether words are a command line of one of the two programs."""
     return bool(words) and any(p.fullmatch(_program(words[0])) for p in (_FASTCHESS, _CUTECHESS))
 
 
@@ -89,15 +85,29 @@ def import_command_line(words: Sequence[str], places: Places) -> Match:
     return _Reader(words, places).match
 
 
+def _count(minimum: int = 1, maximum: int = 10**9) -> Callable[[Option], int]:
+    return lambda option: integer(option.single(), option.name, minimum, maximum)
+
+
+#: Options that set one attribute of the reader.
+_ATTRIBUTES: dict[str, tuple[str, Callable[[Option], Any]]] = {
+    "-games": ("games", _count()),
+    "-noswap": ("swap", lambda option: False),
+    "-reverse": ("reverse", lambda option: True),
+    "-rounds": ("rounds", _count()),
+    "-seeds": ("seeds", _count(0, 10**6)),
+}
+
+
 class _Reader:
-    """One command line: options are taken in order, then put together."""
+    """Read the options of one command line in their order, then make the settings."""
 
     def __init__(self, words: Sequence[str], places: Places) -> None:
         self.cutechess = _CUTECHESS.fullmatch(_program(words[0])) is not None
         self.program = "cutechess-cli" if self.cutechess else "fastchess"
         self.places = places
         self.match = Match(origin=shlex.join(words))
-        self.contestants: list[Contestant] = []
+        self.engines: list[MatchEngine] = []
         self.each: list[tuple[str, str]] = []
         self.tournament = "roundrobin"
         self.seeds = 1
@@ -112,194 +122,181 @@ class _Reader:
         self.pentanomial = not self.cutechess
         self.tablebases: dict[str, Any] = {}
         self.record_info: list[str] = []
-        self.late: dict[str, Any] = {}
-        found = options(words[1:])
-        for option in found:
-            self._take(option)
+        #: Settings that follow the pairing and the openings.
+        self.later_settings: dict[str, Any] = {}
+        for option in options(words[1:]):
+            self._read(option)
         self._finish()
 
-    def _take(self, option: Option) -> None:
+    def _read(self, option: Option) -> None:
         if option.name in _REFUSED:
             raise UsageError(f"{option.name}: {_REFUSED[option.name]}")
-        handler = _HANDLERS.get(option.name)
-        if handler is not None:
-            handler(self, option)
-        if option.name in _NOTED:
-            self.match.note(f"{option} ({_NOTED[option.name]})")
-        elif handler is None:
-            self.match.note(f"{option} (there is no such option of {self.program} known here)")
+        read_option = getattr(self, f"_read_{option.name[1:]}", None)
+        if option.name in _ATTRIBUTES:
+            name, convert = _ATTRIBUTES[option.name]
+            setattr(self, name, convert(option))
+        elif read_option is not None:
+            read_option(option)
+        if option.name in _IGNORED:
+            self.match.note(f"{option} ({_IGNORED[option.name]})")
+        elif read_option is None and option.name not in _ATTRIBUTES:
+            self.match.note(f"{option} (unknown option of {self.program})")
 
-    # one method for each option
+    # The option -NAME is read by _read_NAME.
 
-    def _engine(self, option: Option) -> None:
-        contestant = Contestant(len(self.contestants) + 1)
-        self.contestants.append(contestant)
-        contestant.take(option.pairs(), self.match, self.cutechess)
+    def _read_engine(self, option: Option) -> None:
+        engine = MatchEngine(len(self.engines) + 1)
+        self.engines.append(engine)
+        engine.set_all(option.pairs(), self.match)
 
-    def _each(self, option: Option) -> None:
+    def _read_each(self, option: Option) -> None:
         self.each += option.pairs()
 
-    def _tournament(self, option: Option) -> None:
+    def _read_tournament(self, option: Option) -> None:
         name = option.single().replace("-", "")
         if name in ("knockout", "pyramid"):
-            raise UsageError(f"-tournament {name}: there are no such tournaments here")
-        if name not in ("roundrobin", "gauntlet"):
-            raise UsageError(f"-tournament {shown(name)} is neither roundrobin nor gauntlet")
-        self.tournament = name
+            raise UsageError(f"-tournament {name}: ringmaster has no such tournament")
+        self.tournament = choice(name, option.name, ("roundrobin", "gauntlet"))
 
-    def _seeds(self, option: Option) -> None:
-        self.seeds = max(1, integer(option.single(), option.name, 0, 10**6))
-
-    def _games(self, option: Option) -> None:
-        self.games = integer(option.single(), option.name, 1, 10**9)
-
-    def _rounds(self, option: Option) -> None:
-        self.rounds = integer(option.single(), option.name, 1, 10**9)
-
-    def _repeat(self, option: Option) -> None:
+    def _read_repeat(self, option: Option) -> None:
         count = integer(option.single(), option.name, 1, 10**9) if option.values else 2
         if self.cutechess:
             self.repeat = count
         else:
             self.games = count
 
-    def _concurrency(self, option: Option) -> None:
+    def _read_concurrency(self, option: Option) -> None:
         self.match.parallel = integer(option.single(), option.name, 1, 10**6)
 
-    def _event(self, option: Option) -> None:
+    def _read_event(self, option: Option) -> None:
         self.match.description = " ".join(option.values)
 
-    def _srand(self, option: Option) -> None:
-        self.late["seed"] = integer(option.single(), option.name, 0, 2**63)
+    def _read_srand(self, option: Option) -> None:
+        self.later_settings["seed"] = integer(option.single(), option.name, 0, 2**63)
         self.match.different.append("the same seed gives another order of the openings")
 
-    def _variant(self, option: Option) -> None:
+    def _read_variant(self, option: Option) -> None:
         name = option.single()
         if not name.isprintable() or not name:
             raise UsageError(f"-variant {shown(name)} is not a variant")
         if name != "standard":
-            self.late["variant"] = "chess960" if name == "fischerandom" else name
+            self.later_settings["variant"] = "chess960" if name == "fischerandom" else name
 
-    def _openings(self, option: Option) -> None:
+    def _read_openings(self, option: Option) -> None:
         keys = ("file", "format", "order", "plies", "start", "policy")
-        given = option.mapping(keys)
-        if not given.get("file"):
+        values = option.mapping(keys)
+        if not values.get("file"):
             raise UsageError("-openings has no file")
         book: dict[str, Any] = {}
-        extension = os.path.splitext(given["file"])[1].lower()
-        form = given.get("format") or ("pgn" if self.cutechess else extension.removeprefix("."))
-        if form not in ("epd", "pgn"):
-            raise UsageError(f"-openings format={shown(form)} is neither epd nor pgn")
-        if extension != f".{form}":
-            book["format"] = form
-        order = given.get("order", "sequential")
-        if order not in ("random", "sequential"):
-            raise UsageError(f"-openings order={shown(order)} is neither random nor sequential")
-        book["order"] = order
-        start = integer(given.get("start", "1"), "-openings start", 1, 10**9)
+        extension = os.path.splitext(values["file"])[1].lower()
+        format = values.get("format") or ("pgn" if self.cutechess else extension.removeprefix("."))
+        choice(format, "-openings format", ("epd", "pgn"))
+        if extension != f".{format}":
+            book["format"] = format
+        order = values.get("order", "sequential")
+        book["order"] = choice(order, "-openings order", ("random", "sequential"))
+        start = integer(values.get("start", "1"), "-openings start", 1, 10**9)
         if start > 1:
             book["start"] = start
-        if "plies" in given and form == "pgn":
-            book["plies"] = integer(given["plies"], "-openings plies", 1, 10**6)
-        self.policy = given.get("policy", "default")
+        if "plies" in values and format == "pgn":
+            book["plies"] = integer(values["plies"], "-openings plies", 1, 10**6)
+        self.policy = values.get("policy", "default")
         if self.policy not in ("default", "encounter", "round"):
-            raise UsageError(f"-openings policy={shown(self.policy)} cannot be done here")
-        self.openings = {"path": self.places.file(given["file"]), **book}
+            raise UsageError(f"-openings policy={shown(self.policy)} has no counterpart here")
+        self.openings = {"path": self.places.file(values["file"]), **book}
 
-    def _draw(self, option: Option) -> None:
-        given = option.mapping(("movenumber", "movecount", "score"))
-        self._complete(option, given, ("movenumber", "movecount", "score"))
-        self.late["draw_adjudication"] = Call(
+    def _read_draw(self, option: Option) -> None:
+        keys = ("movenumber", "movecount", "score")
+        values = self._adjudication(option, keys, needed=keys)
+        self.later_settings["draw_adjudication"] = Call(
             "DrawAdjudication",
             (),
             {
                 # both count full moves from 1: 0 is "at once" as well
-                "move_number": max(1, integer(given.get("movenumber", "0"), "-draw movenumber", 0)),
-                "move_count": integer(given.get("movecount", "1"), "-draw movecount", 1),
-                "score": integer(given.get("score", "0"), "-draw score", 0),
+                "move_number": max(
+                    1, integer(values.get("movenumber", "0"), "-draw movenumber", 0)
+                ),
+                "move_count": integer(values.get("movecount", "1"), "-draw movecount", 1),
+                "score": integer(values.get("score", "0"), "-draw score", 0),
             },
         )
 
-    def _resign(self, option: Option) -> None:
-        given = option.mapping(("movecount", "score", "twosided"))
-        self._complete(option, given, ("movecount", "score"))
+    def _read_resign(self, option: Option) -> None:
+        needed = ("movecount", "score")
+        values = self._adjudication(option, (*needed, "twosided"), needed)
         arguments: dict[str, Any] = {
-            "move_count": integer(given.get("movecount", "1"), "-resign movecount", 1),
-            "score": integer(given.get("score", "0"), "-resign score", 0),
+            "move_count": integer(values.get("movecount", "1"), "-resign movecount", 1),
+            "score": integer(values.get("score", "0"), "-resign score", 0),
         }
-        if truth(given.get("twosided", "false"), "-resign twosided"):
+        if truth(values.get("twosided", "false"), "-resign twosided"):
             arguments["two_sided"] = True
-        self.late["resign_adjudication"] = Call("ResignAdjudication", (), arguments)
+        self.later_settings["resign_adjudication"] = Call("ResignAdjudication", (), arguments)
 
-    def _complete(self, option: Option, given: dict[str, str], keys: Sequence[str]) -> None:
-        missing = [key for key in keys if key not in given]
-        if missing and (self.cutechess or not given):
+    def _adjudication(
+        self, option: Option, keys: Sequence[str], needed: Sequence[str]
+    ) -> dict[str, str]:
+        """Return the values; fastchess has defaults if at least one value is there."""
+        values = option.mapping(keys)
+        missing = [key for key in needed if key not in values]
+        if missing and (self.cutechess or not values):
             raise UsageError(f"{option.name} has no {missing[0]}")
+        return values
 
-    def _maxmoves(self, option: Option) -> None:
+    def _read_maxmoves(self, option: Option) -> None:
         count = integer(option.single(), option.name, 0, 10**6)
         if count:
-            self.late["move_limit"] = 2 * count
+            self.later_settings["move_limit"] = 2 * count
 
-    def _tb(self, option: Option) -> None:
+    def _read_tb(self, option: Option) -> None:
         text = option.single()
-        separators = ";" if self.cutechess else ";:"
-        for separator in separators[1:]:
-            text = text.replace(separator, ";")
+        text = text if self.cutechess else text.replace(":", ";")
         paths = [self.places.file(path) for path in text.split(";") if path]
         if not paths:
             raise UsageError("-tb has no folder")
         self.tablebases["paths"] = paths[0] if len(paths) == 1 else paths
 
-    def _tbpieces(self, option: Option) -> None:
+    def _read_tbpieces(self, option: Option) -> None:
         self.tablebases["pieces"] = integer(option.single(), option.name, 3, 32)
 
-    def _tbignore50(self, option: Option) -> None:
+    def _read_tbignore50(self, option: Option) -> None:
         self.tablebases["ignore_50_moves"] = True
 
-    def _tbadjudicate(self, option: Option) -> None:
+    def _read_tbadjudicate(self, option: Option) -> None:
         if option.single() != "BOTH":
             raise UsageError(
-                f"{option.name} {shown(option.single())}: tablebases end every game that they know "
-                "the result of; leave the option out to have it so"
+                f"{option.name} {shown(option.single())}: tablebases end every game with a known "
+                "result; leave the option out"
             )
 
-    def _sprt(self, option: Option) -> None:
-        given = option.mapping(("elo0", "elo1", "alpha", "beta", "model"))
-        missing = [key for key in ("elo0", "elo1", "alpha", "beta") if key not in given]
+    def _read_sprt(self, option: Option) -> None:
+        values = option.mapping(("elo0", "elo1", "alpha", "beta", "model"))
+        missing = [key for key in ("elo0", "elo1", "alpha", "beta") if key not in values]
         if missing:
             raise UsageError(f"-sprt has no {missing[0]}")
-        model = given.get("model", "logistic" if self.cutechess else "normalized")
-        if model not in ("normalized", "logistic"):
-            raise UsageError(f"-sprt model={shown(model)} is neither normalized nor logistic")
+        model = values.get("model", "logistic" if self.cutechess else "normalized")
+        choice(model, "-sprt model", ("normalized", "logistic"))
         test: dict[str, Any] = {
-            key: _short(real(given[key], f"-sprt {key}")) for key in ("elo0", "elo1")
+            key: _short(real(values[key], f"-sprt {key}")) for key in ("elo0", "elo1")
         }
-        test |= {key: real(given[key], f"-sprt {key}", above=0) for key in ("alpha", "beta")}
+        test |= {key: real(values[key], f"-sprt {key}", above=0) for key in ("alpha", "beta")}
         if test["elo0"] >= test["elo1"]:
             raise UsageError("-sprt: elo0 must be less than elo1")
         if test["alpha"] + test["beta"] >= 1:
             raise UsageError("-sprt: alpha and beta together must be less than 1")
         self.sprt = {**test, "model": model}
 
-    def _report(self, option: Option) -> None:
+    def _read_report(self, option: Option) -> None:
         if option.mapping(("penta",)).get("penta") == "false":
             self.pentanomial = False
 
-    def _output(self, option: Option) -> None:
+    def _read_output(self, option: Option) -> None:
         if option.mapping(("format",)).get("format") == "cutechess":
             self.pentanomial = False
 
-    def _recover(self, option: Option) -> None:
-        self.late["failures"] = "loss"
+    def _read_recover(self, option: Option) -> None:
+        self.later_settings["failures"] = "loss"
 
-    def _noswap(self, option: Option) -> None:
-        self.swap = False
-
-    def _reverse(self, option: Option) -> None:
-        self.reverse = True
-
-    def _pgnout(self, option: Option) -> None:
+    def _read_pgnout(self, option: Option) -> None:
         pairs = option.pairs()
         if any("=" in value for value in option.values):
             name = dict(pairs).get("file", "")
@@ -317,48 +314,48 @@ class _Reader:
             elif (key, value) not in (("notation", "san"), ("fi", "true"), ("append", "true")):
                 self.match.note(f"-pgnout {key}={value}")
 
-    def _config(self, option: Option) -> None:
-        given = option.mapping(("file", "discard", "outname", "stats"))
-        if "file" in given and given.get("discard") != "true":
-            raise UsageError("-config file=…: that file says what is played; give the options here")
+    def _read_config(self, option: Option) -> None:
+        values = option.mapping(("file", "discard", "outname", "stats"))
+        if "file" in values and values.get("discard") != "true":
+            raise UsageError("-config file=…: the options are in that file; give them here")
         self.match.note(f"{option} (the status file has the name of the control file)")
 
-    def _quick(self, option: Option) -> None:
+    def _read_quick(self, option: Option) -> None:
         for key, value in option.pairs():
             if key == "cmd":
-                contestant = Contestant(len(self.contestants) + 1)
-                contestant.take([("cmd", value), ("tc", "10+0.1")], self.match, self.cutechess)
-                self.contestants.append(contestant)
+                engine = MatchEngine(len(self.engines) + 1)
+                engine.set_all([("cmd", value), ("tc", "10+0.1")], self.match)
+                self.engines.append(engine)
             elif key == "book":
-                self._openings(Option("-openings", (f"file={value}", "order=random")))
+                self._read_openings(Option("-openings", (f"file={value}", "order=random")))
             else:
                 raise UsageError(f"-quick has {shown(key)}; expected cmd or book")
         self.games, self.rounds = 2, 25000
-        self._recover(option)
-        self._draw(Option("-draw", ("movenumber=30", "movecount=8", "score=8")))
+        self._read_recover(option)
+        self._read_draw(Option("-draw", ("movenumber=30", "movecount=8", "score=8")))
 
-    # putting it together
+    # Settings
 
     def _finish(self) -> None:
-        if len(self.contestants) < 2:
-            raise UsageError(f"a match needs two engines, there are {len(self.contestants)}")
-        for contestant in self.contestants:
-            contestant.take(self.each, self.match, self.cutechess)
-            contestant.enter(self.match, self.places, self.cutechess)
+        if len(self.engines) < 2:
+            raise UsageError(f"a match needs two engines, there are {len(self.engines)}")
+        for engine in self.engines:
+            engine.set_all(self.each, self.match)
+            engine.enter(self.match, self.places, self.cutechess)
         self._own_books()
         self._pairing()
         settings = self.match.settings
-        settings |= dict(margins(self.contestants, self.match))
+        settings |= dict(margins(self.engines, self.match))
         if "margin" in settings:
-            self.match.comments["margin"] = "Seconds that a clock may be overstepped: timemargin."
+            self.match.comments["margin"] = "Seconds an engine may exceed its clock: timemargin."
         if self.openings is not None:
             book = dict(self.openings)
             settings["openings"] = Call("Openings", (book.pop("path"),), book)
             self._check_repeat()
-        settings |= self.late
+        settings |= self.later_settings
         self._comments()
         if self.tablebases and "paths" not in self.tablebases:
-            self.match.note("-tbpieces, -tbignore50 (there is no -tb)")
+            self.match.note("-tbpieces, -tbignore50 (without -tb)")
         elif self.tablebases:
             arguments = dict(self.tablebases)
             settings["tablebases"] = Call("Tablebases", (arguments.pop("paths"),), arguments)
@@ -370,7 +367,9 @@ class _Reader:
         comments = self.match.comments
         limited = "move_limit" in self.match.settings
         self.match.settings.setdefault("move_limit", _UNLIMITED)
-        comments["move_limit"] = f"Plies: {'' if limited else 'there is no '}-maxmoves."
+        comments["move_limit"] = (
+            "Plies: -maxmoves." if limited else "Plies: no limit, as without -maxmoves."
+        )
         if "failures" in self.match.settings:
             comments["failures"] = "An engine that crashes or hangs loses the game: -recover."
         else:
@@ -380,36 +379,38 @@ class _Reader:
             )
 
     def _own_books(self) -> None:
-        """Take a Polyglot book that all engines share for the openings."""
-        books = {(c.book, c.book_depth) for c in self.contestants}
+        """Make the openings from a Polyglot book that all engines share."""
+        books = {(engine.book, engine.book_depth) for engine in self.engines}
         if books == {("", None)}:
             return
         book, depth = next(iter(books))
         if len(books) > 1 or not book:
-            raise UsageError("book: engines cannot have books of their own; one for all can be")
+            raise UsageError("book: engines cannot have different books; give all the same book")
         if self.openings is not None:
             raise UsageError("book and -openings cannot be used together here")
         self.openings = {"path": self.places.file(book), "format": "polyglot", "order": "random"}
         if depth is not None:
             self.openings["plies"] = 2 * depth
-        self.match.different.append("the book is gone through before the game, not by the players")
+        self.match.different.append(
+            "the opening is drawn from the book before the game; engines do not use the book"
+        )
 
     def _check_repeat(self) -> None:
         times = self.repeat if self.cutechess else self.games
         if times != 2 and self.swap:
             often = "once" if times == 1 else f"{times} times"
             self.match.different.append(
-                f"{self.program} plays each opening {often} by these options; here it is played "
-                "twice, with the colours swapped"
+                f"{self.program} plays each opening {often} with these options; ringmaster plays "
+                "it twice, with the colours swapped"
             )
 
     def _pairing(self) -> None:
         rounds = self.rounds
         if rounds is None:
-            # fastchess plays on until its test is decided
+            # fastchess plays until its test is decided
             rounds = 1 if self.cutechess else 2 if self.sprt is None else 500_000
         if not self.cutechess and self.games > 2:
-            # fastchess takes them for the rounds
+            # fastchess swaps them
             self.games, rounds = rounds, self.games
             if self.games > 2:
                 total = self.games * rounds
@@ -449,6 +450,7 @@ class _Reader:
     def _gauntlet(self, codes: list[str], total: int) -> None:
         if not self.swap:
             raise UsageError("-noswap: in a gauntlet the colours are swapped")
+        self.seeds = max(1, self.seeds)
         if self.seeds >= len(codes):
             raise UsageError(f"-seeds {self.seeds}: there are {len(codes)} engines only")
         if self.reverse:
@@ -460,7 +462,7 @@ class _Reader:
         self.match.comments["rounds"] = "Games of each pairing: games × rounds."
 
     def _order(self) -> None:
-        """Put the pairings last, as they are read last."""
+        """Put the pairings last."""
         last = ("competitors", "challengers", "opponents", "matchups")
         settings = self.match.settings
         first = {name: value for name, value in settings.items() if name not in last}
@@ -469,35 +471,3 @@ class _Reader:
 
 def _short(value: float) -> int | float:
     return int(value) if value == int(value) else value
-
-
-_HANDLERS: dict[str, Callable[[_Reader, Option], None]] = {
-    "-concurrency": _Reader._concurrency,
-    "-config": _Reader._config,
-    "-draw": _Reader._draw,
-    "-each": _Reader._each,
-    "-engine": _Reader._engine,
-    "-event": _Reader._event,
-    "-games": _Reader._games,
-    "-maxmoves": _Reader._maxmoves,
-    "-noswap": _Reader._noswap,
-    "-openings": _Reader._openings,
-    "-output": _Reader._output,
-    "-pgnout": _Reader._pgnout,
-    "-quick": _Reader._quick,
-    "-recover": _Reader._recover,
-    "-repeat": _Reader._repeat,
-    "-report": _Reader._report,
-    "-resign": _Reader._resign,
-    "-reverse": _Reader._reverse,
-    "-rounds": _Reader._rounds,
-    "-seeds": _Reader._seeds,
-    "-sprt": _Reader._sprt,
-    "-srand": _Reader._srand,
-    "-tb": _Reader._tb,
-    "-tbadjudicate": _Reader._tbadjudicate,
-    "-tbignore50": _Reader._tbignore50,
-    "-tbpieces": _Reader._tbpieces,
-    "-tournament": _Reader._tournament,
-    "-variant": _Reader._variant,
-}

@@ -1,5 +1,5 @@
-"""What each competition type needs to be given in a first control file: players,
-and the settings that have no default, with values that a first run can use."""
+"""The parts of a new control file that depend on its competition type: players, and the settings
+without a default, with values for a first run."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 
 from ringmaster.errors import UsageError
 from ringmaster.model.players import GameName
+from ringmaster.scaffold.control_file import Call, Code, identifier, literal
 from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating
-from ringmaster.scaffold.text import Call, Code, identifier, literal
 
 
 @dataclass
 class Skeleton:
     """The parts of a control file that depend on its type.
 
-    engines   what the players are made of, for the notes on them
+    engines   of the players, for their notes
     players   Player calls by code
     settings  by name, in the order of the file
-    comments  a comment for a setting, in the place of the table's help
-    before    code that stands before a setting
+    comments  by setting, instead of the table's help
+    before    code before a setting
     """
 
     engines: list[Engine] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Skeleton:
     before: dict[str, str] = field(default_factory=dict)
 
     def add(self, engine: Engine, level: Level, code: str = "") -> str:
-        """Add a player; returns its code."""
+        """Add a player; return its code."""
         code = identifier(code or engine.code, self.players)
         arguments: dict[str, Any] = {"options": engine.options} if engine.options else {}
         arguments |= level
@@ -51,8 +51,7 @@ Build = Callable[[GameName, tuple[Engine, ...], Engine], Skeleton]
 
 
 def _field(engines: tuple[Engine, ...], least: int) -> Skeleton:
-    """Return players, at least so many: weaker versions of the last engine make
-    up for engines that are not there."""
+    """Return at least `least` players, if need be weaker versions of the last engine."""
     skeleton = Skeleton()
     for engine in engines[: max(least, 4)]:
         skeleton.add(engine, engine.levels[0])
@@ -72,8 +71,8 @@ def _playoff(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skel
         "matchups": [Call("Matchup", (first, second), alternating)],
     }
     skeleton.comments["matchups"] = (
-        "The pairings to play.  A matchup may have its own settings: any of those at the top "
-        "level that are about games, an id and a name."
+        "The pairings to play.  A matchup may have an id, a name, and its own value of any "
+        "setting for games."
     )
     return skeleton
 
@@ -98,14 +97,14 @@ def _swiss(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
 
 
 def _codes(weights: Iterable[Weight]) -> dict[str, Weight]:
-    found: dict[str, Weight] = {}
+    codes: dict[str, Weight] = {}
     for weight in weights:
-        found[identifier(weight.name.replace(" ", ""), found, "weight").replace(".", "")] = weight
-    return found
+        codes[identifier(weight.name.replace(" ", ""), codes, "weight").replace(".", "")] = weight
+    return codes
 
 
 def _named(code: str, weight: Weight, arguments: dict[str, Any]) -> Call:
-    renamed = {"option": weight.name} if code != weight.name and not weight.given else {}
+    renamed = {"option": weight.name} if code != weight.name and not weight.setter else {}
     return Call("Parameter", (code,), {**renamed, **arguments})
 
 
@@ -113,10 +112,10 @@ def _maker(engine: Engine) -> str:
     """Return a make_candidate function for an engine without options."""
     words = list(engine.words)
     words += [
-        Code(f"f{weight.given.format('{' + weight.name + '}')!r}") for weight in _args(engine)
+        Code(f"f{weight.setter.format('{' + weight.name + '}')!r}") for weight in _args(engine)
     ]
     commands = [
-        Code(f"f{weight.given.format('{' + weight.name + '}')!r}")
+        Code(f"f{weight.setter.format('{' + weight.name + '}')!r}")
         for weight in engine.weights
         if weight not in _args(engine)
     ]
@@ -127,7 +126,7 @@ def _maker(engine: Engine) -> str:
 
 
 def _args(engine: Engine) -> list[Weight]:
-    return [weight for weight in engine.weights if weight.given.startswith("-")]
+    return [weight for weight in engine.weights if weight.setter.startswith("-")]
 
 
 def _candidates(game: GameName, engine: Engine) -> Skeleton:
@@ -136,13 +135,13 @@ def _candidates(game: GameName, engine: Engine) -> Skeleton:
     skeleton.settings = {"opponent": opponent}
     if game == "go":
         skeleton.before["opponent"] = (
-            "# Makes a player from the parameters' values, in their order.\n" + _maker(engine)
+            "# Makes a player from the values of the parameters, in their order.\n" + _maker(engine)
         )
     else:
         skeleton.settings["player"] = skeleton.add(engine, engine.levels[0])
         skeleton.comments["player"] = (
-            "Code of the player whose options the parameters are.  For an engine that takes them "
-            "in another way: a function make_candidate that returns a Player."
+            "Code of the player to tune: the parameters are its options.  For an engine without "
+            "options: a function make_candidate that returns a Player."
         )
     return skeleton
 
@@ -166,8 +165,8 @@ def _mc_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Ske
         "number_of_games": 1000,
     }
     skeleton.comments["parameters"] = (
-        "What is tuned.  A scale turns the middle of each of `split` parts of 0 to 1 into what "
-        "the engine is given: LINEAR(low, high), LOG(low, high), EXPLICIT([…])."
+        "The parameters to tune.  `split` is the number of values; a scale turns them into the "
+        "engine's: LINEAR(low, high), LOG(low, high), EXPLICIT([…])."
     )
     return skeleton
 
@@ -187,7 +186,7 @@ def _ce_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Ske
         for code, weight in _codes(tuned.weights).items()
     ]
     skeleton.before["parameters"] = (
-        "# From the numbers that are tuned to what the engine takes.\n"
+        "# Turns a tuned number into an integer of the engine.\n"
         "def whole(low, high):\n"
         "    return lambda value: max(low, min(high, round(value)))"
     )
@@ -221,7 +220,7 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
     ]
     if game == "go":
         skeleton.before["player"] = (
-            "# Makes a player from the parameters' values, by name.\n" + _maker(tuned)
+            "# Makes a player from the values of the parameters, by name.\n" + _maker(tuned)
         )
     skeleton.settings = {
         "player": code,
@@ -230,16 +229,15 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
         "verify": Call("Verify", (), {"games": 1000}),
     }
     skeleton.comments["parameters"] = (
-        "What is tuned.  How far apart the two sides play, and how fast the values move, is "
-        "found out."
+        "The parameters to tune.  Their perturbations and step sizes are determined automatically."
     )
-    skeleton.comments["verify"] = "When the tune is done: the tuned against the start values."
+    skeleton.comments["verify"] = "A match after the tune: the tuned against the start values."
     return skeleton
 
 
 def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     if game == "go":
-        raise UsageError("engines of Go have no evaluation to tune; choose chess or shogi, or spsa")
+        raise UsageError("Go engines have no evaluation to tune; choose chess or shogi, or spsa")
     tuned = evaluating(game, engines)
     skeleton = Skeleton()
     code = skeleton.add(tuned, tuned.levels[0])
@@ -259,26 +257,26 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
         "regularisation": Call("Ridge", (), {}),
         "verify": Call("Verify", (), {"games": 1000}),
     }
-    skeleton.comments["parameters"] = "What is tuned."
+    skeleton.comments["parameters"] = "The parameters to tune."
     skeleton.comments["positions"] = (
-        "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst; `ringmaster "
-        "match.ctl positions` makes them of the games of another control file."
+        "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst.  `ringmaster "
+        "match.ctl positions` makes them from the games of another control file."
     )
     skeleton.comments["score"] = (
-        'How the engine is asked what it thinks of a position: "eval" where it prints its static '
-        'evaluation, else "depth 1"; see docs/engine_scores.rst.'
+        'How to get the score of a position: "eval" if the engine prints its static evaluation, '
+        'else "depth 1"; see docs/engine_scores.rst.'
     )
-    skeleton.comments["verify"] = "When the tune is done: the tuned against the start values."
+    skeleton.comments["verify"] = "A match after the tune: the tuned against the start values."
     return skeleton
 
 
-#: What each type is for, and how its parts are made.  A new type needs a line here.
+#: The purpose of each type, and the function that makes its parts.
 SKELETONS: dict[str, tuple[str, Build]] = {
     "playoff": ("Matchups between players, each with its own number of games.", _playoff),
     "allplayall": ("Every competitor against every other.", _allplayall),
     "gauntlet": ("Challengers against a field of opponents.", _gauntlet),
     "swiss": ("A Swiss tournament: rounds between players with about the same score.", _swiss),
-    "mc_tuner": ("A tune as a bandit problem: games go to the candidates that win.", _mc_tuner),
+    "mc_tuner": ("A tune as a bandit problem: the best candidates play most games.", _mc_tuner),
     "ce_tuner": ("A tune by the cross-entropy method.", _ce_tuner),
     "spsa": ("A tune by SPSA: the engine plays against itself.", _spsa),
     "texel": ("A tune of an evaluation on labelled positions.", _texel),

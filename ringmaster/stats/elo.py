@@ -1,10 +1,9 @@
-"""Elo differences of match results, with their errors.
+"""Estimate Elo differences and win rates with their errors.
 
-Pairs of games (one opening, both colours) are counted by the points of a pair,
-since the two games of a pair are not independent; the variance of the mean
-score is taken from those five counts (the "pentanomial" of the testing field).
-Elo is the logistic −400·log₁₀(1/s − 1) of the mean score s; normalised Elo is by
-how many standard deviations of a game s is above ½.
+The two games of a pair (one opening, both colours) are not independent.  So pairs are counted by
+their points, and these five counts (the "pentanomial") give the variance of the mean score.
+Elo is the logistic −400·log₁₀(1/s − 1) of the mean score s.  Normalised Elo is the distance of s
+from ½ in standard deviations of a game.
 """
 
 from __future__ import annotations
@@ -16,19 +15,20 @@ import msgspec
 
 #: Two-sided 95 % quantile of the normal distribution.
 Z95 = 1.959963984540054
-#: Normalised Elo of one standard deviation of a game (Van den Bergh, "Normalized
-#: Elo", 2021): without draws, equal players have as much Elo.
+#: Normalised Elo of one standard deviation of a game (Van den Bergh, "Normalized Elo", 2021).
+#: Without draws, Elo and normalised Elo of nearly equal players agree.
 NELO = 800 / math.log(10)
-#: With fewer games (or pairs) than this no bounds are given.
+#: The least number of games, or pairs, for an interval.
 FEWEST = 4
 
 
 class EloEstimate(msgspec.Struct, frozen=True):
-    """elo ± error (95 %), los = probability that the first is the stronger.
+    """An Elo difference with its 95 % interval.
 
-    low, high bound the 95 % interval, which is symmetric in score, not in Elo.
-    Both are infinite when the results say nothing of the spread (too few, or all
-    alike; los is ½ then), and elo is when every point went one way.
+    low, high  the interval, symmetric in score, not in Elo; both are infinite for few or equal
+               results
+    los        probability that the first player is stronger; ½ without an interval
+    elo        infinite when one player has all points
     """
 
     elo: float
@@ -56,7 +56,7 @@ class EloEstimate(msgspec.Struct, frozen=True):
 
 
 class NormalizedElo(msgspec.Struct, frozen=True):
-    """nelo ± error (95 %); both are 0 and infinite when results say nothing."""
+    """Normalised Elo with the half width of its 95 % interval; 0 ± ∞ for few or equal results."""
 
     nelo: float
     error: float
@@ -69,7 +69,7 @@ class NormalizedElo(msgspec.Struct, frozen=True):
 
 
 def elo_of_score(score: float) -> float:
-    """Return the Elo difference at which `score` (0..1) is expected."""
+    """Return the Elo difference with an expected score of `score` (0..1)."""
     if score <= 0:
         return -math.inf
     if score >= 1:
@@ -78,12 +78,15 @@ def elo_of_score(score: float) -> float:
 
 
 def _estimate(mean: float, variance: float, count: int, games: int) -> EloEstimate:
-    """variance is of one observation, `count` of them were made."""
+    """Return the estimate from `count` observations.
+
+    variance  of one observation
+    """
     if games == 0:
         return EloEstimate(0.0, -math.inf, math.inf, 0.5, 0)
     deviation = math.sqrt(variance / count)
     if deviation == 0 or count < FEWEST:
-        # results that are all alike, or two or three, say nothing of the spread
+        # equal results, or two or three, do not show the variance
         return EloEstimate(elo_of_score(mean), -math.inf, math.inf, 0.5, games)
     los = 0.5 * (1 + math.erf((mean - 0.5) / (deviation * math.sqrt(2))))
     return EloEstimate(
@@ -106,7 +109,10 @@ def from_games(wins: int, draws: int, losses: int) -> EloEstimate:
 
 
 def from_pairs(counts: Sequence[int]) -> EloEstimate:
-    """Return the estimate of pairs; counts of pairs with 0, ½, 1, 1½, 2 points."""
+    """Return the estimate from pairs.
+
+    counts  of pairs with 0, ½, 1, 1½, 2 points
+    """
     pairs = sum(counts)
     if pairs == 0:
         return _estimate(0.5, 0.0, 0, 0)
@@ -117,8 +123,10 @@ def from_pairs(counts: Sequence[int]) -> EloEstimate:
 
 
 def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
-    """counts of results from worst to best, evenly spaced in score; 3 are games, 5
-    are pairs, whose mean has 1/√2 of a game's standard deviation."""
+    """Return normalised Elo from 3 counts of games or 5 counts of pairs, worst to best.
+
+    The mean of a pair has 1/√2 of a game's standard deviation.
+    """
     count = sum(counts)
     scores = [i / (len(counts) - 1) for i in range(len(counts))]
 
@@ -131,28 +139,43 @@ def _normalized(counts: Sequence[int], games: int) -> NormalizedElo:
     deviation = math.sqrt(moment(mean, 2))
     t = (mean - 0.5) / deviation
     skewness, kurtosis = (moment(mean, power) / deviation**power for power in (3, 4))
-    # t is what finance calls the Sharpe ratio; its variance by the delta method is
-    # (1 − t·γ₃ + t²(γ₄ − 1)/4)/n (Mertens, "Comments on variance of the IID
-    # estimator in Lo (2002)", 2002)
+    # variance of the Sharpe ratio t, (1 − t·γ₃ + t²(γ₄ − 1)/4)/n (Mertens, "Comments on variance
+    # of the IID estimator in Lo (2002)", 2002)
     variance = max(0.0, 1 - t * skewness + t * t * (kurtosis - 1) / 4) / count
     scale = NELO / math.sqrt(2 if len(counts) == 5 else 1)
     return NormalizedElo(t * scale, Z95 * math.sqrt(variance) * scale, games)
 
 
 def normalized_from_games(wins: int, draws: int, losses: int) -> NormalizedElo:
-    """Return the normalised Elo of independent games (Van den Bergh, "Normalized
-    Elo")."""
+    """Return the normalised Elo of independent games (Van den Bergh, "Normalized Elo")."""
     return _normalized((losses, draws, wins), wins + draws + losses)
 
 
 def normalized_from_pairs(counts: Sequence[int]) -> NormalizedElo:
-    """Return the normalised Elo of pairs, counted as for `from_pairs` (Van den
-    Bergh, "Normalized Elo")."""
+    """Return the normalised Elo of pairs, counted as for `from_pairs`."""
     return _normalized(counts, 2 * sum(counts))
 
 
 def pairs_ratio(counts: Sequence[int]) -> float | None:
-    """Return pairs won over pairs lost, even ones left out; None where none is
-    lost."""
+    """Return won pairs divided by lost pairs; None without a lost pair."""
     lost = counts[0] + counts[1]
     return (counts[3] + counts[4]) / lost if lost else None
+
+
+def wilson(points: float, games: int, z: float = Z95) -> tuple[float, float]:
+    """Return the interval of a win rate (Wilson, "Probable inference", 1927, eq. 1).
+
+    points  wins and half the draws, from 0 to `games`
+
+    Draws make the interval wider than necessary.  Without games it is (0, 1).
+    """
+    if games == 0:
+        return 0.0, 1.0
+    rate = points / games
+    weight = z * z / games
+    middle = rate + weight / 2
+    spread = z * math.sqrt(rate * (1 - rate) / games + weight / (4 * games))
+    # exact ends instead of rounding errors
+    low = 0.0 if points <= 0 else (middle - spread) / (1 + weight)
+    high = 1.0 if points >= games else (middle + spread) / (1 + weight)
+    return low, high

@@ -1,8 +1,8 @@
-"""Ratings of many players who met each other, by maximum likelihood.
+"""Rate many players by maximum likelihood.
 
-The model is Bradley and Terry's ("Rank analysis of incomplete block designs",
-1952, eq. 1) on the Elo scale: a player is expected to score 1/(1 + 10^(−d/400))
-against one rated d points lower; a draw counts as half a win and half a loss.
+The model is Bradley and Terry's ("Rank analysis of incomplete block designs", 1952, eq. 1) on the
+Elo scale.  A player's expected score is 1/(1 + 10^(−d/400)) against a player rated d points lower.
+A draw counts as half a win and half a loss.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from ringmaster.stats.elo import Z95
 
 #: Elo for one unit of the model's natural scale.
 _UNIT = 400 / math.log(10)
-#: The longest step in natural units: from far away Newton's own may overshoot.
+#: The longest step in natural units: longer Newton steps may overshoot.
 _LONGEST_STEP = 1.0
-#: The largest distance that makes a difference; exponentials of more overflow.
+#: The largest distance; exponentials of more overflow.
 _FARTHEST = 300.0
 _STEPS = 500
 _CLOSE = 1e-10
-#: Results of all players that two players' own are mixed with.
+#: Results of all players that are added to the results of each two players.
 _PRIOR = 10
 
 
 class Rating(msgspec.Struct, frozen=True):
-    """Elo above the average of all players, or on the anchor's scale, ± error (95 %,
-    of the distance to that; infinite when the results say nothing of the spread)."""
+    """A rating relative to the average or to the anchor, with its 95 % error.
+
+    The error is infinite when the results do not show their variance.
+    """
 
     elo: float
     error: float
@@ -41,10 +43,10 @@ class Rating(msgspec.Struct, frozen=True):
 class Ratings(Sequence[Rating]):
     """Ratings of players numbered from 0.
 
-    covariance  of the ratings above the average, Elo²; None when the results say
-                nothing of their spread
-    prior       drawn games of each player against an imaginary one that were added to
-                the results; 0 where the results alone have a best fit
+    covariance  of the ratings relative to the average, Elo²; None when the results do not show
+                their variance
+    prior       drawn games against an imaginary player, added for each player; 0 where the
+                results alone have a best fit
     """
 
     ratings: tuple[Rating, ...]
@@ -62,8 +64,7 @@ class Ratings(Sequence[Rating]):
         return len(self.ratings)
 
     def difference(self, i: int, j: int) -> Rating:
-        """Return how far player i is above player j, with the error of that: not
-        the sum of theirs, since the two are estimated from the same games."""
+        """Return the rating of player i relative to player j, with its own error."""
         return Rating(
             self.ratings[i].elo - self.ratings[j].elo, Z95 * _deviation(self.covariance, i, j)
         )
@@ -86,9 +87,9 @@ def _deviation(covariance: tuple[tuple[float, ...], ...] | None, i: int, j: int)
     return math.sqrt(max(0.0, covariance[i][i] + covariance[j][j] - 2 * covariance[i][j]))
 
 
-#: Results of two players, by their numbers: wins of the first, draws, losses.
+#: Wins of the first player, draws and losses, by the numbers of two players.
 Scores = Mapping[tuple[int, int], tuple[int, int, int]]
-#: The same by pairs of games: of 0, ½, 1, 1½, 2 points of the first.
+#: Pairs of games with 0, ½, 1, 1½, 2 points of the first player, by two players.
 PairCounts = Mapping[tuple[int, int], Sequence[int]]
 
 
@@ -99,24 +100,22 @@ def bradley_terry(
     *,
     anchor: tuple[int, float] | None = None,
 ) -> Ratings | None:
-    """Return the rating of each player, numbered from 0.
+    """Return the ratings of players numbered from 0.
 
-    pairs   those who played all their games in pairs; a half pair may be missing
-    anchor  a player and its Elo; without one the ratings' average is 0
+    Return None when the games do not connect all players.
 
-    None when some of the players have not met the others, even through third ones.
+    pairs   for two players who played all games in pairs; a half pair may be missing
+    anchor  a player and its Elo; None: the average of all ratings is 0
 
-    Some players may have won, or lost, all points against the others: then no finite
-    ratings fit best.  In that case each player gets one drawn game more, against an
-    imaginary player of average strength.  That is a generalised logistic prior with
-    η = ½ (Whelan, "Prior distributions for the Bradley-Terry model of paired
-    comparisons", 2017).
+    When some players have won, or lost, all points against the others, no finite ratings fit
+    best.  Then each player gets one additional draw against an imaginary player of average
+    strength: a generalised logistic prior with η = ½ (Whelan, "Prior distributions for the
+    Bradley-Terry model of paired comparisons", 2017).
 
-    The covariance is the "sandwich" A⁻BA⁻ (White, "Maximum likelihood estimation of
-    misspecified models", 1982): A is the model's information, B how far
-    results are really spread.  Draws, and pairs whose games balance an opening, make
-    the errors smaller, as they should.  With a prior, one-sided results and the prior
-    itself have the model's own spread.
+    The covariance is the "sandwich" A⁻BA⁻ (White, "Maximum likelihood estimation of misspecified
+    models", 1982), with the model's information A and the observed variance B.  Draws and balanced
+    pairs make the errors smaller.  With a prior, one-sided results and the prior have the model's
+    variance.
     """
     if players < 2 or not _all_met(players, scores):
         return None
@@ -154,8 +153,8 @@ def _one_sided(results: tuple[int, int, int]) -> bool:
 
 
 def _fit(players: int, scores: Scores) -> tuple[list[float], Matrix, Matrix]:
-    """Return the best fit in natural units, the information of each two players'
-    games there, and the inverse of the whole information."""
+    """Return the best fit in natural units, the information of each two players' games, and the
+    inverse of the total information."""
     games, points = _zeros(players), [0.0] * players
     for (i, j), (wins, draws, losses) in scores.items():
         games[i][j] += wins + draws + losses
@@ -183,14 +182,16 @@ def _fit(players: int, scores: Scores) -> tuple[list[float], Matrix, Matrix]:
 
 
 def _centred(values: Sequence[float], players: int) -> list[float]:
-    """Return values less the average of those of the first so many players."""
+    """Return values minus the average of the first `players` values."""
     centre = math.fsum(values[:players]) / players
     return [value - centre for value in values]
 
 
 def _expected(ahead: float) -> tuple[float, float]:
-    """Return the expected scores of two players, one of them so far ahead (natural
-    units): neither is ever 0, however far that is."""
+    """Return the expected scores of two players, both above 0.
+
+    ahead  the first player's advantage in natural units
+    """
     p = 1 / (1 + math.exp(min(-ahead, _FARTHEST)))
     q = 1 / (1 + math.exp(min(ahead, _FARTHEST)))
     return p, q
@@ -198,7 +199,7 @@ def _expected(ahead: float) -> tuple[float, float]:
 
 Matrix = list[list[float]]
 
-#: So many players are done in plain Python before NumPy would have been imported.
+#: With fewer players, plain Python takes less time than the import of NumPy.
 _FEW = 50
 
 
@@ -207,22 +208,22 @@ def _zeros(n: int) -> Matrix:
 
 
 def _laplacian(weight: Matrix) -> Matrix:
-    """Return the sums of the rows of a symmetric matrix on the diagonal, less the matrix."""
-    found = [[-x for x in row] for row in weight]
+    """Return the diagonal matrix of the row sums of a symmetric matrix, minus the matrix."""
+    laplacian = [[-x for x in row] for row in weight]
     for i, row in enumerate(weight):
-        found[i][i] += math.fsum(row)
-    return found
+        laplacian[i][i] += math.fsum(row)
+    return laplacian
 
 
 def _pseudo_inverse(laplacian: Matrix) -> Matrix:
-    """Return the inverse of a graph's Laplacian on what sums to 0, which it is defined
-    for: by Gauss and Jordan, from a matrix to which 1/n was added everywhere.
+    """Return the inverse of a graph's Laplacian on vectors with sum 0.
 
-    The matrix is positive definite, so that no pivot has to be looked for.
+    Gauss-Jordan elimination inverts the matrix plus 1/n.  This sum is positive definite, so no
+    pivot has to be chosen.
     """
     n = len(laplacian)
     if n > _FEW:
-        import numpy as np  # not at the top: see _FEW
+        import numpy as np  # see _FEW
 
         inverse: Matrix = (np.linalg.inv(np.array(laplacian) + 1 / n) - 1 / n).tolist()
         return inverse
@@ -241,7 +242,7 @@ def _pseudo_inverse(laplacian: Matrix) -> Matrix:
 
 def _product(one: Matrix, other: Matrix) -> Matrix:
     if len(one) > _FEW:
-        import numpy as np  # not at the top: see _FEW
+        import numpy as np  # see _FEW
 
         product: Matrix = (np.array(one) @ np.array(other)).tolist()
         return product
@@ -256,14 +257,14 @@ def _dot(one: Sequence[float], other: Sequence[float]) -> float:
 def _error(
     covariance: tuple[tuple[float, ...], ...] | None, player: int, origin: int | None
 ) -> float:
-    """Return the error of a rating above the average, or above another player's."""
+    """Return the error of a rating relative to the average or to another player."""
     if origin is not None:
         return Z95 * _deviation(covariance, player, origin)
     return math.inf if covariance is None else Z95 * math.sqrt(max(0.0, covariance[player][player]))
 
 
 def _all_met(players: int, scores: Scores) -> bool:
-    """Return whether all players have met each other, directly or through third ones."""
+    """Return whether the games connect all players."""
     met: list[set[int]] = [set() for _ in range(players)]
     for (i, j), counts in scores.items():
         if any(counts):
@@ -273,9 +274,10 @@ def _all_met(players: int, scores: Scores) -> bool:
 
 
 def _comparable(players: int, scores: Scores) -> bool:
-    """Whether a best fit exists (Ford, "Solution of a ranking problem from binary
-    comparisons", 1957): each player has taken points, at any remove, from each
-    other."""
+    """Return whether a best fit exists: points connect all players in both directions.
+
+    Ford, "Solution of a ranking problem from binary comparisons", 1957.
+    """
     took: list[set[int]] = [set() for _ in range(players)]
     gave: list[set[int]] = [set() for _ in range(players)]
     for (i, j), (wins, draws, losses) in scores.items():
@@ -287,25 +289,23 @@ def _comparable(players: int, scores: Scores) -> bool:
 
 
 def _reached(links: Sequence[set[int]]) -> set[int]:
-    """Return what can be reached from player 0, itself included."""
+    """Return the players connected with player 0, itself included."""
     reached, waiting = {0}, [0]
     while waiting:
-        found = links[waiting.pop()] - reached
-        reached |= found
-        waiting += found
+        new = links[waiting.pop()] - reached
+        reached |= new
+        waiting += new
     return reached
 
 
 def _dispersions(
     players: int, scores: Scores, pairs: PairCounts, theta: Sequence[float]
 ) -> dict[tuple[int, int], float] | None:
-    """Return, for every two players, the variance of their results as a share of
-    what it would be without draws and pairs; None when all results are as expected
-    to the last digit.
+    """Return the variance of each two players' results, divided by the model's variance.
 
-    Few results of two players say little of theirs, and when these are all alike
-    would say that nothing is left to chance: so each share is taken as if so many
-    more results had been seen that are spread as those of all players together.
+    Return None when all results are exactly as expected.  Draws and pairs lower the variance.
+    Two players may have few or equal results, so _PRIOR results with the variance of all players
+    are added.
     """
     sums: dict[tuple[int, int], tuple[float, float, int]] = {}
     for (i, j), (wins, draws, losses) in scores.items():
@@ -322,7 +322,7 @@ def _dispersions(
     free = results - (players - 1)
     if free <= 0:
         return dict.fromkeys(sums, 1.0)
-    # what was fitted to the results is nearer to them than the truth is
+    # fitted ratings are nearer to the results than the true ones
     freed = results / free
     share = freed * sum(s for s, _, _ in sums.values()) / sum(e for _, e, _ in sums.values())
     if share < _CLOSE:

@@ -1,10 +1,12 @@
-"""The sequential probability ratio test: whether one side is stronger by `elo0` or
-by `elo1`, decided as soon as the results allow it.
+"""Test sequentially whether one side is stronger by `elo0` or by `elo1`.
 
-The test is Wald's ("Sequential Tests of Statistical Hypotheses", 1945) with the
-likelihood ratio generalised to hypotheses that leave more open than they say: each
-gets the distribution of results that fits best under it (`likelihood`; Van den
-Bergh, "The generalized SPRT", 2017; "Normalized Elo", 2021).
+The test is Wald's ("Sequential Tests of Statistical Hypotheses", 1945) with a generalised
+likelihood ratio: each hypothesis gets the distribution of results that fits best under it (Van
+den Bergh, "The generalized SPRT", 2017; "Normalized Elo", 2021).  A result is a game (0, ½, 1) or
+a pair of games (0, ¼, ½, ¾, 1).
+
+SciPy (Brent, "Algorithms for Minimization without Derivatives", 1973, chapter 4) finds roots.  It
+is imported by the first fit, because this takes half a second.
 """
 
 from __future__ import annotations
@@ -17,22 +19,135 @@ from typing import Literal
 import msgspec
 
 from ringmaster.stats.elo import NELO
-from ringmaster.stats.likelihood import fit_normalised, fit_score, shares
+
+#: The count of a result that has not occurred; with zero, a log-likelihood could be infinite.
+UNSEEN = 1e-3
+#: The largest normalised score of one result, (μ − ½)/σ; any distribution over five results has
+#: less than √8 (see `_spread_bounds`).
+LARGEST_T = 2.8
+#: A smaller t counts as 0; quotients by it would overflow.
+_SMALLEST_T = 1e-9
+#: The tolerance of a root: SciPy's least relative one, and nearly no absolute one.
+_RELATIVE, _ABSOLUTE = 1e-15, 1e-300
+#: Intervals between the least and the greatest spread, each searched for a fit.
+_INTERVALS = 16
+
+
+def shares(counts: Sequence[float]) -> list[float]:
+    """Return the share of each result; no share is zero."""
+    filled = [count or UNSEEN for count in counts]
+    total = math.fsum(filled)
+    return [count / total for count in filled]
+
+
+def scores(results: int) -> list[float]:
+    """Return the scores of the results, from 0 to 1."""
+    return [i / (results - 1) for i in range(results)]
+
+
+def fit_score(seen: Sequence[float], score: float) -> list[float]:
+    """Return the distribution nearest to `seen` that has this mean, 0 < score < 1.
+
+    Among the distributions p with Σ p·(a − s) = 0, p̂/(1 + θ(a − s)) has the greatest
+    Σ p̂·log p, with θ from the condition (Owen, "Empirical Likelihood", 2001; Van den Bergh, "The
+    generalized SPRT", 2017).
+    """
+    return _tilted(seen, [a - score for a in scores(len(seen))])
+
+
+def fit_normalised(seen: Sequence[float], t: float) -> list[float]:
+    """Return the distribution nearest to `seen` with a mean of ½ + tσ, |t| ≤ LARGEST_T.
+
+    The gradient of μ − ½ − tσ, less its own mean, is b = a − ½ − tσ(1 + ((a−μ)/σ)²)/2.  The
+    solution is p̂/(1 + θb) as in `fit_score` (Van den Bergh, "Normalized Elo", 2021).  The unknown
+    is σ: it must be the standard deviation of the solution.
+    """
+    if abs(t) < _SMALLEST_T:
+        return fit_score(seen, 0.5)
+    if t < 0:
+        return fit_normalised(seen[::-1], -t)[::-1]
+    from scipy.optimize import brentq
+
+    worth = scores(len(seen))
+
+    def solution(sigma: float) -> list[float]:
+        mean = 0.5 + t * sigma
+        slopes = [a - 0.5 - t * sigma * (1 + ((a - mean) / sigma) ** 2) / 2 for a in worth]
+        return _tilted(seen, slopes)
+
+    def excess(sigma: float) -> float:
+        mean = 0.5 + t * sigma
+        variance = sum(q * (a - mean) ** 2 for q, a in zip(solution(sigma), worth, strict=True))
+        return variance - sigma * sigma
+
+    low, high = _spread_bounds(t, len(seen))
+    # nearly equal results can have a local best fit on either side of `seen`
+    grid = [low * (high / low) ** (i / _INTERVALS) for i in range(_INTERVALS + 1)]
+    above = [excess(sigma) > 0 for sigma in grid]
+    fits = [
+        solution(brentq(excess, grid[i], grid[i + 1], xtol=_ABSOLUTE, rtol=_RELATIVE))
+        for i in range(_INTERVALS)
+        if above[i] and not above[i + 1]
+    ]
+    if not fits:
+        # rounding may hide a root at an end
+        return solution(min(low, high, key=lambda sigma: abs(excess(sigma))))
+    return max(fits, key=lambda p: log_likelihood(seen, p))
+
+
+def log_likelihood(seen: Sequence[float], p: Sequence[float]) -> float:
+    """Return Σ p̂·log p, the average log-likelihood of one result."""
+    return math.fsum(q * math.log(x) for q, x in zip(seen, p, strict=True))
+
+
+def _spread_bounds(t: float, results: int) -> tuple[float, float]:
+    """Return the least and the greatest σ of a distribution with a mean of ½ + tσ.
+
+    They belong to the results ½ and the next one, and to the results 0 and 1.
+    """
+    step = 1 / (results - 1)
+    low = t * step / (1 + t * t)
+    high = 0.5 / math.sqrt(1 + t * t)
+    # at the ends only two results are possible
+    return low * (1 + 1e-9), high * (1 - 1e-12)
+
+
+def _tilted(seen: Sequence[float], slopes: Sequence[float]) -> list[float]:
+    """Return p = seen/(1 + θ·slope) with θ from Σ p·slope = 0.
+
+    θ is between 0 and a pole, where one p is infinite.  The unknown is the distance u from the
+    pole: for a rare result, θ is so near to the pole that 1 + θ·slope would lose its digits.
+    """
+    from scipy.optimize import brentq
+
+    # the pole of the result that must become more frequent
+    tilt = math.fsum(q * b for q, b in zip(seen, slopes, strict=True))
+    pole = min(slopes) if tilt > 0 else max(slopes)
+    # 1 + θb = (1 − b/pole) + u·b/pole, u in units of the distance of the pole from 0
+    parts = [(q, 1 - b / pole, b / pole) for q, b in zip(seen, slopes, strict=True)]
+
+    def total(u: float) -> float:
+        return sum(q * r * u / (rest + u * r) for q, rest, r in parts)
+
+    # no p is more than 1
+    least = min(sum(q for q, rest, _ in parts if rest == 0), 1.0)
+    u = brentq(total, least, 1.0, xtol=_ABSOLUTE, rtol=_RELATIVE) if total(1.0) < 0 else 1.0
+    return [q / (rest + u * r) for q, rest, r in parts]
+
 
 Model = Literal["normalized", "logistic"]
 Accepted = Literal["", "H0", "H1"]
 
-#: Hypotheses further apart from equality than this are not tested, in (n)Elo.
+#: The largest absolute value of a hypothesis, in (n)Elo.
 FARTHEST = 500.0
 
 
 class Sprt(msgspec.Struct, frozen=True):
-    """A test of H0, that the first side is `elo0` stronger, against H1, `elo1`.
+    """A test of H0 (the first side is `elo0` stronger) against H1 (`elo1`).
 
-    alpha  how often H1 may be accepted where H0 is true
-    beta   how often H0 may be accepted where H1 is true
-    model  what the two numbers are: "normalized" Elo, in standard deviations of a
-           game, or "logistic" Elo, by the expected score
+    alpha        probability of accepting H1 if H0 is true
+    beta         probability of accepting H0 if H1 is true
+    model        "normalized" Elo (in standard deviations of a game) or "logistic" Elo
     pentanomial  whether games of one opening are counted in pairs
     """
 
@@ -45,43 +160,41 @@ class Sprt(msgspec.Struct, frozen=True):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The log-likelihood ratios at or beyond which H0, H1 is accepted (Wald,
-        1945)."""
+        """The log-likelihood ratios at which H0 and H1 are accepted (Wald, 1945)."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     @property
     def unit(self) -> str:
-        """What elo0 and elo1 are in: "nElo" or "Elo"."""
+        """The unit of elo0 and elo1: "nElo" or "Elo"."""
         return "nElo" if self.model == "normalized" else "Elo"
 
     def llr(self, counts: Sequence[int]) -> float:
-        """Return the logarithm of how much likelier the results are under H1.
+        """Return the logarithm of the likelihood ratio of H1 to H0; always finite.
 
         counts  of the first side's results from worst to best: losses, draws and
                 wins of games (3), or pairs by 0, ½, 1, 1½, 2 points (5)
-
-        Finite for all counts.  0 without results.
         """
         return _llr(self, tuple(counts))
 
     def judge(self, counts: Sequence[int]) -> Accepted:
-        """Return which hypothesis the results are enough for, "" for neither."""
+        """Return the accepted hypothesis, "" for none."""
         return self.accepted_at(self.llr(counts))
 
     def accepted_at(self, llr: float) -> Accepted:
-        """Return which hypothesis a ratio is enough for, "" for neither."""
+        """Return the hypothesis accepted at a ratio, "" for none."""
         low, high = self.bounds
         return "H1" if llr >= high else "H0" if llr <= low else ""
 
     def remaining(self, results: int, llr: float) -> int | None:
-        """Return how many more games or pairs are wanted if they go on as they went:
-        what is left to the bound over what a result has brought so far.  None
-        where that says nothing: few results, or a ratio near zero.
+        """Return the number of further results until a bound, at the average change so far.
 
-        results, llr  how many there are, and the ratio that they have
+        Return None for few results or a ratio near zero.
+
+        results  games or pairs so far
+        llr      their ratio
         """
         low, high = self.bounds
-        # half a unit is within reach of chance at any time
+        # half a unit may be chance
         if results < _FEWEST or abs(llr) < 0.5:
             return None
         left = (high if llr > 0 else low) - llr

@@ -1,1 +1,1 @@
-"""What is kept on disk: the transactional store and the journals made from it."""
+"""Store results in SQLite; write logs, history and game records."""

@@ -1,11 +1,10 @@
-"""Connections to a status file, and the one seam where the errors of SQLite
-and of the system become ringmaster's.
+"""Connections to a status file; errors of SQLite and the system are translated here.
 
-A reader must leave no trace: SQLite makes `-wal` and `-shm` files even for a
-connection that only reads, they would belong to whoever looked, and the next
-run of another user could not write them.  So SQLite keeps a view only where a run
-has left its own files; a file without a `-wal` is read as one that nobody changes,
-and whether somebody has is looked at after each read (`View`).
+A reader must leave no files.  SQLite makes `-wal` and `-shm` files even for a connection
+that only reads; they would belong to the reader, and another user's run could not write
+them.  So SQLite's locks are used only where a run left its own files.  A file without a
+`-wal` is read as one that nobody changes, and each read checks that it was not changed
+(`View`).
 """
 
 from __future__ import annotations
@@ -15,9 +14,10 @@ import shutil
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from ringmaster.errors import StoreChanged, StoreCorrupt, StoreError, StoreUnwritable
@@ -31,10 +31,7 @@ _COPIES = 10
 
 @contextmanager
 def translated(path: Path, doing: str = "write") -> Iterator[None]:
-    """Translate errors of SQLite and the system.
-
-    It must never enclose code of a caller, whose errors are none of ours.
-    """
+    """Translate errors of SQLite and the system; the block must not run a caller's code."""
     try:
         yield
     except sqlite3.Error as error:
@@ -48,7 +45,7 @@ def translated(path: Path, doing: str = "write") -> Iterator[None]:
 
 @contextmanager
 def decoding(path: Path) -> Iterator[None]:
-    """Translate what comes of a row that does not hold what was stored."""
+    """Translate errors from a row with damaged data."""
     try:
         yield
     except (ValueError, TypeError, KeyError, zlib.error) as error:
@@ -56,11 +53,11 @@ def decoding(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, error: Exception) -> str:
-    return f"{path} is damaged ({error}); put a copy of it back, or use reset to begin anew"
+    return f"{path} is damaged ({error}); restore a copy of it, or use reset to start over"
 
 
 def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Exception:
-    """Return what an error of SQLite means for the status file.
+    """Return the error to raise for an error of SQLite.
 
     A RuntimeError is a mistake of the program, not of the file.
     """
@@ -76,7 +73,7 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
     name = getattr(error, "sqlite_errorname", "")
     if name.startswith("SQLITE_FULL"):
         return StoreUnwritable(
-            f"cannot write {path}: the disk is full; what was recorded is kept, make room and "
+            f"cannot write {path}: the disk is full; recorded results are safe, make room and "
             "run again"
         )
     if name.startswith("SQLITE_CANTOPEN") and not path.parent.is_dir():
@@ -95,18 +92,16 @@ def translate(path: Path, error: sqlite3.Error, doing: str = "write") -> Excepti
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Return a connection that may write; the file is made, or brought up to
-    date, if need be.
+    """Return a connection that may write; create or migrate the file if necessary.
 
-    Raises StoreError; a file that is refused is not touched.
+    Raises StoreError; a refused file is not changed.
     """
     if path.is_dir():
         raise StoreUnwritable(f"cannot write {path}: it is a folder")
     with translated(path):
         check_header(path)
-        if _size(_beside(path)[0]):
-            # the version may still be in the `-wal`, which the last to close
-            # a connection that may write moves into the file
+        if _size(_companions(path)[0]):
+            # the version may still be in the `-wal`
             with closing(_reader(path)) as reader:
                 check(reader, str(path))
         connection = _open(str(path))
@@ -114,12 +109,12 @@ def connect(path: Path) -> sqlite3.Connection:
             check(connection, str(path))
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            # Debian's SQLite writes zeros over what it deletes, here a record a game
+            # Debian's SQLite writes zeros over deleted data, here a record a game
             connection.execute("PRAGMA secure_delete = OFF")
             # a checkpoint forces the disk: fewer of them, of at most 16 MiB
             connection.execute("PRAGMA wal_autocheckpoint = 4000")
             migrate(connection, str(path))
-            # SQLite opens a file that cannot be written for reading: find out now
+            # SQLite opens a write-protected file for reading: find out now
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("UPDATE counts SET void = void")
             connection.execute("ROLLBACK")
@@ -130,12 +125,12 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 class View:
-    """A connection that shows one state of the data until it is closed; it writes
-    nothing beside the file, whether a run is alive, was killed, or has ended.
+    """A connection that shows one state of the data until it is closed.
 
-    at_rest  of a file that is read in place without SQLite's locks: what tells that
-             it has been written.  That takes a run that begins after this view and
-             writes megabytes, or ends, before it is closed.
+    It writes nothing, whether a run is alive, was killed, or has ended.
+
+    at_rest  identity of a file that is read without SQLite's locks.  It changes when a
+             later run writes megabytes or ends.
     """
 
     def __init__(
@@ -146,14 +141,16 @@ class View:
         self._at_rest = at_rest
 
     def check(self) -> None:
-        """Raise StoreChanged if what has been read may be of several states."""
+        """Raise StoreChanged if reads may have mixed several states."""
         if self._at_rest is not None and _identity(self._path) != self._at_rest:
             raise _changing(self._path)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Check after what is read in the block, also if it fails: what changes while it
-        is read looks damaged.  Raises StoreChanged."""
+        """Check after the reads of the block, also after an error.
+
+        A file that changes during a read looks damaged.  Raises StoreChanged.
+        """
         try:
             with translated(self._path, "read"):
                 yield
@@ -163,9 +160,9 @@ class View:
         self.check()
 
     def detach(self) -> None:
-        """Go over to a private copy: what takes long to read may be written meanwhile.
+        """Replace the connection by a private copy, before a long read.
 
-        Raises StoreChanged if it has been.
+        Raises StoreChanged.
         """
         if self._at_rest is None:
             return
@@ -189,8 +186,8 @@ class View:
 def connect_readonly(path: Path) -> View:
     """Return a view of the data.
 
-    A file that is empty or of an older format is read as `migrate` would make
-    it.  Raises StoreError; StoreChanged where reading it again may do.
+    An empty or older file is read as `migrate` would make it.  Raises StoreError;
+    StoreChanged if another try may succeed.
     """
     with translated(path, "read"):
         if path.is_dir():
@@ -217,21 +214,20 @@ def connect_readonly(path: Path) -> View:
 
 def _view(path: Path) -> View:
     at_rest = _identity(path)
-    if _size(_beside(path)[0]):
+    if _size(_companions(path)[0]):
         return View(path, _reader(path))
     return View(path, _in_place(path), at_rest)
 
 
 def _reader(path: Path) -> sqlite3.Connection:
-    wal, shm = _beside(path)
+    wal, shm = _companions(path)
     if _size(wal) and shm.exists():
         return _open(f"file:{quote(str(path))}?mode=ro")
     return _copied(path)
 
 
 def _copied(path: Path) -> sqlite3.Connection:
-    """Return a private copy of the data: of the file alone, or of the file and a
-    `-wal` without the `-shm` that belongs to it."""
+    """Return a private copy of the file and of a `-wal` without its `-shm`."""
     for _ in range(_COPIES):
         before = _signature(path)
         try:
@@ -247,7 +243,7 @@ def _copied(path: Path) -> sqlite3.Connection:
 
 
 def _copied_once(path: Path) -> sqlite3.Connection:
-    wal, _ = _beside(path)
+    wal, _ = _companions(path)
     if not _size(wal):
         with closing(_in_place(path)) as source:
             return _private_copy(source)
@@ -268,8 +264,8 @@ def _changing(path: Path) -> StoreChanged:
 
 
 def _private_copy(source: sqlite3.Connection) -> sqlite3.Connection:
-    # the empty name: in memory while it is small, then in a nameless file that
-    # goes with the connection; a million games take 260 MB
+    # the empty name: in memory, then in a nameless temporary file (a million games need
+    # 260 MB)
     copy = _open("")
     try:
         source.backup(copy)
@@ -289,7 +285,7 @@ def _open(name: str) -> sqlite3.Connection:
     )
 
 
-def _beside(path: Path) -> tuple[Path, Path]:
+def _companions(path: Path) -> tuple[Path, Path]:
     return Path(f"{path}-wal"), Path(f"{path}-shm")
 
 
@@ -301,14 +297,33 @@ def _size(path: Path) -> int:
 
 
 def _signature(path: Path) -> tuple[tuple[int, ...], ...]:
-    """What differs when a file or its `-wal` has been written."""
-    return _identity(path), _identity(_beside(path)[0])
+    """Return values that change when a file or its `-wal` is written."""
+    return _identity(path), _identity(_companions(path)[0])
 
 
 def _identity(path: Path) -> tuple[int, ...]:
-    """What differs when a file has been written, or another put in its place."""
+    """Return values that change when a file is written or replaced."""
     try:
         there = os.stat(path)
     except FileNotFoundError:
         return (0,)
     return 1, there.st_ino, there.st_size, there.st_mtime_ns
+
+
+T = TypeVar("T")
+
+#: Reads before a file is reported to change all the time.
+TRIES = 10
+
+
+def retry_read(read: Callable[[], T]) -> T:
+    """Call `read` until it raises no StoreChanged, at most ten times; return its result.
+
+    A run that begins or ends during the read changes the status file.
+    """
+    for _ in range(TRIES - 1):
+        try:
+            return read()
+        except StoreChanged:
+            continue
+    return read()

@@ -1,9 +1,7 @@
-"""The event log, the history and the tree log: text files that are made from the
-store, for people (and, the tree log, for programs) to read.
+"""Run log, history and tree log: text files for people, derived from the store.
 
-Lines are written after the commit that they tell of, so a kill between the two
-leaves the history a line short, or half a line.  Whoever starts the next run has
-`complete_history` write what is missing of the last result's lines.
+Lines are written after the commit of their result.  A kill between the two leaves the
+history a line short, or half a line; the next run adds the rest (`complete_history`).
 """
 
 from __future__ import annotations
@@ -17,15 +15,13 @@ from pathlib import Path
 
 from ringmaster.errors import StoreUnwritable
 
-#: Bytes at the end of the history in which a line is looked for.
+#: Bytes at the end of the history that are searched for a line.
 _TAIL = 1 << 20
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
-_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
 
 
 def one_line(text: str) -> str:
-    """Return text without anything that could end a line, move a cursor or
-    turn the direction of writing."""
+    """Return text without characters that end a line, move a cursor or turn the text."""
     if text.isprintable():
         return text
     text = text.replace("\r", "").replace("\n", " | ")
@@ -39,12 +35,13 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 class Journal:
-    """Appends to the files; every line is written through at once (those of `together`
-    at its end), whole or not at all.  History and tree log are made by their first line.
+    """Appends lines to the run log, the history and the tree log.
 
-    clock  local time for the event log, as time.localtime gives it
+    Each line is written at once and whole, or not at all; `together` writes the lines of
+    a block at its end.  The first line creates history and tree log.  The caller holds
+    the lock.  Raises StoreUnwritable.
 
-    Raises StoreUnwritable.  The caller holds the lock: nobody else writes.
+    clock  local time for the run log, as time.localtime returns it
     """
 
     def __init__(
@@ -60,22 +57,22 @@ class Journal:
         self._clock = clock
         self._log: int | None = open_to_append(log)
         self._hist: int | None = None
-        #: What waits for the end of `together`: lines of the log and of the history.
+        #: Lines of the log and of the history until the end of `together`.
         self._waiting: tuple[list[str], list[str]] = ([], [])
         self._waits = False
         self._stamp = ""
 
     def log(self, message: str) -> None:
-        """Append an event with the time of day."""
+        """Append a message with the time of day."""
         assert self._log is not None, "closed"
         if not self._waiting[0]:
-            # the lines of a block are of one time
+            # one time for all lines of a block
             self._stamp = time.strftime("%Y-%m-%d %H:%M:%S", self._clock())
         self._waiting[0].append(f"{self._stamp} {one_line(message)}\n")
         self._write()
 
     def history(self, lines: Sequence[str]) -> None:
-        """Append lines to the history; all in one write."""
+        """Append lines to the history in one write."""
         if self._hist is None:
             self._hist = open_to_append(self._paths[1])
         self._waiting[1].extend([f"{one_line(line)}\n" for line in lines])
@@ -83,7 +80,7 @@ class Journal:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Write the lines of a block at its end, those of a file in one write."""
+        """Write the lines of a block at its end, each file in one write."""
         self._waits = True
         try:
             yield
@@ -105,7 +102,7 @@ class Journal:
     def snapshot(self, line: str, *, unless_last: bool = False) -> None:
         """Append a line of JSON to the tree log.
 
-        unless_last  not if it is the last line already
+        unless_last  skip the line if it is the last one already
         """
         assert self._tree is not None, "no tree log"
         fd = open_to_append(self._tree)
@@ -119,7 +116,7 @@ class Journal:
             os.close(fd)
 
     def complete_log(self, messages: Sequence[str]) -> None:
-        """Log what is missing of messages that were to be logged last."""
+        """Log the missing ones of the last messages."""
         size = 2 * sum(map(len, messages)) + _TAIL
         logged = self._tail(self._paths[0], size) if messages else b""
         with self.together():
@@ -128,9 +125,8 @@ class Journal:
                     self.log(message)
 
     def complete_history(self, lines: Sequence[str]) -> None:
-        """Append what is missing of lines that were to be written last: all of
-        them, the end of them, or nothing."""
-        # with the line end before it, so that nothing is found within a line
+        """Append the missing part of the last lines: all, the end, or nothing."""
+        # the line end before it excludes a match within a line
         block = ("\n" + "".join(f"{one_line(line)}\n" for line in lines)).encode()
         tail = b"\n" + self._tail(self._paths[1], max(_TAIL, 2 * len(block)))
         if block in tail:
@@ -138,7 +134,7 @@ class Journal:
         first = block[: block.index(b"\n", 1) + 1]
         start = tail.rfind(first)
         if start >= 0 and not block.startswith(tail[start:]):
-            return  # it was there, and somebody has edited what comes after it
+            return  # it was there, and the text after it was edited
         if start >= 0:
             written = len(tail) - start
         else:
@@ -146,11 +142,11 @@ class Journal:
             written = next(n for n in range(len(first) - 1, -1, -1) if tail.endswith(first[:n]))
         if self._hist is None:
             self._hist = open_to_append(self._paths[1], end_line=written < 2)
-        # the line end before it is not a part of it
+        # without the line end before it
         write_through(self._hist, block[max(1, written) :], self._paths[1])
 
     def _tail(self, path: Path, size: int) -> bytes:
-        """Return the end of a file, b"" without one."""
+        """Return the end of a file, b"" without a file."""
         try:
             with path.open("rb") as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - size))
@@ -169,9 +165,9 @@ class Journal:
 
 
 def open_to_append(path: Path, *, end_line: bool = True) -> int:
-    """Open a file for appending, made if it is missing.
+    """Open a file for appending; create it if it is missing.
 
-    end_line  end a last line that has no end
+    end_line  whether to end an incomplete last line
 
     Raises StoreUnwritable.
     """
@@ -189,15 +185,14 @@ def open_to_append(path: Path, *, end_line: bool = True) -> int:
 
 
 def _end_last_line(fd: int, path: Path) -> None:
-    """End a line that a power cut, or an editor, has left without its end; the
-    next one would be glued to it."""
+    """End a line that a power cut or an editor left incomplete."""
     size = os.fstat(fd).st_size
     if size and os.pread(fd, 1, size - 1) != b"\n":
         write_through(fd, b"\n", path)
 
 
 def write_through(fd: int, data: bytes, path: Path) -> None:
-    """Append data, whole or not at all; nobody else appends.  Raises StoreUnwritable."""
+    """Append data, whole or not at all.  Raises StoreUnwritable."""
     written = 0
     try:
         while written < len(data):
@@ -207,36 +202,3 @@ def write_through(fd: int, data: bytes, path: Path) -> None:
             with suppress(OSError):
                 os.ftruncate(fd, os.fstat(fd).st_size - written)
         raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
-
-
-def write_record(folder: str | Path, name: str, text: str) -> None:
-    """Write a game record; it is there whole or not at all.
-
-    folder  made if it is missing
-
-    Raises ValueError for a name that is no plain file name, StoreUnwritable.
-    """
-    if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} cannot be the name of a game record")
-    temporary, path = f"{folder}/.{name}.new", f"{folder}/{name}"
-    try:
-        try:
-            fd = _create(temporary)
-        except FileNotFoundError:
-            os.mkdir(folder)
-            fd = _create(temporary)
-        try:
-            data = text.encode("utf-8", "backslashreplace")
-            while data:
-                data = data[os.write(fd, data) :]
-        finally:
-            os.close(fd)
-        os.replace(temporary, path)
-    except OSError as error:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
-
-
-def _create(path: str) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)

@@ -1,10 +1,9 @@
-"""The lock that keeps two runs of one competition apart.
+"""The lock of a competition.
 
-It is an exclusive `flock` on the event log, which is there from the first run
-on and is not the control file (editors replace that).  The kernel releases it
-when its holder dies, so it can never be stale; the descriptor is not inherited.
-Whoever only looks takes a shared lock for an instant, and a run that starts in
-that instant waits for it.
+The run log is locked by an exclusive `flock` while a run is alive: two runs of one
+competition exclude each other.  The kernel releases the lock when its holder dies.
+Editors replace the control file, but not the log.  A reader takes a shared lock for an
+instant; a run that starts then waits for it.
 """
 
 from __future__ import annotations
@@ -17,16 +16,16 @@ from types import TracebackType
 
 from ringmaster.errors import AlreadyRunning, StoreUnwritable
 
-#: Seconds to wait for others that only look, and between two tries.
+#: Seconds to wait for readers, and between two tries.
 _PATIENCE = 5.0
 _PAUSE = 0.001
 
 
 class CompetitionLock:
-    """Held inside the `with` block.
+    """The lock of a competition, held inside the `with` block.
 
-    Raises AlreadyRunning when another process holds it, StoreUnwritable when
-    the log cannot be created or locked.
+    Raises AlreadyRunning when another process holds it, StoreUnwritable when the log
+    cannot be created or locked.
     """
 
     def __init__(self, log: Path) -> None:
@@ -41,7 +40,7 @@ class CompetitionLock:
                 if _is_still(self._log, fd):
                     self._fd = fd
             finally:
-                # not the log any more: deleted (reset) before it was locked
+                # `reset` deleted the log before it was locked
                 if self._fd is None:
                     os.close(fd)
         return self
@@ -56,7 +55,7 @@ class CompetitionLock:
                     + (f" (process {holder})" if holder else "")
                     + "; wait for it, or end it with the stop action"
                 )
-            # only shared locks: somebody looks
+            # only shared locks: a reader looks at it
             fcntl.flock(fd, fcntl.LOCK_UN)
             time.sleep(_PAUSE)
 
@@ -72,7 +71,7 @@ class CompetitionLock:
 
 
 def is_locked(log: Path) -> bool:
-    """Whether a run is alive.  Raises StoreUnwritable when that cannot be known."""
+    """Whether a run is alive.  Raises StoreUnwritable when the log cannot be opened."""
     try:
         fd = _open(log, os.O_RDONLY)
     except FileNotFoundError:
@@ -84,7 +83,7 @@ def is_locked(log: Path) -> bool:
 
 
 def _open(log: Path, flags: int) -> int:
-    """Raises FileNotFoundError only without O_CREAT."""
+    """Open the log.  Raises StoreUnwritable; without O_CREAT also FileNotFoundError."""
     try:
         return os.open(log, flags | os.O_CLOEXEC, 0o666)
     except FileNotFoundError:
@@ -103,7 +102,8 @@ def _try_lock(fd: int, kind: int, log: Path) -> bool:
         return False
     except OSError as error:
         raise StoreUnwritable(
-            f"cannot lock {log}: {error.strerror}; keep the event on a file system that has locks"
+            f"cannot lock {log}: {error.strerror}; keep the competition on a file system "
+            "that has locks"
         ) from error
     return True
 
@@ -112,14 +112,13 @@ def _is_still(log: Path, fd: int) -> bool:
     try:
         there = os.stat(log)
     except OSError:
-        # opening it again says what is the matter
-        return False
+        return False  # opening it again raises the error
     here = os.fstat(fd)
     return (there.st_dev, there.st_ino) == (here.st_dev, here.st_ino)
 
 
 def _holder(fd: int) -> int | None:
-    """Return the process that holds the exclusive lock, where Linux tells."""
+    """Return the process that holds the exclusive lock, if Linux lists it."""
     here = os.fstat(fd)
     file = f"{os.major(here.st_dev):02x}:{os.minor(here.st_dev):02x}:{here.st_ino}"
     try:

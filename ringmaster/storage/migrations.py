@@ -1,7 +1,6 @@
 """The schema of a status file, as numbered migrations.
 
-Each migration and its record are one transaction: a file is at one version or
-at the next, never between.
+Each migration and its record are one transaction: a file has one version or the next.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ringmaster.errors import StoreCorrupt, StoreTooNew
-from ringmaster.storage.origin import APPLICATION_ID, SQLITE_MAGIC, maker
+from ringmaster.storage.paths import APPLICATION_ID, SQLITE_MAGIC, maker
 
 _HEADER = 100
 
@@ -26,8 +25,8 @@ def _first(connection: sqlite3.Connection) -> None:
             started REAL NOT NULL, ended REAL, end_reason TEXT NOT NULL DEFAULT '',
             version TEXT NOT NULL, parallel INTEGER NOT NULL,
             source TEXT NOT NULL, source_hash TEXT NOT NULL, settings TEXT NOT NULL)""",
-        # `attempt` is -1 in `once` for results that count, so that they are
-        # unique by game id and void ones by (game id, attempt)
+        # `once` is -1 for results that count: they are unique by game id, void results by
+        # (game id, attempt)
         """CREATE TABLE results (
             seq INTEGER PRIMARY KEY,
             game_id TEXT NOT NULL, attempt INTEGER NOT NULL, once INTEGER NOT NULL,
@@ -54,7 +53,7 @@ def _first(connection: sqlite3.Connection) -> None:
 
 
 def _places(connection: sqlite3.Connection) -> None:
-    # a place is never given twice, also when all before it have been dropped
+    # AUTOINCREMENT: a dropped place is never issued again
     connection.execute(
         """CREATE TABLE places (
             place INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -63,7 +62,7 @@ def _places(connection: sqlite3.Connection) -> None:
 
 
 def _evaluations(connection: sqlite3.Connection) -> None:
-    # what a shard of positions has that a game has not, as JSON; NULL for games
+    # fields that only a shard of positions has, as JSON; NULL for games
     connection.execute("ALTER TABLE results ADD COLUMN evaluation TEXT")
     connection.execute(
         """CREATE TABLE scores (
@@ -73,7 +72,7 @@ def _evaluations(connection: sqlite3.Connection) -> None:
 
 
 def _fingerprints(connection: sqlite3.Connection) -> None:
-    # NULL for what earlier versions recorded, for void games and for shards
+    # NULL for results of earlier versions, void games and shards
     connection.execute("ALTER TABLE results ADD COLUMN fingerprint INTEGER")
     connection.execute("ALTER TABLE results ADD COLUMN repeats INTEGER NOT NULL DEFAULT 0")
     connection.execute(
@@ -81,7 +80,7 @@ def _fingerprints(connection: sqlite3.Connection) -> None:
     )
 
 
-#: Migration n (from 1) brings a file from version n - 1 to n; only ever added to.
+#: Migration n (from 1) brings a file from version n - 1 to n; entries never change.
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("first tables", _first),
     ("places in the collected file of game records", _places),
@@ -91,10 +90,11 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
 
 
 def check_header(path: Path) -> None:
-    """Look at the first bytes of a file before SQLite does, which might write.
+    """Check the first bytes of a file before SQLite, which might write.
 
-    Raises StoreTooNew, StoreCorrupt, OSError; passes what it cannot decide (a
-    file that is missing or empty, or whose first page is still in the `-wal`).
+    A file that is missing or empty, or whose first page is in the `-wal`, passes.
+
+    Raises StoreTooNew, StoreCorrupt, OSError.
     """
     try:
         with path.open("rb") as file:
@@ -104,9 +104,9 @@ def check_header(path: Path) -> None:
     if header and (len(header) < _HEADER or not header.startswith(SQLITE_MAGIC)):
         if maker(path) == "Gomill":
             raise StoreCorrupt(
-                f"{path} is a status file of Gomill, whose results ringmaster does not read; "
-                "finish the event with Gomill, or copy the control file under another name (or "
-                "into another folder) and begin anew"
+                f"{path} is a status file of Gomill; ringmaster cannot read its results; "
+                "finish the competition with Gomill, or copy the control file under another "
+                "name (or into another folder) and start over"
             )
         raise StoreCorrupt(_foreign(str(path)))
     # https://www.sqlite.org/fileformat.html, 1.3: big-endian, at 60 and 68
@@ -118,7 +118,7 @@ def check_header(path: Path) -> None:
 def check(connection: sqlite3.Connection, name: str, newest: int | None = None) -> int:
     """Return the version of a file, 0 for an empty one.
 
-    newest  the version that can be read, by default that of this program
+    newest  the newest readable version, by default this program's
 
     Raises StoreTooNew, and StoreCorrupt for a database of another program.
     """
@@ -142,8 +142,8 @@ def _judge(version: int, application: int, name: str, newest: int, *, has_tables
 
 def _foreign(name: str) -> str:
     return (
-        f"{name} is not a status file of ringmaster, or is damaged; put a copy of it back, or "
-        "move it away (reset deletes it where the log beside it is ringmaster's)"
+        f"{name} is not a status file of ringmaster, or is damaged; restore a copy of it, or "
+        "move it away (reset deletes it if the log beside it is ringmaster's)"
     )
 
 
@@ -152,16 +152,16 @@ def migrate(
     name: str,
     migrations: tuple[tuple[str, Migration], ...] = MIGRATIONS,
 ) -> None:
-    """Bring a file to the newest version; does nothing when it is there.
+    """Bring a file to the newest version.
 
-    Raises StoreTooNew, StoreCorrupt, sqlite3.Error; then the file is at the
-    version before the migration that failed.
+    Raises StoreTooNew, StoreCorrupt, sqlite3.Error; then the file has the version before
+    the failed migration.
     """
     version = check(connection, name, len(migrations))
     for number, (title, apply) in enumerate(migrations[version:], version + 1):
         connection.execute("BEGIN IMMEDIATE")
         try:
-            # another process may have been faster
+            # another process may have done it
             if check(connection, name, len(migrations)) < number:
                 apply(connection)
                 connection.execute(
@@ -174,7 +174,7 @@ def migrate(
                 connection.execute(f"PRAGMA user_version = {number}")
             connection.execute("COMMIT")
         except BaseException:
-            # some errors of SQLite have rolled it back already
+            # after some errors SQLite has rolled back already
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise

@@ -1,28 +1,125 @@
-"""Where the files of a competition are, beside its control file."""
+"""Output files of a competition, and the program that wrote each of them.
+
+Gomill gives its files the names that ringmaster uses.  Its status file is a pickle,
+which could run code: no file is loaded here, only its first bytes are compared.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping
 from glob import escape
 from pathlib import Path
+from typing import Final, Literal
 
 import msgspec
 
 from ringmaster.errors import ForeignFiles, StoreUnwritable, UsageError
-from ringmaster.storage.origin import Maker, maker, makers
 
-#: What the names of game records end in.
+Maker = Literal["ringmaster", "Gomill", "another program"]
+
+#: Marks a SQLite file as ringmaster's ("RMST").
+APPLICATION_ID: Final = 0x524D5354
+SQLITE_MAGIC: Final = b"SQLite format 3\0"
+
+#: Bytes read of each file.
+_HEAD: Final = 1 << 16
+
+# The files of Gomill 0.8.3.  A report of a tournament begins as ringmaster's does, but it
+# ends with an empty line.
+_GOMILL: Final = re.compile(
+    rb"run started at \d"  # .log
+    rb"|(?:MCTS|CEM) tuning event: "  # .report
+    rb"|(?:playoff|allplayall): [^\n]*\n(?s:.*)\n\n\Z"
+    rb"| *\S+_\d+ \S+ (?:beat|vs) "  # .hist of a tournament, of mc_tuner, of ce_tuner
+    rb"|[^\n]* \[\([0-9, ()]*\)\] (?:won|lost)\n"
+    rb"|Generation \d+\nDistribution\n"
+    rb"|\(;FF\[4\]AP\[gomill:"  # a game record
+    rb"|(?:>>|<<) [^\n:]*: "  # a transcript
+)
+_RINGMASTER: Final = re.compile(
+    rb"(?:stop\n)?\Z"  # .cmd (Gomill's has no line end), and any file that is empty
+    rb"|RMPOS\x00|RMFEA\x00"  # .positions, .features
+    rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|spsa|texel): [^\n]*\n"  # .report
+    rb'|\{"games":'  # .tree.jsonl
+    rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
+    rb"| +\d+\.\d{4} \S+ [<>!] "
+    rb"|<!DOCTYPE html>\n(?s:.{,200})default-src 'none'; style-src 'unsafe-inline'"
+)
+_LOG_LINE: Final = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S")
+#: Pieces of Gomill's pickles, which are of protocol 2.
+_PICKLED: Final = (b"void_game_count", b"comp_vn", b"gomill.")
+
+
+def maker(path: Path) -> Maker | None:
+    """Return the program that wrote a file, None when its content does not show it.
+
+    Raises StoreUnwritable when the file cannot be read.
+    """
+    head = _head(path)
+    if head.startswith(b"\x80") and any(piece in head for piece in _PICKLED):
+        return "Gomill"
+    if head.startswith(SQLITE_MAGIC):
+        application = int.from_bytes(head[68:72], "big")
+        if application:
+            return "ringmaster" if application == APPLICATION_ID else "another program"
+        return None  # ringmaster's number may still be in the `-wal`
+    if _GOMILL.match(head):
+        return "Gomill"
+    if _LOG_LINE.match(head) and (b"ringmaster" in head or b" startup check failed" in head):
+        return "ringmaster"
+    return "ringmaster" if _RINGMASTER.match(head) else None
+
+
+def makers(folder: Path) -> dict[Path, Maker | None]:
+    """Return the program that wrote each file of a folder.
+
+    Only `.sgf` and `.log` files are read: Gomill's records and transcripts.
+    """
+    by_path: dict[Path, Maker | None] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            path = folder / entry.name
+            read = entry.is_file(follow_symlinks=False) and path.suffix in (".sgf", ".log")
+            by_path[path] = maker(path) if read else None
+    return by_path
+
+
+def _head(path: Path) -> bytes:
+    """Return the beginning of a file, with its last two bytes if it is longer."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+            if len(head) == _HEAD:
+                file.seek(-2, os.SEEK_END)
+                head += file.read()
+    except OSError as error:
+        raise StoreUnwritable(f"cannot read {path}: {error.strerror}") from error
+    return head
+
+
+#: Suffixes of game records.
 RECORD_SUFFIXES = ("pgn", "sgf", "csa", "kif", "kifu")
 
 
-class OutputPaths(msgspec.Struct, frozen=True):
-    """The output files of the competition whose control file is `control`;
-    `tune.ctl` has tune.status, tune.log, … (Gomill's names).
+class _Output:
+    """An attribute of OutputPaths: the file or folder with a suffix."""
 
-    Raises UsageError when `control` is itself named like one of them (`reset`
-    would delete what belongs to another control file).
+    def __init__(self, suffix: str, doc: str) -> None:
+        self._suffix = suffix
+        self.__doc__ = doc
+
+    def __get__(self, paths: OutputPaths, owner: type) -> Path:
+        return paths.control.absolute().with_suffix(self._suffix)
+
+
+class OutputPaths(msgspec.Struct, frozen=True):
+    """The output files of a control file: `tune.ctl` has tune.status, tune.log, …
+
+    Raises UsageError when `control` is itself the name of an output file: `reset` would
+    delete files of another control file.
     """
 
     control: Path
@@ -38,87 +135,38 @@ class OutputPaths(msgspec.Struct, frozen=True):
     def _beside(self, suffix: str) -> Path:
         return self.control.absolute().with_suffix(suffix)
 
-    @property
-    def status(self) -> Path:
-        """The store."""
-        return self._beside(".status")
-
-    @property
-    def log(self) -> Path:
-        """The event log; also what is locked while a run is alive."""
-        return self._beside(".log")
-
-    @property
-    def hist(self) -> Path:
-        """The history of results."""
-        return self._beside(".hist")
-
-    @property
-    def report(self) -> Path:
-        """The report of the last run."""
-        return self._beside(".report")
-
-    @property
-    def page(self) -> Path:
-        """The report with pictures."""
-        return self._beside(".html")
-
-    @property
-    def tree_log(self) -> Path:
-        """The tree log: a snapshot a line."""
-        return self._beside(".tree.jsonl")
-
-    @property
-    def cmd(self) -> Path:
-        """The remote control file."""
-        return self._beside(".cmd")
-
-    @property
-    def positions(self) -> Path:
-        """Labelled positions in the form that is read fast."""
-        return self._beside(".positions")
-
-    @property
-    def features(self) -> Path:
-        """What an evaluation counts of each of them."""
-        return self._beside(".features")
-
-    @property
-    def games(self) -> Path:
-        """The folder of game records."""
-        return self._beside(".games")
+    status = _Output(".status", "The store.")
+    log = _Output(".log", "The run log; a live run locks it.")
+    hist = _Output(".hist", "The history of results.")
+    report = _Output(".report", "The report of the last run.")
+    page = _Output(".html", "The report with pictures.")
+    tree_log = _Output(".tree.jsonl", "The tree log: a snapshot a line.")
+    cmd = _Output(".cmd", "The remote control file.")
+    positions = _Output(".positions", "Labelled positions in binary form.")
+    features = _Output(".features", "Features of each labelled position.")
+    games = _Output(".games", "The folder of game records.")
+    void = _Output(".void", "The folder of records of void games.")
+    gtplogs = _Output(".gtplogs", "The folder of protocol transcripts.")
 
     def collected(self, suffix: str) -> Path:
-        """The file of all game records of one format."""
+        """Return the file of all game records of one format."""
         return self._beside(f".games.{suffix}")
 
-    @property
-    def void(self) -> Path:
-        """The folder of records of void games."""
-        return self._beside(".void")
-
-    @property
-    def gtplogs(self) -> Path:
-        """The folder of protocol transcripts."""
-        return self._beside(".gtplogs")
-
     def _files(self) -> list[Path]:
-        # the store first: once it is gone the event is reset, whatever stops
-        # the rest; its log, which is locked meanwhile, last
+        # the store first: without it the competition is reset; the locked log last
         sqlite = [Path(f"{self.status}{suffix}") for suffix in ("-wal", "-shm", "-journal")]
         collected = map(self.collected, RECORD_SUFFIXES)
         texts = [self.hist, self.tree_log, self.report, self.page, self.cmd]
-        made = (self.positions, self.features)
-        # a kill while one was being made leaves its parts
-        parts = [p for m in made for p in sorted(m.parent.glob(f"{escape(m.name)}.*~"))]
-        return [self.status, *sqlite, *collected, *texts, *made, *parts, self.log]
+        derived = (self.positions, self.features)
+        # a kill leaves parts of an unfinished file
+        parts = [p for d in derived for p in sorted(d.parent.glob(f"{escape(d.name)}.*~"))]
+        return [self.status, *sqlite, *collected, *texts, *derived, *parts, self.log]
 
     def _folders(self) -> list[Path]:
         return [self.games, self.void, self.gtplogs, self._beside(".features.pieces")]
 
     def owns(self, path: Path) -> bool:
-        """Whether a file is the control file, an output, or in an output folder,
-        under whatever name it is reached."""
+        """Whether a file, under any name, is the control file or an output."""
         if os.path.lexists(path):
             for own in (self.control, *self.existing()):
                 if own.exists() and path.exists() and own.samefile(path):
@@ -129,15 +177,14 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return real in files or any(real.is_relative_to(folder) for folder in folders)
 
     def existing(self) -> list[Path]:
-        """Return every output that is there, the event log last."""
+        """Return every existing output, the run log last."""
         *files, log = self._files()
         return [path for path in (*files, *self._folders(), log) if os.path.lexists(path)]
 
     def check_first_run(self) -> None:
-        """Raise ForeignFiles if a run would be the first one and another program wrote
-        a file that it would write."""
+        """Raise ForeignFiles if a first run would write files of another program."""
         if not self.status.is_file() or maker(self.status) != "ringmaster":
-            # what is made of positions knows its own files
+            # the modules of these files recognise them
             others = {self.page, self.positions, self.features}
             self.check([path for path in self.existing() if path not in others])
 
@@ -147,13 +194,13 @@ class OutputPaths(msgspec.Struct, frozen=True):
         foreign = self._foreign(outputs)
         if foreign:
             raise ForeignFiles(
-                f"{_listed(outputs, foreign)}; ringmaster writes files of these names, and leaves "
-                "those of other programs alone: move them away, or copy the control file under "
+                f"{_listed(outputs, foreign)}; ringmaster writes files of these names, but never "
+                "over files of other programs: move them away, or copy the control file under "
                 "another name (or into another folder)"
             )
 
     def take_stop(self) -> bool:
-        """Delete the remote control file if it says "stop"; return whether it did."""
+        """Delete the remote control file if it contains "stop"; return whether it did."""
         try:
             wanted = self.cmd.read_bytes().strip() == b"stop"
         except OSError:
@@ -163,10 +210,9 @@ class OutputPaths(msgspec.Struct, frozen=True):
         return wanted
 
     def remove_all(self) -> None:
-        """Delete every output but those that another program wrote; links are removed,
-        not followed.
+        """Delete every output that ringmaster wrote; links are removed, not followed.
 
-        Raises StoreUnwritable; ForeignFiles, at the end, when some have been left.
+        Raises StoreUnwritable; ForeignFiles, at the end, when other files remain.
         """
         folders = self._folders()
         existing = self.existing()
@@ -182,8 +228,8 @@ class OutputPaths(msgspec.Struct, frozen=True):
                 raise StoreUnwritable(f"cannot delete {where}: {error.strerror}") from error
         if foreign:
             raise ForeignFiles(
-                f"not deleted: {_listed(existing, foreign)}; delete them yourself if they are of "
-                "no use"
+                f"not deleted: {_listed(existing, foreign)}; delete them yourself if you do not "
+                "need them"
             )
 
     def _remove_folder(self, folder: Path, foreign: Mapping[Path, Maker]) -> None:
@@ -199,33 +245,33 @@ class OutputPaths(msgspec.Struct, frozen=True):
                 path.unlink()
 
     def _foreign(self, outputs: Iterable[Path]) -> dict[Path, Maker]:
-        """Return which of these outputs other programs wrote, and files inside them.
+        """Return the outputs, and files inside them, that other programs wrote.
 
-        A file whose content does not say is ringmaster's where its store or its log is; a
-        page and a command always say.
+        A file whose content does not show it is ringmaster's if the store or the log is;
+        pages and commands always show it.
         """
         known = (self.status, self.log)
         ours = any(p.is_file() and p.stat().st_size and maker(p) == "ringmaster" for p in known)
         default: Maker = "ringmaster" if ours else "another program"
-        found: dict[Path, Maker] = {}
+        foreign: dict[Path, Maker] = {}
         for output in outputs:
             if output.is_dir():
                 inside = {path: its or default for path, its in makers(output).items()}
                 theirs = {path: its for path, its in inside.items() if its != "ringmaster"}
                 if theirs:
-                    found |= theirs
+                    foreign |= theirs
                     gomill = "Gomill" in theirs.values()
-                    found[output] = "Gomill" if gomill else "another program"
+                    foreign[output] = "Gomill" if gomill else "another program"
             elif output.exists():
-                says = output in (self.page, self.cmd)
-                its = maker(output) or ("another program" if says else default)
+                is_known = output in (self.page, self.cmd)
+                its = maker(output) or ("another program" if is_known else default)
                 if its != "ringmaster":
-                    found[output] = its
-        return found
+                    foreign[output] = its
+        return foreign
 
 
 def _listed(outputs: Iterable[Path], foreign: Mapping[Path, Maker]) -> str:
-    """Return a sentence that names the outputs of other programs."""
+    """Return a clause that names the outputs of other programs."""
     sentences = []
     for its, verb in (
         ("Gomill", "Gomill wrote"),

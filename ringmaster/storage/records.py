@@ -1,46 +1,53 @@
-"""Game records on disk: a file a game as it ends, and one file of all games in
-the order in which they were given out.
+"""Game records on disk: one file a game, and one collected file in order of issue.
 
-Both are written after the commit that brought the record, whose text stays in
-the store until it is known to be on disk.  The store also knows how long the
-collected file was then: what a kill leaves behind that length is compared with
-what was to be written, so that a game is in the file once, whole.
+Both are written after the commit of the result.  The store keeps a record's text until it
+is on disk, and the length of the collected file at that time.  After a kill the end of
+the file is compared with the next records, so each game is in the file once and whole.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from ringmaster.storage.journal import open_to_append, write_record, write_through
+from ringmaster.errors import StoreUnwritable
+from ringmaster.storage.entries import PendingRecord
+from ringmaster.storage.journal import open_to_append, write_through
 from ringmaster.storage.paths import OutputPaths
-from ringmaster.storage.store import Pending, Store, Transaction
+from ringmaster.storage.store import Store, Transaction
 
 RecordFiles = Literal["both", "single", "collected"]
 
-#: Seconds between two times that the collected file is forced to the disk.
+#: Seconds between two fsyncs of the collected file.
 SYNC_PERIOD = 1.0
-#: What stands between the records of a collected file, where it is not enough
-#: that each ends its last line: http://www2.computer-shogi.org/protocol/record_v22.html
+#: Separators of records in a collected file, beside the line end:
+#: http://www2.computer-shogi.org/protocol/record_v22.html
 _BETWEEN = {"csa": b"/\n", "kif": b"\n", "kifu": b"\n"}
-_NOTE = "collected"
+#: Key of the lengths of the collected files in the store.
+_LENGTHS = "collected"
+#: Names of record files.
+_NAME = re.compile(r"[A-Za-z0-9!#$%&*+\-:;<=>?^_~][A-Za-z0-9!#$%&*+\-.:;<=>?^_~]{0,199}")
 #: Records read at a time.
 _BATCH = 100
-#: Records kept until their turn in the collected file comes; others are read again.
+#: Records held in memory until their turn in the collected file; others are read again.
 MOST_AT_HAND = 200
 
 
 class GameRecords:
-    """Writes the records of one run.
+    """Writes the game records of one run.
 
-    files  which files are wanted; None when games are not recorded at all
-    warn   told of a collected file that is not as it was left
+    A place is a game's position in the collected file.  Places are given in order of issue.
+
+    files  the files to write; None when games are not recorded
+    warn   receives a warning about a collected file that somebody changed
     clock  seconds from any beginning
 
-    Everything raises StoreUnwritable or another StoreError.
+    Every method raises StoreUnwritable or another StoreError.
     """
 
     def __init__(
@@ -60,28 +67,26 @@ class GameRecords:
         self._warn = warn
         self._clock = clock
         self._collected: dict[str, _Collected] = {}
-        self._known: dict[str, int] = store.note(_NOTE) or {}
+        self._known: dict[str, int] = store.read_value(_LENGTHS) or {}
         #: The last place that has been written.
         self._last = 0
-        #: What the store may forget: it is on disk.
+        #: Records on disk, to be deleted from the store.
         self._written: list[tuple[str, int]] = []
-        #: The same, once the collected file has been forced to the disk.
+        #: Records to be deleted from the store after the next fsync.
         self._appended: list[tuple[str, int]] = []
         self._next_sync = clock() + SYNC_PERIOD
-        #: Records whose turn in the collected file has not come: some of them, so that
-        #: they need not be read again.
-        self._at_hand: dict[tuple[str, int], Pending] = {}
+        #: Some of the records that wait for their turn in the collected file.
+        self._at_hand: dict[tuple[str, int], PendingRecord] = {}
 
     def resume(self, wanted: Collection[str]) -> None:
-        """Write what a killed run did not come to.
+        """Write the records that a killed run left.
 
-        wanted  games given out before that are still to be played: they keep
-                their places, others are passed over
+        wanted  issued games that are still to be played: they keep their places
         """
         with self._store.transaction() as transaction:
             transaction.pass_over(wanted if self._collects else ())
             if not self._collects:
-                # not wanted any more; when it is again, it begins with new games
+                # if the setting is restored, the file continues with new games
                 while batch := self._store.in_turn():
                     for placed in batch:
                         transaction.drop_place(placed.pending.game_id)
@@ -90,21 +95,21 @@ class GameRecords:
         self._collect()
 
     def place(self, transaction: Transaction, game_id: str) -> None:
-        """A game is given out."""
+        """Give an issued game its place."""
         if self._collects:
             transaction.give_place(game_id)
 
-    def note(
-        self, transaction: Transaction, game_id: str, attempt: int, pending: Pending | None
+    def add(
+        self, transaction: Transaction, game_id: str, attempt: int, pending: PendingRecord | None
     ) -> None:
-        """A result has come that counts, with its record or without one."""
+        """Store the record of a result that counts, or drop the game's place."""
         if pending is not None:
             transaction.add_pending(pending)
             transaction.fill_place(game_id, attempt)
         else:
             transaction.drop_place(game_id)
 
-    def write(self, records: Sequence[Pending]) -> None:
+    def write(self, records: Sequence[PendingRecord]) -> None:
         """Write records, after the commit."""
         for pending in records:
             self._write_single(pending)
@@ -114,7 +119,7 @@ class GameRecords:
         if records:
             self._collect()
 
-    def _write_single(self, pending: Pending) -> None:
+    def _write_single(self, pending: PendingRecord) -> None:
         void = pending.folder == self._void
         if void or self._single:
             write_record(f"{self._folder}/{pending.folder}", pending.name, pending.text)
@@ -122,7 +127,7 @@ class GameRecords:
             self._written.append((pending.game_id, pending.attempt))
 
     def _collect(self) -> None:
-        """Append the records whose turn has come."""
+        """Append the next records in order of their places."""
         while self._collects:
             batch = self._store.in_turn(self._last, _BATCH, self._at_hand)
             texts: dict[str, list[bytes]] = {}
@@ -142,20 +147,22 @@ class GameRecords:
                 return
 
     def _file(self, suffix: str) -> _Collected:
-        found = self._collected.get(suffix)
-        if found is not None and found.is_gone():
-            found.close()
-            self._known[suffix] = found.end
-            found = None
-        if found is None:
+        file = self._collected.get(suffix)
+        if file is not None and file.is_gone():
+            file.close()
+            self._known[suffix] = file.end
+            file = None
+        if file is None:
             path, known = self._paths.collected(suffix), self._known.get(suffix, 0)
-            found = _Collected(path, known, _BETWEEN.get(suffix, b""), self._warn)
-            self._collected[suffix] = found
-        return found
+            file = _Collected(path, known, _BETWEEN.get(suffix, b""), self._warn)
+            self._collected[suffix] = file
+        return file
 
     def forget(self, transaction: Transaction, *, all: bool = False) -> None:
-        """Have the store forget what is on disk; `all`: whatever has been written,
-        now and not when the next second is over."""
+        """Delete from the store the records that are on disk.
+
+        all  force the collected file to the disk now, not at the next second
+        """
         if self._appended and (all or self._clock() >= self._next_sync):
             for suffix, file in self._collected.items():
                 self._known[suffix] = file.sync()
@@ -164,14 +171,13 @@ class GameRecords:
                 transaction.drop_place(game_id)
             self._written += self._appended
             self._appended.clear()
-            transaction.set_note(_NOTE, self._known)
+            transaction.set_value(_LENGTHS, self._known)
         for game_id, attempt in self._written:
             transaction.drop_pending(game_id, attempt)
         self._written.clear()
 
     def finish(self) -> None:
-        """Write all that there is, at the end of a run: games that it has not
-        finished are passed over, and come later if they are played later."""
+        """Write all records at the end of a run; unfinished games lose their places."""
         with self._store.transaction() as transaction:
             transaction.pass_over()
         self._collect()
@@ -188,9 +194,8 @@ class GameRecords:
 class _Collected:
     """A collected file, open for appending.
 
-    known    bytes of it that the store knows to be there; what comes after them
-             was written by a run that was killed, or by somebody else
-    between  what separates two records
+    known    its length in the store; a killed run or somebody else wrote the rest
+    between  separator of two records
     """
 
     def __init__(self, path: Path, known: int, between: bytes, warn: Callable[[str], None]) -> None:
@@ -200,49 +205,79 @@ class _Collected:
         self._warn = warn
         self._fd = open_to_append(path, end_line=False)
         self._size = os.fstat(self._fd).st_size
-        #: Where the next record begins: before the end of the file while what
-        #: stands there may be that record.
+        #: Place of the next record: before the file's end if a killed run wrote it there.
         self.end = known
         if self._size < known:
-            self._go_on_at_the_end()
+            self._continue_at_end()
 
     def append(self, records: Sequence[bytes]) -> None:
-        """Append records, or what is missing of them."""
+        """Append records, or their missing part."""
         together = self._between.join(records)
         data = self._between + together if self.end else together
         there = os.pread(self._fd, len(data), self.end) if self.end < self._size else b""
         if not data.startswith(there):
-            self._go_on_at_the_end()
+            self._continue_at_end()
             data, there = self._between + together, b""
         write_through(self._fd, data[len(there) :], self.path)
         self._size += len(data) - len(there)
         self.end += len(data)
 
-    def _go_on_at_the_end(self) -> None:
-        """Leave what somebody has made of the file as it is."""
+    def _continue_at_end(self) -> None:
+        """Continue at the end of a file that somebody changed."""
         if self._size:
-            lost = "is shorter than it was" if self._size < self.end else "has been changed"
+            change = "is shorter than it was" if self._size < self.end else "has been changed"
             self._warn(
-                f"{self.path} {lost}; new games are added at its end (`export` writes all games "
-                "anew, to another file)"
+                f"{self.path} {change}; new games are added at its end (`export` writes all "
+                "games to another file)"
             )
             ended = os.pread(self._fd, 1, self._size - 1) == b"\n"
             write_through(self._fd, b"\n" if ended else b"\n\n", self.path)
         else:
-            self._warn(f"{self.path} has been moved or deleted, and is begun anew")
+            self._warn(f"{self.path} has been moved or deleted; a new file is begun")
         self._size = self.end = os.fstat(self._fd).st_size
 
     def is_gone(self) -> bool:
-        """Whether the file has been moved or deleted, or another put in its place."""
+        """Whether the file has been moved, deleted or replaced."""
         try:
             return not os.path.samestat(os.stat(self._name), os.fstat(self._fd))
         except FileNotFoundError:
             return True
 
     def sync(self) -> int:
-        """Force the file to the disk; returns its length."""
+        """Force the file to the disk; return its length."""
         os.fsync(self._fd)
         return self.end
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+def write_record(folder: str | Path, name: str, text: str) -> None:
+    """Write a game record, whole or not at all; create the folder if it is missing.
+
+    Raises ValueError for a name that is no plain file name, StoreUnwritable.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"{name!r} cannot be the name of a game record")
+    temporary, path = f"{folder}/.{name}.new", f"{folder}/{name}"
+    try:
+        try:
+            fd = _create(temporary)
+        except FileNotFoundError:
+            os.mkdir(folder)
+            fd = _create(temporary)
+        try:
+            data = text.encode("utf-8", "backslashreplace")
+            while data:
+                data = data[os.write(fd, data) :]
+        finally:
+            os.close(fd)
+        os.replace(temporary, path)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise StoreUnwritable(f"cannot write {path}: {error.strerror}") from error
+
+
+def _create(path: str) -> int:
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)

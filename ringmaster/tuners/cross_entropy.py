@@ -1,14 +1,13 @@
 """The cross-entropy method with independent Gaussians.
 
-A generation of samples is drawn from the distribution, each is judged, and the
-distribution moves towards the elite (Chaslot, Winands, Szita and van den Herik,
+Draw a generation of samples from the distribution, evaluate them, and move the
+distribution towards the elite (Chaslot, Winands, Szita and van den Herik,
 "Cross-entropy for Monte-Carlo Tree Search", ICGA Journal 31(3), 2008, section 3):
 
     mean'     = α·mean of the elite     + (1 - α)·mean
     variance' = α·variance of the elite + (1 - α)·variance
 
-with the biased estimator of the variance, since the elite is the whole
-population that counts.
+with the biased estimator of the variance, since the elite is a whole population.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from statistics import NormalDist
 
 from ringmaster.model.randomness import CROSS_ENTROPY_STREAM, words
 
-#: Samples of one generation at most; they are numbered in one stream.
+#: Most samples of a generation: all generations share one random stream.
 MOST_SAMPLES = 1_000_000
 
 _STANDARD = NormalDist()
@@ -34,11 +33,10 @@ class Distribution:
     variances: tuple[float, ...]
 
     def sample(self, seed: int, generation: int, index: int) -> tuple[float, ...]:
-        """Return sample `index` of a generation: a function of the arguments and
-        the distribution alone."""
+        """Return sample `index` of a generation, a pure function."""
         number = generation * MOST_SAMPLES + index
         random = words(seed, CROSS_ENTROPY_STREAM, number, len(self.means))
-        # the middle of one of 2**53 cells: never 0 or 1, which have no quantile
+        # centres of 2**53 cells: 0 and 1 have no quantile
         quantiles = [((word >> 11) + 0.5) * 2.0**-53 for word in random]
         return tuple(
             mean + math.sqrt(variance) * _STANDARD.inv_cdf(q)
@@ -51,7 +49,7 @@ class Distribution:
         for i, (mean, variance) in enumerate(zip(self.means, self.variances, strict=True)):
             column = [sample[i] for sample in elite]
             elite_mean = math.fsum(column) / len(column)
-            # about the mean, so that it cannot come out below zero
+            # not E[x²] − mean², which could be negative
             elite_variance = math.fsum((x - elite_mean) ** 2 for x in column) / len(column)
             means.append(step_size * elite_mean + (1 - step_size) * mean)
             variances.append(step_size * elite_variance + (1 - step_size) * variance)
@@ -59,10 +57,10 @@ class Distribution:
 
 
 def elite_size(proportion: float, samples: int) -> int:
-    """Return how many samples are elite: the nearest whole number, at least one."""
+    """Return the number of elite samples, at least one."""
     return max(1, math.floor(proportion * samples + 0.5))
 
 
 def ranked(points: Sequence[float]) -> list[int]:
-    """Return the samples' indices, those with most points first, equals in order."""
+    """Return the indices of samples, most points first, equals in order."""
     return sorted(range(len(points)), key=lambda i: (-points[i], i))

@@ -1,16 +1,15 @@
-"""The Monte Carlo tuner's algorithm: UCB over candidates that tile the space of
-optimiser parameters, and UCT over ever smaller tiles.
+"""The algorithm of the Monte Carlo tuner: UCB over candidates, and UCT over ever smaller
+tiles of the parameter space.
 
     urgency(child) = wins/visits + C·√(ln N)·1/√visits,   N = visits of the parent
 
-(Auer et al., "Finite-time analysis of the multiarmed bandit problem", 2002;
-Kocsis and Szepesvári, "Bandit based Monte-Carlo planning", 2006; with the root's
-and every new child's counts starting at `initial_visits` and `initial_wins`.)
+(Auer et al., "Finite-time analysis of the multiarmed bandit problem", 2002; Kocsis and
+Szepesvári, "Bandit based Monte-Carlo planning", 2006.)  The counts of the root and of
+every new child start at `initial_visits` and `initial_wins`.
 
-A game that has been given out and has not come back may count as a virtual visit,
-in both terms and in N: a visit without a win until the result is there (Chaslot
-et al., "Parallel Monte-Carlo tree search", 2008).  Games that are in flight at the
-same time then spread over the candidates instead of piling up on one.
+A game in progress may count as a virtual visit without a win, in both terms and in N
+(Chaslot et al., "Parallel Monte-Carlo tree search", 2008).  Simultaneous games then
+spread over the candidates.
 """
 
 from __future__ import annotations
@@ -29,12 +28,11 @@ Path = tuple[int, ...]
 class Family:
     """The children of one node, as lists by child.
 
-    games     games that have come back, without the initial visits
-    wins      points made in them
-    flying    games given out that have not come back
-    children  families of the children that have been expanded
-    values, terms  what the formula needs of each: wins/visits and 1/√visits,
-              initial and virtual visits included
+    games     completed games, without the initial visits
+    wins      points in these games
+    flying    games in progress
+    children  families of expanded children
+    values, terms  wins/visits and 1/√visits, including initial and virtual visits
     """
 
     __slots__ = (
@@ -59,11 +57,11 @@ class Family:
         self.terms = [1 / math.sqrt(initial_visits)] * size
 
     def visits(self, child: int) -> int:
-        """Return a child's visits, initial ones included."""
+        """Return the visits of a child, including initial ones."""
         return self.initial_visits + self.games[child]
 
     def refresh(self, child: int, virtual: bool) -> None:
-        """Compute what the formula needs of a child again."""
+        """Update `values` and `terms` of a child."""
         visits = self.initial_visits + self.games[child]
         if virtual:
             visits += self.flying[child]
@@ -73,10 +71,10 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One node as it is shown and logged.
+    """A node of the tree.
 
-    visits, wins  with the initial ones, as the formula uses them
-    value, exploration  the terms of the formula, virtual visits left out
+    visits, wins        including the initial ones
+    value, exploration  the terms of the formula, without virtual visits
     """
 
     path: Path
@@ -89,15 +87,14 @@ class Node:
 
 
 class Ucb:
-    """The tree, from its root's children down.
+    """The tree of candidates.
 
-    splits       samples of each parameter's range, a candidate for each combination
+    splits       samples of each parameter's range; each combination is a candidate
     max_depth    generations of candidates
-    virtual      whether games in flight count as virtual visits
+    virtual      whether games in progress count as virtual visits
 
-    `choose` gives out a game; `tell` (or `withdraw`) takes it back.  The whole
-    state is a function of the calls so far; random choices between equals are a
-    function of (seed, number of the game).
+    `choose` issues a game; `tell` or `withdraw` ends it.  The state is a function of the
+    calls so far.  Random choices between equals are a function of (seed, game number).
     """
 
     def __init__(
@@ -127,18 +124,16 @@ class Ucb:
     # the space
 
     def coordinates(self, child: int) -> tuple[int, ...]:
-        """Return a child's place along each parameter; the first parameter is
-        the slowest."""
-        found = []
+        """Return a child's index along each parameter, the first parameter slowest."""
+        places = []
         for split in reversed(self.splits):
             child, place = divmod(child, split)
-            found.append(place)
-        return tuple(reversed(found))
+            places.append(place)
+        return tuple(reversed(places))
 
     def centre(self, path: Path) -> tuple[float, ...]:
-        """Return the optimiser parameters (0 to 1) of a node: its tile's centre."""
-        # in whole numbers: a rounding error here could push a value that is to be
-        # rounded over a half
+        """Return the optimiser parameters (0 to 1) of a node, the centre of its tile."""
+        # in integers: a rounding error could push a value over a half before rounding
         places = [0] * len(self.splits)
         for child in path:
             for d, place in enumerate(self.coordinates(child)):
@@ -151,9 +146,9 @@ class Ucb:
     # games
 
     def choose(self, number: int) -> tuple[Path, bool]:
-        """Choose the candidate for game `number` and count the game as in flight.
+        """Choose the candidate for game `number`, which is then in progress.
 
-        Returns its path, and whether its parent was expanded for it.
+        Returns its path, and whether its parent was expanded.
         """
         path: list[int] = []
         expanded = False
@@ -164,7 +159,7 @@ class Ucb:
             path.append(child)
             below = family.children.get(child)
             if below is None:
-                # expanded when it is chosen for the second time, then one more choice
+                # expand a candidate at its second choice, then choose once more
                 if expanded or len(path) >= self.max_depth or not family.games[child]:
                     break
                 below = self._expand(family, child, self.initial_visits, self.initial_wins)
@@ -191,17 +186,17 @@ class Ucb:
         below = family.children[child] = Family(self.size, visits, wins)
         return below
 
-    def give_out(self, path: Path, initial: tuple[int, float] | None = None) -> None:
-        """Count a game that was chosen in an earlier run as in flight.
+    def resume(self, path: Path, initial: tuple[int, float] | None = None) -> None:
+        """Count a game issued in an earlier run as in progress.
 
-        initial  visits and wins of the last generation, where it was expanded
-                 for this game; by default those of the settings
+        initial  visits and wins of the last generation if this game expanded it; by
+                 default the settings
         """
         self.grow(path, initial)
         self._count(path, 1)
 
     def withdraw(self, path: Path) -> None:
-        """Take back a game that was given out and has no result."""
+        """End a game without a result."""
         self._count(path, -1)
 
     def tell(
@@ -214,8 +209,8 @@ class Ucb:
     ) -> None:
         """Learn the result of a game: 1, ½ or 0 for the candidate.
 
-        flying   whether the game has been counted as in flight
-        initial  as for `give_out`
+        flying   whether the game is counted as in progress
+        initial  see `resume`
         """
         self.grow(path, initial)
         if flying:
@@ -228,8 +223,7 @@ class Ucb:
             family.refresh(child, self.virtual)
 
     def grow(self, path: Path, initial: tuple[int, float] | None = None) -> None:
-        """Make sure that the families along a path are there; initial as for
-        `give_out`."""
+        """Create missing families along a path; initial: see `resume`."""
         visits, wins = initial or (self.initial_visits, self.initial_wins)
         family = self.root
         for child in path[:-1]:
@@ -249,16 +243,15 @@ class Ucb:
             family = family.children[child]
         yield family, path[-1]
 
-    # looking at the tree
+    # the present tree
 
     @property
     def root_visits(self) -> int:
-        """Games so far and the root's initial visits: N of the first generation."""
+        """N of the first generation: completed games and initial visits of the root."""
         return self.root.initial_visits + self.games
 
     def best(self) -> Path:
-        """Return the path that takes the child with most wins at each step, the
-        first of equals."""
+        """Return the path along the children with most wins, the first of equals."""
         path: list[int] = []
         family: Family | None = self.root
         while family is not None:
@@ -307,7 +300,7 @@ class Ucb:
         )
 
     def node_count(self) -> int:
-        """Return the number of nodes, the root included."""
+        """Return the number of nodes, including the root."""
         return 1 + self.size * sum(1 for _ in self._all_families(self.root))
 
     def _all_families(self, family: Family) -> Iterator[Family]:
@@ -318,12 +311,14 @@ class Ucb:
     # state
 
     def state(self) -> dict[str, Any]:
-        """Return what has come back as JSON data (games in flight are not in it)."""
+        """Return completed games as JSON data, without games in progress."""
         return _family_state(self.root)
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take a state over; nothing is in flight then.  Raises ValueError when
-        it is of another number of candidates."""
+        """Replace the state, without games in progress.
+
+        Raises ValueError if the number of candidates differs.
+        """
         self.root = _family_from(state, self.size)
         self.games = sum(self.root.games)
         self.points = sum(self.root.wins)

@@ -1,4 +1,4 @@
-"""Competitions made without a control file, and results made without a game."""
+"""Build competitions without a control file, and results without a game."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def uci(command: str = "engine", **settings: Any) -> Call:
 
 
 class Refused(Exception):
-    """What a control file would have been refused for: "path: message"."""
+    """Raised with the errors of a control file, as "path: message"."""
 
 
 def problem(error: SettingError) -> str:
@@ -30,15 +30,15 @@ def problem(error: SettingError) -> str:
 
 
 def make(type_name: str, directory: Path = Path("/nowhere"), **settings: Any) -> Any:
-    """Return a competition with the given settings.  Raises Refused."""
-    found = competition_class(type_name)
-    assert found is not None
+    """Return a competition with these settings.  Raises Refused."""
+    type_class = competition_class(type_name)
+    assert type_class is not None
     context = Context(directory)
-    values = interpret_table(found.table, settings, (), context)
+    values = interpret_table(type_class.table, settings, (), context)
     if values is None:
         raise Refused("\n".join(map(problem, context.problems)))
     try:
-        return found("event", values)
+        return type_class("event", values)
     except SettingErrors as several:
         raise Refused("\n".join(map(problem, several.errors))) from several
     except SettingError as error:
@@ -46,11 +46,11 @@ def make(type_name: str, directory: Path = Path("/nowhere"), **settings: Any) ->
 
 
 def candidate(*values: Any) -> Call:
-    """A make_candidate function."""
+    """Return a player: a make_candidate function."""
     return call("Player", ["engine", *map(str, values)])
 
 
-#: What a tune of candidates against an opponent needs beside its own settings.
+#: Settings of a tune against an opponent, without its own ones.
 AGAINST_OPPONENT: dict[str, Any] = {
     "players": {"opp": call("Player", "opponent")},
     "opponent": "opp",
@@ -62,14 +62,14 @@ AGAINST_OPPONENT: dict[str, Any] = {
 
 
 def candidate_result(job: GameJob, candidate_won: bool) -> GameResult:
-    """The result of a candidate's game, on points."""
+    """Return a result of a candidate's game, on points."""
     seat = job.ticket["s"]
     winner = seat if candidate_won else 1 - seat
     return GameResult(job.id, job.attempt, "win", winner=winner, reason="score", score="B+3.5")
 
 
 def won(job: GameJob, code: str) -> GameResult:
-    """The result of a game that the player with this code won."""
+    """Return a win of the player with this code."""
     codes = [player.code for player in job.players]
     return GameResult(
         job.id, job.attempt, "win", winner=codes.index(code), reason="mate", score="1-0"
@@ -81,7 +81,7 @@ def drawn(job: GameJob) -> GameResult:
 
 
 def void(job: GameJob, code: str | None = None) -> GameResult:
-    """A void game, by the fault of the player with this code or of nobody."""
+    """Return a void game, with this faulty player or none."""
     codes = [player.code for player in job.players]
     faulty = None if code is None else codes.index(code)
     return GameResult(
@@ -90,9 +90,9 @@ def void(job: GameJob, code: str | None = None) -> GameResult:
 
 
 def again(competition: Competition, fresh: Competition) -> Competition:
-    """Carry a competition's state over to a fresh one, as a new run does."""
+    """Restore a competition's state in a fresh one, as a new run does."""
     import msgspec
 
     fresh.restore(msgspec.json.decode(msgspec.json.encode(competition.state())))
-    fresh.adopt([])
+    fresh.apply_edits([])
     return fresh

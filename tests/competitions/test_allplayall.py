@@ -1,22 +1,18 @@
-"""All-play-all tournaments: pairings, the grid, ratings, what may be changed."""
+"""All-play-all tournaments: pairings, the grid, ratings, edits."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ringmaster.competitions.playoff import Playoff
-from ringmaster.competitions.standings import letters
+from ringmaster.competitions.tournaments.playoff import Playoff
+from ringmaster.competitions.tournaments.standings import letters
 from ringmaster.errors import StateRefused
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
-from tests.competitions.interruptions import Play
-from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, won
 
 CODES = ["a", "b", "c"]
 
@@ -54,8 +50,8 @@ def codes(job: GameJob) -> tuple[str, str]:
 
 
 def play(competition: Any, results: str, pairing: str) -> None:
-    """Play games of one pairing only: "w" is a win of its first competitor, "l"
-    one of its second, "d" a draw, "u" an unknown result."""
+    """Play games of one pairing: "w" is a win of its first competitor, "l" of its second,
+    "d" a draw, "u" an unknown result."""
     winners = dict(zip("wl", competition.matchups[pairing].codes, strict=True))
     for letter in results:
         while (job := competition.next_job()).ticket["m"] != pairing:
@@ -66,7 +62,7 @@ def play(competition: Any, results: str, pairing: str) -> None:
             result = drawn(job)
         else:
             result = GameResult(job.id, 0, "unknown", reason="move limit")
-        competition.take(job.ticket, result)
+        competition.record_result(job.ticket, result)
 
 
 def lines(report: Any) -> list[list[str]]:
@@ -102,7 +98,7 @@ def test_games_have_the_settings_of_the_tournament_and_no_handicap() -> None:
     assert (settings.move_limit, settings.scorer) == (77, "internal")
 
 
-def test_matchup_of_other_players_is_placed_at_the_list_they_come_of() -> None:
+def test_matchup_with_other_players_is_refused_at_its_roster() -> None:
     tournament = go()
     state = tournament.state()
     state["matchups"]["AvB"]["players"] = ["a", "x"]
@@ -111,7 +107,7 @@ def test_matchup_of_other_players_is_placed_at_the_list_they_come_of() -> None:
     assert refused.value.path == ("competitors",)
 
 
-def test_letters_go_on_after_z() -> None:
+def test_letters_continue_after_z() -> None:
     assert [letters(i) for i in (0, 25, 26, 27, 51, 52, 701, 702)] == [
         *("A", "Z", "AA", "AB", "AZ", "BA", "ZZ", "AAA")
     ]
@@ -205,7 +201,7 @@ def test_player_without_a_game_has_no_rating_and_leaves_the_others_theirs() -> N
 def test_report_has_the_grid_ratings_and_each_pairing_played() -> None:
     tournament = go(rounds=8)
     job = tournament.next_job()
-    tournament.take(job.ticket, GameResult(job.id, 0, "win", 0, "score", score="B+3"))
+    tournament.record_result(job.ticket, GameResult(job.id, 0, "win", 0, "score", score="B+3"))
     text = render_report(tournament.report())
     assert "a v b (1/8 games)\nboard size: 9   komi: 6\n" in text
     assert "b v c" not in text
@@ -234,25 +230,25 @@ def test_summary_has_the_grid_and_the_ratings() -> None:
     assert [matchup["id"] for matchup in summary["matchups"]] == ["AvB", "AvC", "BvC"]
 
 
-def test_every_competitor_is_checked_and_nobody_else() -> None:
+def test_only_competitors_are_checked() -> None:
     assert [check.player.code for check in go().check_jobs()] == ["a", "b", "c"]
 
 
 def test_new_competitor_is_appended_and_the_others_keep_letters_and_results() -> None:
     tournament = go(rounds=2)
     job = tournament.next_job()
-    tournament.take(job.ticket, won(job, "b"))
+    tournament.record_result(job.ticket, won(job, "b"))
     later = again(tournament, go([*CODES, "d"], rounds=2))
     assert lines(later.live_report())[1][:5] == ["1", "B", "b", "1", "1"]
     upcoming = [later.next_job().id for _ in range(7)]
     assert upcoming == ["AvC_0", "AvD_0", "BvC_0", "BvD_0", "CvD_0", "AvB_1", "AvC_1"]
 
 
-def test_removed_competitor_plays_no_more_and_its_results_stay() -> None:
+def test_removed_competitor_stops_playing_and_keeps_its_results() -> None:
     tournament = go(rounds=2)
     for _ in range(3):
         job = tournament.next_job()
-        tournament.take(job.ticket, won(job, min(codes(job))))
+        tournament.record_result(job.ticket, won(job, min(codes(job))))
     later = again(tournament, go(["a", "c"], rounds=2))
     assert later.next_job().id == "AvC_1"
     assert later.next_job() is None
@@ -264,11 +260,11 @@ def test_removed_competitor_plays_no_more_and_its_results_stay() -> None:
     assert later.progress().total == 1 + 1 + 2
 
 
-def test_competitor_whose_player_is_gone_too_leaves_its_results() -> None:
+def test_competitor_removed_with_its_player_leaves_its_results() -> None:
     tournament = go(rounds=2)
     for _ in range(3):
         job = tournament.next_job()
-        tournament.take(job.ticket, won(job, "b" if "b" in codes(job) else "a"))
+        tournament.record_result(job.ticket, won(job, "b" if "b" in codes(job) else "a"))
     players = {code: call("Player", code) for code in "ac"}
     later = again(tournament, go(["a", "c"], rounds=2, players=players))
     assert later.next_job().id == "AvC_1"
@@ -281,7 +277,7 @@ def test_competitor_whose_player_is_gone_too_leaves_its_results() -> None:
 def test_competitors_keep_their_letters_wherever_they_stand_in_the_list() -> None:
     tournament = go(rounds=1)
     job = tournament.next_job()
-    tournament.take(job.ticket, won(job, "b"))
+    tournament.record_result(job.ticket, won(job, "b"))
     later = again(tournament, go(["d", "c", "b", "a"], rounds=1))
     assert later.competitors == ("a", "b", "c", "d")
     assert later.summary()["grid"]["points"][1][0] == 1
@@ -302,7 +298,7 @@ def test_rounds_can_be_raised_and_lowered() -> None:
     tournament = go(rounds=1)
     for _ in range(3):
         job = tournament.next_job()
-        tournament.take(job.ticket, drawn(job))
+        tournament.record_result(job.ticket, drawn(job))
     assert tournament.finished()
     assert again(tournament, go(rounds=11)).next_job().id == "AvB_01"
     assert again(tournament, go(rounds=0)).finished()
@@ -362,47 +358,14 @@ def test_playoff_of_the_same_pairs_gives_the_same_results() -> None:
         other = playoff.next_job()
         assert (other.id, codes(other), other.ticket) == (job.id, codes(job), job.ticket)
         result = won(job, max(codes(job)))
-        assert tournament.take(job.ticket, result) == playoff.take(other.ticket, result)
+        assert tournament.record_result(job.ticket, result) == playoff.record_result(
+            other.ticket, result
+        )
     assert playoff.summary()["matchups"] == tournament.summary()["matchups"]
     # a playoff on the same terms for all shows the grid last
     assert render_report(playoff.report()).endswith(
         render_report(tournament.report()).split("\n\na v b")[0] + "\n"
     )
-
-
-@hypothesis.settings(max_examples=60)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 5), st.sampled_from(["first", "second", "draw", "void"])),
-        min_size=1,
-        max_size=30,
-    ),
-    st.sets(st.integers(0, 30)),
-    st.sets(st.integers(0, 30)),
-)
-def test_interrupted_tournament_is_as_one_that_never_was(
-    steps: list[tuple[int, str]], stops: set[int], saves: set[int]
-) -> None:
-    plays = Play(go), Play(go)
-    for step, (which, outcome) in enumerate(steps):
-        for one in plays:
-            while len(one.issued) < 6 and one.issue() is not None:
-                pass
-            job = list(one.issued.values())[which % len(one.issued)]
-            result = {
-                "first": won(job, codes(job)[0]),
-                "second": won(job, codes(job)[1]),
-                "draw": drawn(job),
-                "void": void(job, codes(job)[0]),
-            }[outcome]
-            one.finish(job.id, result)
-        if step in saves:
-            plays[1].save()
-        if step in stops:
-            plays[0].competition.adopt([])
-            plays[1].interrupt()
-    assert plays[1].competition.state() == plays[0].competition.state()
-    assert plays[1].competition.next_job() == plays[0].competition.next_job()
 
 
 def test_anchor_puts_all_ratings_on_its_scale() -> None:
@@ -418,7 +381,7 @@ def test_anchor_puts_all_ratings_on_its_scale() -> None:
         assert tournament.summary()["anchor"] == {"code": "b", "elo": 2800}
 
 
-def test_chance_of_being_stronger_is_told_for_every_two_players() -> None:
+def test_report_has_the_likelihood_of_superiority_of_each_two_players() -> None:
     tournament = chess()
     for pairing in ("AvB", "AvC", "BvC"):
         play(tournament, "wwlddwlw", pairing)

@@ -1,4 +1,4 @@
-"""ce_tuner: generations, elites, what results mean, interruptions, edits."""
+"""ce_tuner: generations, elites, results, edits."""
 
 from __future__ import annotations
 
@@ -6,15 +6,12 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from ringmaster.competitions.ce_tuner import CeTuner
+from ringmaster.competitions.tuning.ce_tuner import CeTuner
 from ringmaster.errors import StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
-from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import (
     AGAINST_OPPONENT,
     Refused,
@@ -24,7 +21,6 @@ from tests.competitions.settings_of import (
     make,
     uci,
     void,
-    won,
 )
 from tests.competitions.settings_of import candidate_result as result
 
@@ -54,7 +50,7 @@ def play(tune: Any, games: int, wins: Any = lambda job: True) -> list[Any]:
     verdicts = []
     for _ in range(games):
         job = tune.next_job()
-        verdicts.append(tune.take(job.ticket, result(job, wins(job))))
+        verdicts.append(tune.record_result(job.ticket, result(job, wins(job))))
     return verdicts
 
 
@@ -94,7 +90,7 @@ def test_distribution_moves_towards_the_elite() -> None:
     jobs = [tune.next_job() for _ in range(8)]
     ordered = sorted(value(j) for j in jobs[:4])
     for job in jobs:
-        tune.take(job.ticket, result(job, value(job) >= ordered[2]))
+        tune.record_result(job.ticket, result(job, value(job) >= ordered[2]))
     elite = ordered[2:]
     mean = sum(elite) / 2
     variance = sum((x - mean) ** 2 for x in elite) / 2
@@ -119,9 +115,11 @@ def test_history_reports_a_generation_with_its_elites_marked() -> None:
 def test_draw_and_unknown_result_count_half() -> None:
     tune = tuner(samples_per_generation=1, batch_size=3)
     job = tune.next_job()
-    tune.take(job.ticket, drawn(job))
+    tune.record_result(job.ticket, drawn(job))
     job = tune.next_job()
-    tune.take(job.ticket, GameResult(job.id, 0, "unknown", reason="score", detail="no score"))
+    tune.record_result(
+        job.ticket, GameResult(job.id, 0, "unknown", reason="score", detail="no score")
+    )
     (only,) = tune.summary()["candidates"]
     assert (only["points"], only["games"]) == (1.0, 2)
 
@@ -138,20 +136,20 @@ def test_void_game_is_replayed_once_and_then_ends_the_run() -> None:
     tune = tuner()
     play(tune, 1)
     job = tune.next_job()
-    verdict = tune.take(job.ticket, void(job))
+    verdict = tune.record_result(job.ticket, void(job))
     assert verdict.replay
     assert not verdict.halt
     second = GameResult(job.id, 1, "void", reason="crash")
-    assert "void again" in tune.take(job.ticket, second).halt
+    assert "void again" in tune.record_result(job.ticket, second).halt
 
 
 def test_run_ends_when_the_first_result_is_void() -> None:
     tune = tuner()
     job = tune.next_job()
-    assert "first game" in tune.take(job.ticket, void(job)).halt
+    assert "first game" in tune.record_result(job.ticket, void(job)).halt
 
 
-def test_tune_goes_on_when_generations_are_added_after_the_end() -> None:
+def test_tune_continues_when_generations_are_added_after_the_end() -> None:
     tune = tuner(number_of_generations=1)
     play(tune, 8)
     assert tune.finished()
@@ -163,7 +161,7 @@ def test_tune_goes_on_when_generations_are_added_after_the_end() -> None:
     assert more.summary()["parameters"] == tune.summary()["parameters"]
 
 
-def test_tune_whose_generations_were_cut_is_finished() -> None:
+def test_tune_with_fewer_generations_is_finished() -> None:
     tune = tuner(number_of_generations=5)
     play(tune, 8 + 3)
     fewer = again(tune, tuner(number_of_generations=1))
@@ -230,7 +228,7 @@ def test_wrong_settings_are_refused_where_they_stand(changed: dict[str, Any], me
     assert message in str(refused.value)
 
 
-def test_display_shows_the_leaders_and_how_many_more_there_are() -> None:
+def test_display_shows_the_leaders_and_the_number_of_others() -> None:
     tune = tuner(samples_per_generation=30, batch_size=1)
     play(tune, 25, lambda job: value(job) > 0)
     live = text(tune, live=True)
@@ -259,31 +257,6 @@ def test_chess_engine_s_options_can_be_the_parameters() -> None:
     assert type(job.players[0].options["Mobility"]) is int
 
 
-@settings(max_examples=80, deadline=None)
-@given(st.integers(1, 5), st.randoms(use_true_random=False))
-def test_interrupted_tune_comes_out_as_one_that_was_not(parallel: int, rng: random.Random) -> None:
-    def fresh() -> Any:
-        return tuner(parameters=[parameter(), parameter("y")], candidate_colour="random")
-
-    interrupted, straight = Play(fresh), Play(fresh)
-    for _ in range(120):
-        step = rng.random()
-        if step < 0.1:
-            interrupted.interrupt()
-        elif step < 0.2:
-            interrupted.save()
-        elif step < 0.6 and len(interrupted.issued) < parallel:
-            assert interrupted.issue() == straight.issue()
-        elif interrupted.issued:
-            game_id = rng.choice(sorted(interrupted.issued))
-            job = interrupted.issued[game_id]
-            made = void(job) if rng.random() < 0.1 else won(job, rng.choice(job.players).code)
-            lines = [p.finish(game_id, made) for p in (interrupted, straight)]
-            assert lines[0].notes == lines[1].notes
-    assert interrupted.competition.state() == straight.competition.state()
-    assert interrupted.competition.finished() == straight.competition.finished()
-
-
 def test_tune_converges_on_simulated_players() -> None:
     tune = tuner(
         parameters=[parameter(initial_mean=0, initial_variance=9)],
@@ -297,5 +270,5 @@ def test_tune_converges_on_simulated_players() -> None:
     while not tune.finished():
         job = tune.next_job()
         rate = 0.9 - 0.1 * (value(job) - 2) ** 2
-        tune.take(job.ticket, result(job, rng.random() < rate))
+        tune.record_result(job.ticket, result(job, rng.random() < rate))
     assert tune.summary()["parameters"][0]["mean"] == pytest.approx(2, abs=0.5)

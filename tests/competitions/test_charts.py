@@ -1,4 +1,4 @@
-"""Charts are made of what was recorded: the numbers in them, not their looks."""
+"""Numbers in charts of recorded games."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.competitions.candidate_charts import WINDOWS, CandidateCharts
 from ringmaster.competitions.competition import Competition, Played
 from ringmaster.competitions.spsa.charts import MOST_POINTS, TuneCharts, thinned
 from ringmaster.competitions.spsa.competition import SpsaCompetition
-from ringmaster.event import Event
-from ringmaster.model.charts import (
+from ringmaster.competitions.tuning.candidate_charts import WINDOWS, CandidateCharts
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.jobs import GameJob, Ticket
+from ringmaster.model.report import (
     Band,
     Chart,
     ChartGroup,
@@ -28,7 +29,6 @@ from ringmaster.model.charts import (
     Series,
     Whiskers,
 )
-from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import NELO as C
 from tests import recorded
@@ -50,18 +50,18 @@ def void(game_id: str) -> GameResult:
 
 
 def play(competition: Competition, games: int, winner: Winner) -> History:
-    """Play games that `winner` decides by their jobs (seat, or None for a draw)."""
+    """Play games; `winner` returns the winning seat of a job, None for a draw."""
     history: History = []
     while len(history) < games and (job := competition.next_job()) is not None:
         seat = winner(job)
         result = drawn(job.id) if seat is None else won(job.id, seat)
-        competition.take(job.ticket, result)
+        competition.record_result(job.ticket, result)
         history.append((job.ticket, result))
     return history
 
 
 def higher(code: str) -> Winner:
-    """The side with the higher value of a parameter wins."""
+    """Return a function that lets the higher value of a parameter win."""
 
     def winner(job: GameJob) -> int | None:
         first, second = (side[code] for side in job.parameters)
@@ -71,25 +71,25 @@ def higher(code: str) -> Winner:
 
 
 def tune(folder: Path, source: str = TUNE) -> SpsaCompetition:
-    competition = Event(write(folder, source)).competition
+    competition = LoadedCompetition(write(folder, source)).competition
     assert isinstance(competition, SpsaCompetition)
     return competition
 
 
-def twice(told: int) -> int:
-    return 2 * told
+def twice(games: int) -> int:
+    return 2 * games
 
 
 def chart(groups: list[ChartGroup], title: str, name: str) -> Chart:
     (group,) = [group for group in groups if group.title == title]
-    (found,) = [chart for chart in group.charts if chart.title == name]
-    assert isinstance(found, Chart)
-    return found
+    (selected,) = [chart for chart in group.charts if chart.title == name]
+    assert isinstance(selected, Chart)
+    return selected
 
 
 def piece(chart: Chart, name: str) -> Any:
-    (found,) = [piece for piece in chart.pieces if piece.name == name]
-    return found
+    (selected,) = [piece for piece in chart.pieces if piece.name == name]
+    return selected
 
 
 def test_tune_without_results_has_nothing_to_draw(tmp_path: Path) -> None:
@@ -152,8 +152,8 @@ def test_balance_is_of_the_plus_side_whatever_its_colour(tmp_path: Path) -> None
 def test_results_by_value_measure_the_gain_in_elo(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     history = play(competition, 2000, higher("x"))
-    said = chart(competition.charts(history), "What the results say", "x")
-    points = piece(said, "results").points
+    value_chart = chart(competition.charts(history), "Results by value", "x")
+    points = piece(value_chart, "results").points
     assert 2 <= len(points) <= 14
     # every game is won, so a part's slope is C/2·Σ|d|/Σd²: with d = c, C/(2c)
     c = [
@@ -167,6 +167,7 @@ def test_results_by_value_measure_the_gain_in_elo(tmp_path: Path) -> None:
         assert 5 <= x <= competition.tuner.theta[0]
 
 
+@pytest.mark.slow
 def test_optimum_that_the_results_show_is_marked_and_the_line_goes_through_it(
     tmp_path: Path,
 ) -> None:
@@ -182,20 +183,21 @@ def test_optimum_that_the_results_show_is_marked_and_the_line_goes_through_it(
         return 0 if random_.random() < 1 / (1 + 10 ** ((second - first) / 400)) else 1
 
     groups = competition.charts(play(competition, 8000, near_forty))
-    said = chart(groups, "What the results say", "x")
-    mark = piece(said, "fitted optimum")
+    value_chart = chart(groups, "Results by value", "x")
+    mark = piece(value_chart, "fitted optimum")
     assert isinstance(mark, Interval)
     assert mark.along == "x"
     assert mark.low is not None
     assert mark.high is not None
     assert mark.low < 40 < mark.high
-    (x1, y1), (x2, y2) = piece(said, "fit").points
+    (x1, y1), (x2, y2) = piece(value_chart, "fit").points
     assert y1 + (y2 - y1) * (mark.value - x1) / (x2 - x1) == pytest.approx(0, abs=1e-9)
     estimate = piece(chart(groups, "Parameters", "x"), "estimate")
     assert (estimate.low, estimate.high) == (mark.low, mark.high)
     assert "no signal yet" in chart(groups, "Parameters", "n").note
 
 
+@pytest.mark.slow
 def test_long_tune_is_thinned_and_ends_with_its_end(tmp_path: Path) -> None:
     competition = tune(tmp_path)
     # more games than are added up at a time, and no multiple of a window
@@ -237,7 +239,7 @@ def test_closing_match_is_compared_and_has_its_course(tmp_path: Path) -> None:
 def against_reference(
     competition: SpsaCompetition, games: int
 ) -> Iterator[tuple[Played, GameResult]]:
-    """θ⁺ and θ⁻ by turns against another player, which θ⁺ beats and θ⁻ does not."""
+    """Yield games of θ⁺ and θ⁻ in turn against another player; θ⁺ wins, θ⁻ loses."""
     for i in range(games):
         sign = "+-"[i % 2]
         values = {"x": 5 + (1.0 if sign == "+" else -1.0), "n": 5}
@@ -254,12 +256,12 @@ def test_against_a_reference_the_balance_is_the_tuned_players(tmp_path: Path) ->
     play(competition, 2, lambda job: None)  # θ stays at the start
     charts = TuneCharts(competition.parameters, competition.tuner, "e", 100, twice)
     for played, result in against_reference(competition, 100):
-        charts.take(played, result)
+        charts.add(played, result)
     groups = charts.charts()
     balance = chart(groups, "Balance", "W − L against old")
     assert piece(balance, "W − L").points[-1] == (100.0, 0.0)
     # every step of 1 up is worth a whole game: W − L = 1·slope/C
-    (point,) = piece(chart(groups, "What the results say", "x"), "results").points
+    (point,) = piece(chart(groups, "Results by value", "x"), "results").points
     assert point[:2] == pytest.approx((5.0, C))
     band = piece(chart(groups, "Parameters", "x"), "perturbation")
     assert [high - low for _, low, high in band.points] == pytest.approx([2.0] * 100)
@@ -274,28 +276,28 @@ def test_parameter_that_came_in_later_is_drawn_from_then_on(tmp_path: Path) -> N
         if i < 10:
             for side in played.parameters:
                 del side["n"]
-        charts.take(played, result)
+        charts.add(played, result)
     groups = charts.charts()
     band = piece(chart(groups, "Parameters", "n"), "perturbation")
     assert all(math.isfinite(end) for point in band.points for end in point)
-    results = piece(chart(groups, "What the results say", "n"), "results")
+    results = piece(chart(groups, "Results by value", "n"), "results")
     assert all(math.isfinite(value) for point in results.points for value in point)
 
 
 @given(st.integers(0, 3000))
 def test_thinned_points_are_in_order_and_have_the_last(count: int) -> None:
-    kept = thinned(list(range(count)))
-    assert len(kept) <= MOST_POINTS
-    assert kept == sorted(kept)
-    assert kept[-1:] == list(range(count))[-1:]
-    assert len(kept) == count or len(kept) > MOST_POINTS / 2 - 1
+    thinned_points = thinned(list(range(count)))
+    assert len(thinned_points) <= MOST_POINTS
+    assert thinned_points == sorted(thinned_points)
+    assert thinned_points[-1:] == list(range(count))[-1:]
+    assert len(thinned_points) == count or len(thinned_points) > MOST_POINTS / 2 - 1
 
 
 # tournaments
 
 
 def tournament(folder: Path, source: str) -> Competition:
-    return Event(write(folder, source)).competition
+    return LoadedCompetition(write(folder, source)).competition
 
 
 def test_matchups_with_fixed_colours_are_not_compared(tmp_path: Path) -> None:
@@ -353,8 +355,8 @@ def test_candidates_have_their_values_and_their_points() -> None:
     for i in range(10_000):
         # the candidate wins all games but every fourth
         mine = i % 2 == 0
-        charts.take(candidate(i, i), won(str(i), int(mine) if i % 4 else int(not mine)))
-    charts.take(candidate(0, 1), void("void"))
+        charts.record_result(candidate(i, i), won(str(i), int(mine) if i % 4 else int(not mine)))
+    charts.record_result(candidate(0, 1), void("void"))
     groups = charts.charts()
     assert [c.title for c in groups[0].charts] == ["strength"]  # a style is no number
     tried = chart(groups, "Values tried", "strength")
@@ -368,7 +370,7 @@ def test_candidates_have_their_values_and_their_points() -> None:
     assert isinstance(whiskers, Whiskers)
     assert WINDOWS <= len(whiskers.points) <= 2 * WINDOWS
     for _, points, low, high in whiskers.points[:-1]:
-        assert points == 75
+        assert points == pytest.approx(75, abs=1)
         assert 0 < low < 75 < high < 100
     line = piece(tried, "mean").points
     assert all(value == pytest.approx(n - 0.5) for n, value in line)

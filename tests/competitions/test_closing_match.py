@@ -1,4 +1,4 @@
-"""Closing matches: which values, which games, when a new one begins, what is told."""
+"""Closing matches: values, games, new matches, reports."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ def spsa(**settings: Any) -> Any:
 
 
 def verifying(games: int | None = None, **settings: Any) -> Any:
-    """A tune of which only the closing match is to be played."""
+    """Return a tune that plays only its closing match."""
     tune = spsa(**settings)
     tune.verify(games)
     return tune
 
 
 def tuned(**settings: Any) -> Any:
-    """A tune that is done but for its closing match; θ⁺ has won all games."""
+    """Return a complete tune before its closing match; θ⁺ won all games."""
     tune = spsa(number_of_games=4, **settings)
     for _ in range(4):
         job = tune.next_job()
-        tune.take(job.ticket, won(job, "e+"))
+        tune.record_result(job.ticket, won(job, "e+"))
     return tune
 
 
 def play(tune: Any, most: int, result: Callable[[GameJob], GameResult]) -> list[GameJob]:
-    """Play games one at a time; returns them."""
+    """Play games one at a time, and return their jobs."""
     played: list[GameJob] = []
     while len(played) < most and (job := tune.next_job()) is not None:
-        tune.take(job.ticket, result(job))
+        tune.record_result(job.ticket, result(job))
         played.append(job)
     return played
 
@@ -56,7 +56,7 @@ def tuned_wins(job: GameJob) -> GameResult:
 
 
 def shown(tune: Any) -> str:
-    """The report as text."""
+    """Return the report as text."""
     from ringmaster.reporting.tables import render_report
 
     return render_report(tune.report(), heading="", description=None)
@@ -72,7 +72,7 @@ def book(path: Path, openings: int) -> str:
     return str(path)
 
 
-# which values, which games
+# values and games
 
 
 def test_closing_match_is_tuned_against_start_on_fresh_openings(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_closing_match_is_tuned_against_start_on_fresh_openings(tmp_path: Path) 
     assert options(job)[1]["Mobility"] == 50
     assert options(job)[0]["Mobility"] == tune.estimated()["Mobility"] != 50
     assert job.opening.source == "book.epd:3"
-    tune.take(job.ticket, won(job, TUNED))
+    tune.record_result(job.ticket, won(job, TUNED))
     rest = play(tune, 9, tuned_wins)
     assert [j.opening.source for j in rest] == ["book.epd:3", "book.epd:4", "book.epd:4"]
     assert [j.players[0].code for j in rest] == [START, TUNED, START]
@@ -98,16 +98,16 @@ def test_closing_match_waits_for_the_last_iteration() -> None:
     tune = spsa(number_of_games=2, verify=call("Verify", games=2))
     jobs = [tune.next_job(), tune.next_job()]
     assert tune.next_job() is None
-    tune.take(jobs[0].ticket, won(jobs[0], "e+"))
+    tune.record_result(jobs[0].ticket, won(jobs[0], "e+"))
     assert tune.next_job() is None
-    tune.take(jobs[1].ticket, won(jobs[1], "e+"))
+    tune.record_result(jobs[1].ticket, won(jobs[1], "e+"))
     assert tune.next_job().ticket == {"v": 1, "g": 0}
 
 
 def test_values_are_kept_with_the_result_that_ends_the_tune() -> None:
     tune = spsa(number_of_games=2, verify=call("Verify", games=2))
     jobs = [tune.next_job(), tune.next_job()]
-    saved = [tune.take(job.ticket, won(job, "e+")).save for job in jobs]
+    saved = [tune.record_result(job.ticket, won(job, "e+")).save for job in jobs]
     assert saved == [False, True]
 
 
@@ -127,7 +127,7 @@ def test_both_sides_have_the_limits_of_the_closing_match_and_no_others() -> None
         assert (str(player.time_control), player.depth) == ("10+0.1", 7)
         assert (player.nodes, player.move_time) == (None, None)
     assert "limits: 10+0.1, depth 7" in shown(tune)
-    # a tune that is checked is checked for its end, too
+    # the startup checks include the limits of the closing match
     assert "10+0.1" in [str(job.player.time_control) for job in tune.check_jobs()]
 
 
@@ -166,10 +166,10 @@ def test_games_in_flight_at_a_decision_count_and_take_nothing_back() -> None:
     while (job := tune.next_job()) is not None:
         running.append(job)
         first = running.pop(0)
-        tune.take(first.ticket, won(first, TUNED))
+        tune.record_result(first.ticket, won(first, TUNED))
     assert not tune.finished()
     for job in running:
-        tune.take(job.ticket, won(job, START))
+        tune.record_result(job.ticket, won(job, START))
     assert tune.finished()
     assert match_of(tune)["sprt"]["accepted"] == "H1"
     assert match_of(tune)["wins"][1] == len(running)
@@ -184,12 +184,12 @@ def test_draws_alone_end_with_the_last_game_and_no_decision() -> None:
     assert match_of(tune)["draws"] == 6
 
 
-def test_forfeits_are_told_by_kind() -> None:
+def test_report_counts_forfeits_by_kind() -> None:
     tune = tuned(verify=call("Verify", games=2))
     for _ in range(2):
         job = tune.next_job()
         result = msgspec.structs.replace(won(job, TUNED), reason="time", forfeit=True)
-        tune.take(job.ticket, result)
+        tune.record_result(job.ticket, result)
     assert f"{START} forfeited: 2 (2 time)" in shown(tune)
     assert match_of(tune)["forfeits_by_kind"] == [{}, {"time": 2}]
 
@@ -197,28 +197,28 @@ def test_forfeits_are_told_by_kind() -> None:
 def test_void_games_of_a_match_are_replayed_and_two_in_a_row_end_the_run() -> None:
     tune = tuned(verify=call("Verify", games=4))
     first, second = tune.next_job(), tune.next_job()
-    tune.take(first.ticket, won(first, TUNED))
-    verdict = tune.take(second.ticket, void(second))
+    tune.record_result(first.ticket, won(first, TUNED))
+    verdict = tune.record_result(second.ticket, void(second))
     assert (verdict.replay, verdict.halt) == (True, "")
-    verdict = tune.take(second.ticket, void(second))
+    verdict = tune.record_result(second.ticket, void(second))
     assert "two games in a row of the closing match were void" in verdict.halt
     assert not tune.finished()
     assert match_of(tune)["void"] == 2
 
 
-def test_history_says_what_a_match_came_to() -> None:
+def test_history_has_the_result_of_a_match() -> None:
     tune = tuned(verify=call("Verify", games=2))
     notes: list[str] = []
     for _ in range(2):
         job = tune.next_job()
-        verdict = tune.take(job.ticket, tuned_wins(job))
+        verdict = tune.record_result(job.ticket, tuned_wins(job))
         notes += verdict.notes
     (note,) = notes
     assert note.startswith("verify1: complete, ")
     assert verdict.save
 
 
-def test_values_that_are_still_those_of_the_start_are_not_verified() -> None:
+def test_unchanged_start_values_are_not_verified() -> None:
     tune = spsa(number_of_games=2, verify=call("Verify", games=4), parameters=[parameter()])
     assert len(play(tune, 9, drawn)) == 2
     assert tune.estimated() == tune.start_values
@@ -240,7 +240,7 @@ def test_start_values_can_be_verified_against_a_player() -> None:
     assert len(play(tune, 9, drawn)) == 4
 
 
-def test_book_that_the_tune_uses_up_is_told_of_at_the_start(tmp_path: Path) -> None:
+def test_start_of_a_run_warns_of_a_book_that_the_tune_uses_up(tmp_path: Path) -> None:
     openings = call("Openings", book(tmp_path / "book.epd", 3))
     tune = spsa(number_of_games=4, verify=call("Verify", games=4), openings=openings)
     tune.prepare()
@@ -259,7 +259,10 @@ def test_book_that_the_tune_uses_up_is_told_of_at_the_start(tmp_path: Path) -> N
     [
         ({"games": 3}, "verify.games: 3 is odd"),
         ({"games": 4, "against": "x"}, "verify.against: there is no player 'x'"),
-        ({"games": 4, "against": "e:tuned"}, "verify.against: 'e:tuned' is what the tuned side"),
+        (
+            {"games": 4, "against": "e:tuned"},
+            "verify.against: 'e:tuned' is the code of the tuned side",
+        ),
         ({"games": 4, "nodes": 0}, "verify.nodes: 0 is out of range"),
         ({"games": 4, "time_control": "1+5x30"}, "verify.time_control: UCI has no byo-yomi"),
         ({"games": 4, "sprt": call("SPRT", 5, 0)}, "verify.sprt.elo1: elo1 = 0 is not above"),
@@ -276,7 +279,7 @@ def test_wrong_setting_is_refused_where_it_stands(verify: dict[str, Any], messag
     assert message in str(refused.value)
 
 
-def test_limit_that_go_engines_do_not_have_is_refused() -> None:
+def test_limit_without_meaning_over_gtp_is_refused() -> None:
     with pytest.raises(Refused, match=r"verify\.nodes: nodes has no meaning over GTP"):
         spsa(
             game="go",
@@ -296,56 +299,54 @@ def test_only_a_tune_of_one_player_has_a_closing_match() -> None:
         players={"a": uci(), "b": uci()},
         matchups=[call("Matchup", "a", "b")],
     )
-    with pytest.raises(
-        UsageError, match="only an spsa or a texel event has a closing match so far"
-    ):
+    with pytest.raises(UsageError, match="only spsa and texel have a closing match"):
         tournament.verify()
 
 
-def test_number_of_games_that_is_no_whole_number_of_pairs_is_refused() -> None:
-    with pytest.raises(UsageError, match="3 games are no whole number of pairs"):
+def test_odd_number_of_games_is_refused() -> None:
+    with pytest.raises(UsageError, match="3 games are not a whole number of pairs"):
         verifying(3)
 
 
 # the action verify
 
 
-def test_verify_plays_nothing_but_a_match_of_the_present_estimate() -> None:
+def test_verify_plays_only_a_match_of_the_present_estimate() -> None:
     tune = spsa()
     play_out(tune, 7)
-    asked = again(tune, verifying(4))
-    played = play(asked, 99, tuned_wins)
+    verifying_tune = again(tune, verifying(4))
+    played = play(verifying_tune, 99, tuned_wins)
     assert [job.id for job in played] == [f"verify1_{i:04d}" for i in range(4)]
     assert played[0].parameters[0] == tune.estimated()
-    assert asked.finished()
-    assert (asked.progress().completed, asked.progress().total) == (4, 4)
+    assert verifying_tune.finished()
+    assert (verifying_tune.progress().completed, verifying_tune.progress().total) == (4, 4)
 
 
 def test_verify_has_a_test_where_the_control_file_has_no_verify() -> None:
     tune = spsa()
     play_out(tune, 7)
-    asked = again(tune, verifying())
-    assert len(play(asked, 9999, tuned_wins)) < 1000
-    assert match_of(asked)["sprt"]["accepted"] == "H1"
+    verifying_tune = again(tune, verifying())
+    assert len(play(verifying_tune, 9999, tuned_wins)) < 1000
+    assert match_of(verifying_tune)["sprt"]["accepted"] == "H1"
 
 
 def test_games_of_the_tune_in_progress_wait_for_the_next_run() -> None:
     tune = spsa()
     running = [tune.next_job() for _ in range(3)]
     first = running.pop(0)
-    tune.take(first.ticket, won(first, "e+"))
+    tune.record_result(first.ticket, won(first, "e+"))
     second = running.pop(0)
-    tune.take(second.ticket, won(second, "e+"))
-    asked = again(tune, verifying(2))
-    assert not asked.resume(running[0].ticket)
-    assert len(play(asked, 99, tuned_wins)) == 2
-    later = again(asked, spsa())
+    tune.record_result(second.ticket, won(second, "e+"))
+    verifying_tune = again(tune, verifying(2))
+    assert not verifying_tune.resume(running[0].ticket)
+    assert len(play(verifying_tune, 99, tuned_wins)) == 2
+    later = again(verifying_tune, spsa())
     assert later.resume(running[0].ticket)
     assert later.make_job(running[0].id, 0, running[0].ticket) == running[0]
     assert later.next_job().id != running[0].id
 
 
-def test_match_that_was_stopped_goes_on_with_its_values() -> None:
+def test_stopped_match_continues_with_its_values() -> None:
     tune = spsa()
     play_out(tune, 8)
     half = again(tune, verifying(6))
@@ -353,13 +354,13 @@ def test_match_that_was_stopped_goes_on_with_its_values() -> None:
     more = again(half, verifying(6))
     assert more.resume(other.ticket)
     assert more.make_job(other.id, 0, other.ticket) == other
-    more.take(other.ticket, won(other, TUNED))
+    more.record_result(other.ticket, won(other, TUNED))
     assert len(play(more, 99, tuned_wins)) == 4
     assert len(more.closing.matches) == 1
     assert job.parameters[0] == more.closing.matches[0].tuned
 
 
-def test_new_match_begins_when_the_tune_has_gone_on_and_the_old_one_stays() -> None:
+def test_continued_tune_begins_a_new_match_and_keeps_the_old_one() -> None:
     tune = spsa()
     play_out(tune, 8)
     half = again(tune, verifying(6))
@@ -368,24 +369,27 @@ def test_new_match_begins_when_the_tune_has_gone_on_and_the_old_one_stays() -> N
     tune = again(half, spsa())
     assert not tune.resume(left.ticket)
     play_out(tune, 2)
-    asked = again(tune, verifying(2))
-    assert not asked.resume(left.ticket)
-    assert [job.id for job in play(asked, 99, tuned_wins)] == ["verify2_0000", "verify2_0001"]
-    first, second = asked.closing.matches
+    verifying_tune = again(tune, verifying(2))
+    assert not verifying_tune.resume(left.ticket)
+    assert [job.id for job in play(verifying_tune, 99, tuned_wins)] == [
+        "verify2_0000",
+        "verify2_0001",
+    ]
+    first, second = verifying_tune.closing.matches
     assert (first.tally.completed, second.tally.completed) == (3, 2)
     assert first.tuned != second.tuned
-    assert "(3/6 games)" in shown(asked)
-    assert "the tune has gone on since" in shown(asked)
-    assert [info.id for info in asked.matchup_infos()] == ["verify1", "verify2"]
+    assert "(3/6 games)" in shown(verifying_tune)
+    assert "the tune has continued since" in shown(verifying_tune)
+    assert [info.id for info in verifying_tune.matchup_infos()] == ["verify1", "verify2"]
 
 
-def test_tune_goes_on_as_if_nothing_had_been_verified() -> None:
+def test_verification_does_not_change_the_tune() -> None:
     whole, tune = spsa(), spsa()
     play_out(whole)
     play_out(tune, 8)
-    asked = again(tune, verifying(6))
-    play(asked, 99, tuned_wins)
-    later = again(asked, spsa())
+    verifying_tune = again(tune, verifying(6))
+    play(verifying_tune, 99, tuned_wins)
+    later = again(verifying_tune, spsa())
     play_out(later)
     assert later.finished()
     assert {**later.state(), "matches": []} == whole.state()
@@ -395,10 +399,10 @@ def test_tune_goes_on_as_if_nothing_had_been_verified() -> None:
 def test_match_begun_by_verify_is_the_closing_match_of_a_tune_that_is_done() -> None:
     verify = call("Verify", games=8)
     tune = tuned(verify=verify)
-    asked = again(tune, verifying(2, number_of_games=4, verify=verify))
-    play(asked, 99, tuned_wins)
-    assert asked.finished()
-    later = again(asked, spsa(number_of_games=4, verify=verify))
+    verifying_tune = again(tune, verifying(2, number_of_games=4, verify=verify))
+    play(verifying_tune, 99, tuned_wins)
+    assert verifying_tune.finished()
+    later = again(verifying_tune, spsa(number_of_games=4, verify=verify))
     assert not later.finished()
     assert len(play(later, 99, tuned_wins)) == 6
     assert len(later.closing.matches) == 1
@@ -407,9 +411,9 @@ def test_match_begun_by_verify_is_the_closing_match_of_a_tune_that_is_done() -> 
 def test_match_stays_as_it_stood_where_the_control_file_asks_for_none() -> None:
     tune = tuned()
     assert tune.finished()
-    asked = again(tune, verifying(6, number_of_games=4))
-    play(asked, 2, tuned_wins)
-    later = again(asked, spsa(number_of_games=4))
+    verifying_tune = again(tune, verifying(6, number_of_games=4))
+    play(verifying_tune, 2, tuned_wins)
+    later = again(verifying_tune, spsa(number_of_games=4))
     assert later.finished()
     assert later.next_job() is None
     assert "(2/6 games)" in shown(later)
@@ -419,7 +423,7 @@ def test_match_stays_as_it_stood_where_the_control_file_asks_for_none() -> None:
 # edits between runs
 
 
-def test_match_goes_on_when_its_games_are_raised_and_ends_when_they_are_cut() -> None:
+def test_match_follows_a_changed_number_of_games() -> None:
     tune = tuned(verify=call("Verify", games=6))
     play(tune, 4, tuned_wins)
     cut = again(tune, spsa(number_of_games=4, verify=call("Verify", games=2)))
@@ -461,10 +465,7 @@ def test_other_conditions_make_another_match(changed: dict[str, Any]) -> None:
     play(tune, 2, tuned_wins)
     verify = call("Verify", games=6, **changed)
     later = again(tune, spsa(players=players, number_of_games=4, verify=verify))
-    assert (
-        "the last closing match was of other values or under other conditions"
-        in later.warnings()[0]
-    )
+    assert "the last closing match had other values or conditions" in later.warnings()[0]
     assert not later.finished()
     later.closing.begin(later._standing())
     assert [m.tally.next for m in later.closing.matches] == [2, 0]
@@ -494,40 +495,11 @@ def test_other_start_values_make_another_match() -> None:
     assert later.next_job().id == "verify2_0000"
 
 
-# a state of the version before
-
-
-def test_match_of_an_earlier_version_goes_on() -> None:
-    tune = tuned(verify=call("Verify", games=8))
-    state = tune.state()
-    state["matches"] = [
-        {
-            "values": [53.6, 50.25],
-            "told": 2,
-            "next": 4,
-            "results": [2, 1, 0],
-            "pairs": {"counts": [0, 0, 0, 1, 0], "half": {"1": 1.0}},
-        }
-    ]
-    later = spsa(number_of_games=4, verify=call("Verify", games=8))
-    later.restore(state)
-    assert later.resume({"v": 1, "g": 3})
-    job = later.make_job("verify1_0003", 0, {"v": 1, "g": 3})
-    assert job.parameters[1] == {"Mobility": 54, "Space": 50.25}
-    later.take(job.ticket, won(job, TUNED))
-    assert match_of(later)["wins"] == [3, 0]
-    assert match_of(later)["pentanomial"] == [0, 0, 0, 1, 1]
-    assert "begun by an earlier version" in shown(later)
-    assert next(job.id for job in play(later, 99, tuned_wins)) == "verify1_0004"
-    assert later.finished()
-    assert again(later, spsa(number_of_games=4, verify=call("Verify", games=8))).finished()
-
-
 # interrupted = uninterrupted
 
 
 class Runs:
-    """Runs of one tune, with what a store keeps; a state is stored as rarely as may be."""
+    """Runs of one tune with a store, which stores states as rarely as possible."""
 
     def __init__(self, **settings: Any) -> None:
         self._settings = settings
@@ -545,7 +517,7 @@ class Runs:
         if self._state:
             tune.restore(msgspec.json.decode(self._state))
         for ticket, result in self._since:
-            tune.take(ticket, result)
+            tune.record_result(ticket, result)
         backlog = [
             tune.make_job(id, 0, ticket)
             for id, ticket in self._issues.items()
@@ -572,7 +544,7 @@ class Runs:
             result = outcome(job)
             ticket = self._issues.pop(job.id)
             self._since.append((ticket, result))
-            verdict = tune.take(ticket, result)
+            verdict = tune.record_result(ticket, result)
             played += 1
             issue()
             if verdict.save:
@@ -594,15 +566,16 @@ SETTINGS = {"verify": call("Verify", games=20, sprt=call("SPRT", 0, 150))}
 
 
 def comparable(tune: Any) -> Any:
-    """A state without what was given out of matches that are not gone on with."""
+    """Return a state without issued games of ended matches."""
     state = tune.state()
     for match in state["matches"][:-1]:
         del match["tally"]["next"]
     return state
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["classic", "adaptive"])
-@settings(max_examples=20, deadline=None)
+@settings(deadline=None)
 @given(data=st.data())
 def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject, method: str) -> None:
     runs, expected = (Runs(**SETTINGS, method=method) for _ in range(2))
@@ -622,7 +595,8 @@ def test_interrupted_matches_end_as_uninterrupted_ones(data: st.DataObject, meth
     assert comparable(runs.tune) == comparable(expected.tune)
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+@settings(deadline=None)
 @given(data=st.data())
 def test_matches_of_several_games_at_a_time_lose_and_double_nothing(data: st.DataObject) -> None:
     runs = Runs(**SETTINGS)
@@ -642,9 +616,9 @@ def test_matches_of_several_games_at_a_time_lose_and_double_nothing(data: st.Dat
         of_it = [id for id in runs.ids if id.startswith(f"verify{number}_")]
         assert match.tally.completed == len(of_it)
         assert match.tally.next >= len(of_it)
-    told = [match.told for match in matches]
-    assert told == sorted(set(told))
-    assert told[-1] == 10
+    iterations = [match.iteration for match in matches]
+    assert iterations == sorted(set(iterations))
+    assert iterations[-1] == 10
 
 
 def test_candidate_that_cannot_be_made_is_an_error_of_the_control_file() -> None:

@@ -1,21 +1,17 @@
-"""Gauntlets: who meets whom, the field, what may be changed."""
+"""Gauntlets: pairings, the field, edits."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import hypothesis
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ringmaster.competitions.gauntlet import added_up
-from ringmaster.competitions.tally import Tally
+from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tournaments.roster_tournaments import added_up
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats import elo
-from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
 
 
@@ -51,8 +47,10 @@ def codes(job: GameJob) -> tuple[str, str]:
 
 
 def play(competition: Any, **results: str) -> None:
-    """Play these games of these pairings, as their challengers see them: w, l, d,
-    u; games of other pairings do not come back."""
+    """Play these pairings with the challengers' results: w, l, d, u.
+
+    Games of other pairings stay in progress.
+    """
     left = {pairing: list(letters) for pairing, letters in results.items()}
     while any(left.values()):
         job = competition.next_job()
@@ -66,7 +64,7 @@ def play(competition: Any, **results: str) -> None:
             "d": drawn(job),
             "u": GameResult(job.id, 0, "unknown", reason="move limit"),
         }[left[pairing].pop(0)]
-        competition.take(job.ticket, result)
+        competition.record_result(job.ticket, result)
 
 
 def test_each_challenger_meets_each_opponent_with_colours_alternating() -> None:
@@ -87,7 +85,7 @@ def test_each_challenger_meets_each_opponent_with_colours_alternating() -> None:
     assert tournament.progress().total == 8
 
 
-def test_one_challenger_and_one_opponent_will_do() -> None:
+def test_one_challenger_and_one_opponent_suffice() -> None:
     tournament = chess(["a"], ["x"], rounds=1)
     assert codes(tournament.next_job()) == ("a", "x")
     assert tournament.next_job() is None
@@ -134,9 +132,9 @@ def test_unknown_bounds_of_elo_are_null_in_data() -> None:
 def test_results_of_several_tallies_are_added_up_from_the_players_side() -> None:
     first, second = Tally(("p", "q")), Tally(("r", "p"))
     win = GameResult("1", 0, "win", winner=0)
-    first.take(win, 0, 0)  # p, moving first, beats q
-    first.take(win, 1, 0)  # q, moving first, beats p
-    second.take(win, 0, 0)  # r, moving first, beats p
+    first.record_result(win, 0, 0)  # p, moving first, beats q
+    first.record_result(win, 1, 0)  # q, moving first, beats p
+    second.record_result(win, 0, 0)  # r, moving first, beats p
     whole = added_up("p", [first, second])
     assert whole.players == ("p", "the field")
     assert whole.by_colour == [[1, 0, 0, 0], [0, 2, 0, 0]]
@@ -158,14 +156,14 @@ def test_report_has_ratings_and_each_pairing_played() -> None:
     assert "± 95%" in render_report(tournament.report())
 
 
-def test_everybody_is_checked_once() -> None:
+def test_each_player_is_checked_once() -> None:
     assert [check.player.code for check in chess().check_jobs()] == ["a", "x", "y", "b"]
 
 
 def test_competitors_are_added_at_the_end_of_either_list_and_ids_stay() -> None:
     tournament = chess(rounds=2)
     job = tournament.next_job()
-    tournament.take(job.ticket, won(job, "a"))
+    tournament.record_result(job.ticket, won(job, "a"))
     later = again(tournament, chess(["a", "b", "c"], ["x", "y", "z"], rounds=2))
     assert later.summary()["grid"]["points"][0][3] == 1
     upcoming = [later.next_job().id for _ in range(8)]
@@ -187,10 +185,10 @@ def test_removed_opponent_plays_no_more_and_its_results_stay() -> None:
     assert later.summary()["opponents"] == ["x", "y"]
 
 
-def test_player_that_goes_from_one_list_to_the_other_begins_anew_there() -> None:
+def test_player_moved_to_the_other_list_starts_without_results() -> None:
     tournament = chess(rounds=1)
     job = tournament.next_job()
-    tournament.take(job.ticket, won(job, "a"))
+    tournament.record_result(job.ticket, won(job, "a"))
     later = again(tournament, chess(["a"], ["x", "y", "b"], rounds=1))
     jobs = []
     while (job := later.next_job()) is not None:
@@ -212,16 +210,6 @@ def test_rows_and_columns_of_the_grid_are_sorted_by_score_with_ranks() -> None:
         ["the", "field", "3-1", "1-3"],
     ]
     assert tournament.summary()["ranking"][0]["code"] == "b"
-
-
-def test_rounds_can_be_raised_and_lowered() -> None:
-    tournament = go(rounds=1)
-    for _ in range(4):
-        job = tournament.next_job()
-        tournament.take(job.ticket, drawn(job))
-    assert tournament.finished()
-    assert again(tournament, go(rounds=2)).next_job().id == "Av1_1"
-    assert again(tournament, go(rounds=0)).finished()
 
 
 @pytest.mark.parametrize(
@@ -249,8 +237,7 @@ def test_wrong_competitors_of_both_lists_are_named_at_once() -> None:
 
 
 def crashing(competition: Any, broken: str) -> list[str]:
-    """Play all games that are given out, those of one player being void; returns the
-    warnings."""
+    """Play all games, void ones of one player.  Return the warnings."""
     warnings = []
     replays: list[GameJob] = []
     while (job := replays.pop() if replays else competition.next_job()) is not None:
@@ -258,7 +245,7 @@ def crashing(competition: Any, broken: str) -> list[str]:
             continue
         is_void = broken in codes(job)
         result = void(job, broken) if is_void else won(job, codes(job)[0])
-        verdict = competition.take(job.ticket, result)
+        verdict = competition.record_result(job.ticket, result)
         assert verdict.halt == ""
         if verdict.replay:
             replays.append(job)
@@ -291,8 +278,8 @@ def test_player_that_worked_before_stops_after_two_void_games_in_a_row_over_all_
     jobs = [tournament.next_job() for _ in range(4)]
     of_x = [job for job in jobs if "x" in codes(job)]
     assert {job.ticket["m"] for job in of_x} == {"Av1", "Bv1"}
-    assert tournament.take(of_x[0].ticket, void(of_x[0], "x")).warning == ""
-    warning = tournament.take(of_x[1].ticket, void(of_x[1], "x")).warning
+    assert tournament.record_result(of_x[0].ticket, void(of_x[0], "x")).warning == ""
+    warning = tournament.record_result(of_x[1].ticket, void(of_x[1], "x")).warning
     assert "player x: 2 void games in a row" in warning
     assert {tournament.next_job().ticket["m"] for _ in range(4)} == {"Av2", "Bv2"}
 
@@ -302,21 +289,21 @@ def test_player_that_fails_against_one_opponent_only_waits_with_that_matchup() -
     play(tournament, Av1="w", Bv1="w")
     jobs = {job.ticket["m"]: job for job in iter(tournament.next_job, None)}
     for _ in range(2):
-        warning = tournament.take(jobs["Av1"].ticket, void(jobs["Av1"], "x")).warning
-        tournament.take(jobs["Bv1"].ticket, won(jobs["Bv1"], "x"))
+        warning = tournament.record_result(jobs["Av1"].ticket, void(jobs["Av1"], "x")).warning
+        tournament.record_result(jobs["Bv1"].ticket, won(jobs["Bv1"], "x"))
     assert "matchup Av1: 2 void games in a row" in warning
     assert not tournament.wants(jobs["Av1"].ticket)
     assert tournament.wants(jobs["Bv1"].ticket)
     assert "repair x" in tournament.blocked()[-1]
 
 
-def test_game_that_counts_takes_back_the_void_ones_before_it() -> None:
+def test_counted_game_resets_the_void_games_in_a_row() -> None:
     tournament = chess()
     play(tournament, Av1="w", Bv1="w")
     for _ in range(3):
         job = next(j for j in iter(tournament.next_job, None) if "x" in codes(j))
-        assert tournament.take(job.ticket, void(job, "x")).warning == ""
-        assert tournament.take(job.ticket, won(job, "x")).warning == ""
+        assert tournament.record_result(job.ticket, void(job, "x")).warning == ""
+        assert tournament.record_result(job.ticket, won(job, "x")).warning == ""
 
 
 def test_next_run_gives_a_broken_engine_another_chance() -> None:
@@ -338,38 +325,3 @@ def test_withdrawn_opponent_leaves_nothing_to_wait_for() -> None:
     assert later.finished()
     assert later.blocked() == []
     assert later.progress().total == 4
-
-
-@hypothesis.settings(max_examples=60, deadline=None)
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 4), st.sampled_from(["first", "second", "draw", "void"])),
-        min_size=1,
-        max_size=30,
-    ),
-    st.sets(st.integers(0, 30)),
-    st.sets(st.integers(0, 30)),
-)
-def test_interrupted_gauntlet_is_as_one_that_never_was(
-    steps: list[tuple[int, str]], stops: set[int], saves: set[int]
-) -> None:
-    plays = Play(chess), Play(chess)
-    for step, (which, outcome) in enumerate(steps):
-        for one in plays:
-            while len(one.issued) < 5 and one.issue() is not None:
-                pass
-            job = list(one.issued.values())[which % len(one.issued)]
-            result = {
-                "first": won(job, codes(job)[0]),
-                "second": won(job, codes(job)[1]),
-                "draw": drawn(job),
-                "void": void(job, codes(job)[0]),
-            }[outcome]
-            one.finish(job.id, result)
-        if step in saves:
-            plays[1].save()
-        if step in stops:
-            plays[0].competition.adopt([])
-            plays[1].interrupt()
-    assert plays[1].competition.state() == plays[0].competition.state()
-    assert plays[1].competition.next_job() == plays[0].competition.next_job()

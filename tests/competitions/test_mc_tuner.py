@@ -1,23 +1,18 @@
-"""mc_tuner: candidates, choices, what results mean, interruptions, reports."""
+"""mc_tuner: candidates, choices, results, reports."""
 
 from __future__ import annotations
 
 import itertools
 import json
-import random
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from ringmaster.competitions import mc_tuner
 from ringmaster.errors import SettingError, StoreError
 from ringmaster.model.jobs import GameJob
 from ringmaster.model.results import EngineUsage, GameResult
 from ringmaster.reporting.tables import render_report
-from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import (
     AGAINST_OPPONENT,
     Refused,
@@ -28,14 +23,13 @@ from tests.competitions.settings_of import (
     make,
     uci,
     void,
-    won,
 )
 from tests.competitions.settings_of import candidate_result as result
 
 
 def parameter(code: str = "x", **settings: Any) -> Any:
-    given = {"scale": call("LINEAR", 0.0, 8.0), "split": 2, **settings}
-    return call("Parameter", code, **given)
+    arguments = {"scale": call("LINEAR", 0.0, 8.0), "split": 2, **settings}
+    return call("Parameter", code, **arguments)
 
 
 def tuner(**changed: Any) -> Any:
@@ -129,14 +123,14 @@ def test_game_ids_are_plain_numbers() -> None:
 
 def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -> None:
     tune = tuner(parameters=[parameter(split=1)])
-    for made in (
+    for make_result in (
         lambda job: result(job, True),
         lambda job: result(job, False),
         drawn,
         unknown,
     ):
         job = tune.next_job()
-        tune.take(job.ticket, made(job))
+        tune.record_result(job.ticket, make_result(job))
     (only,) = tune.summary()["candidates"]
     assert (only["games"], only["points"]) == (4, 1.5)
     assert only["value"] == (5 + 1.5) / 14
@@ -144,24 +138,24 @@ def test_win_loss_draw_and_unknown_result_count_one_nothing_half_and_nothing() -
     assert "1 win, 1 draw, 1 loss, 1 unknown results (counted as losses)" in text(tune)
 
 
-def test_line_tells_the_game_and_the_best_candidate() -> None:
+def test_line_names_the_game_and_the_best_candidate() -> None:
     tune = tuner(parameters=[parameter(split=1, format="X: %.1f")])
     job = tune.next_job()
-    verdict = tune.take(job.ticket, result(job, True))
+    verdict = tune.record_result(job.ticket, result(job, True))
     assert verdict.line == "game 0: X: 4.0 [(0)] won B+3.5; best X: 4.0 [(0)] 0.545"
 
 
 def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
     tune = tuner(number_of_games=3)
     first = tune.next_job()
-    tune.take(first.ticket, result(first, True))
+    tune.record_result(first.ticket, result(first, True))
     second = tune.next_job()
-    verdict = tune.take(second.ticket, void(second))
+    verdict = tune.record_result(second.ticket, void(second))
     assert not verdict.replay
     assert not verdict.halt
     third = tune.next_job()
     assert third.id == "2"
-    tune.take(third.ticket, result(third, True))
+    tune.record_result(third.ticket, result(third, True))
     assert tune.next_job() is None
     assert tune.finished()
     assert tune.progress().completed == 3
@@ -170,14 +164,14 @@ def test_void_game_uses_up_its_number_and_is_not_replayed() -> None:
 def test_run_ends_when_the_first_result_is_void() -> None:
     tune = tuner()
     job = tune.next_job()
-    assert "first game" in tune.take(job.ticket, void(job)).halt
+    assert "first game" in tune.record_result(job.ticket, void(job)).halt
 
 
 def test_run_ends_after_two_void_games_in_a_row() -> None:
     tune = tuner()
     jobs = [tune.next_job() for _ in range(5)]
     halts = [
-        tune.take(job.ticket, void(job) if bad else result(job, True)).halt
+        tune.record_result(job.ticket, void(job) if bad else result(job, True)).halt
         for job, bad in zip(jobs, [0, 1, 0, 1, 1], strict=True)
     ]
     assert [bool(halt) for halt in halts] == [False, False, False, False, True]
@@ -188,7 +182,7 @@ def test_tree_is_logged_after_every_period() -> None:
     verdicts = []
     for _ in range(12):
         job = tune.next_job()
-        verdicts.append(tune.take(job.ticket, result(job, True)))
+        verdicts.append(tune.record_result(job.ticket, result(job, True)))
     assert [bool(v.notes) for v in verdicts] == [False, True] * 6
     assert [bool(v.snapshot) for v in verdicts] == [False, True] * 6
     snapshot = json.loads(verdicts[-1].snapshot)
@@ -218,7 +212,7 @@ def test_history_shows_two_generations_at_most() -> None:
     notes: tuple[str, ...] = ()
     for _ in range(30):
         job = tune.next_job()
-        notes = tune.take(job.ticket, result(job, True)).notes
+        notes = tune.record_result(job.ticket, result(job, True)).notes
     indents = {len(line) - len(line.lstrip()) for line in notes[2:]}
     assert indents == {2, 4}
 
@@ -231,7 +225,7 @@ def test_report_shows_the_most_visited_candidates_with_games_of_their_own() -> N
     tune = tuner(summary_spec=[2], parameters=[parameter(split=4, format="X: %.1f")])
     for _ in range(20):
         job = tune.next_job()
-        tune.take(job.ticket, result(job, job.parameters[1]["x"] == 5.0))
+        tune.record_result(job.ticket, result(job, job.parameters[1]["x"] == 5.0))
     lines = text(tune).splitlines()
     table = lines[lines.index("most visited at depth 1") :]
     rows = [line.split() for line in table if line.startswith("(")]
@@ -256,7 +250,7 @@ def test_display_shows_games_in_progress_up_to_the_given_number() -> None:
 def test_report_names_the_opponent_as_it_names_itself() -> None:
     tune = tuner()
     job = tune.next_job()
-    tune.take(
+    tune.record_result(
         job.ticket,
         GameResult(
             job.id, 0, "win", winner=0, usage=(EngineUsage(name="GNU Go:3.8"), EngineUsage())
@@ -268,7 +262,7 @@ def test_report_names_the_opponent_as_it_names_itself() -> None:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"komi": 7}, "komi: 7 is a whole number, with which games can be jigo"),
+        ({"komi": 7}, "komi: 7 is a whole number, so games may end in jigo"),
         ({"komi": None}, "komi: 'komi' is missing"),
         ({"handicap": 9, "board_size": 5}, "handicap: fixed handicap 9 is too large for size 5"),
         ({"opponent": "who"}, "opponent: there is no player 'who'"),
@@ -284,7 +278,7 @@ def test_report_names_the_opponent_as_it_names_itself() -> None:
         ({"parameters": [parameter(format="%d %d")]}, "parameters.0.format: '%d %d' cannot show"),
         (
             {"parameters": [parameter(scale=call("LOG", 0, 10))]},
-            "parameters.0.scale.lower_bound: a logarithmic scale never comes to 0",
+            "parameters.0.scale.lower_bound: a logarithmic scale cannot contain 0",
         ),
         (
             {"parameters": [parameter(scale=call("LOG", -1, 10))]},
@@ -332,7 +326,7 @@ def test_scale_that_fails_in_the_middle_of_its_range_is_found_before_the_first_g
 
 
 @pytest.mark.parametrize("split", range(1, 60))
-def test_values_that_play_are_those_that_were_tried(split: int) -> None:
+def test_played_values_are_the_probed_values(split: int) -> None:
     """The middle of a tile must not fall to the other side of a half by a
     rounding error."""
     tune = tuner(parameters=[parameter(scale=call("LINEAR", 0, split, integer=True), split=split)])
@@ -389,8 +383,8 @@ def test_any_python_value_can_be_an_engine_parameter() -> None:
         parameters=[parameter(scale=call("EXPLICIT", values), split=4)],
         make_candidate=lambda x: candidate(repr(x)),
     )
-    found = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
-    assert found == [["a", 1], None, {"k": [1, 2]}, 2.5]
+    values_shown = [c["parameters"]["x"] for c in tune.summary()["candidates"]]
+    assert values_shown == [["a", 1], None, {"k": [1, 2]}, 2.5]
     assert text(tune).count("x: ") == 4
 
 
@@ -416,10 +410,10 @@ def test_state_of_other_parameters_is_refused(changed: dict[str, Any], message: 
 
 
 def after_every_candidate(tune: Any) -> Any:
-    """Return a tune after a game of each candidate."""
+    """Return a tune after one game of each candidate."""
     for _ in range(tune.tree.size):
         job = tune.next_job()
-        tune.take(job.ticket, result(job, False))
+        tune.record_result(job.ticket, result(job, False))
     return tune
 
 
@@ -433,11 +427,11 @@ def test_other_explicit_entry_of_the_same_length_is_refused() -> None:
     assert again(tune("high"), tune("higher")).next_job(), "no game was played with it"
 
 
-def test_tune_goes_on_after_number_of_games_was_raised() -> None:
+def test_tune_continues_after_number_of_games_was_raised() -> None:
     tune = tuner(number_of_games=2)
     for _ in range(2):
         job = tune.next_job()
-        tune.take(job.ticket, result(job, True))
+        tune.record_result(job.ticket, result(job, True))
     assert tune.finished()
     more = again(tune, tuner(number_of_games=3))
     assert not more.finished()
@@ -445,28 +439,11 @@ def test_tune_goes_on_after_number_of_games_was_raised() -> None:
     assert more.next_job() is None
 
 
-def test_tune_is_the_same_however_few_nodes_are_remembered_as_they_are_shown(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def played() -> tuple[list[Any], list[str], Any]:
-        tune, rng = tuner(max_depth=3), random.Random(1)
-        jobs, lines = [], []
-        for _ in range(100):
-            job = tune.next_job()
-            jobs.append((job.players, job.parameters))
-            lines.append(tune.take(job.ticket, outcome(rng, job)).line)
-        return jobs, lines, tune.state()
-
-    usual = played()
-    monkeypatch.setattr(mc_tuner, "_KEPT", 2)
-    assert played() == usual
-
-
 def test_game_beyond_a_lowered_number_of_games_is_not_wanted_but_kept() -> None:
     tune = tuner(number_of_games=10)
     jobs = [tune.next_job() for _ in range(3)]
     for job in jobs[:2]:
-        tune.take(job.ticket, result(job, True))
+        tune.record_result(job.ticket, result(job, True))
     fewer = again(tune, tuner(number_of_games=2))
     assert not fewer.resume(jobs[2].ticket)
     assert fewer.finished()
@@ -479,7 +456,7 @@ def test_changed_initial_wins_apply_to_new_generations_only() -> None:
     tune = tuner(parameters=[parameter()], max_depth=2, exploration_coefficient=0)
     for _ in range(2):
         job = tune.next_job()
-        tune.take(job.ticket, result(job, False))
+        tune.record_result(job.ticket, result(job, False))
     other = again(
         tune,
         tuner(
@@ -492,58 +469,12 @@ def test_changed_initial_wins_apply_to_new_generations_only() -> None:
     )
     for _ in range(2):
         job = other.next_job()
-        other.take(job.ticket, result(job, False))
+        other.record_result(job.ticket, result(job, False))
     rates = {c["candidate"]: (c["games"], c["value"]) for c in other.summary()["candidates"]}
     assert rates["candidate(0)"][1] == 5 / (10 + rates["candidate(0)"][0])
     deep = [c for c in other.summary()["candidates"] if c["candidate"].count("(") == 2]
     assert deep
     assert any(c["value"] == 3 / 4 for c in deep)
-
-
-def outcome(rng: random.Random, job: GameJob) -> GameResult:
-    kind = rng.random()
-    if kind < 0.1:
-        return void(job)
-    if kind < 0.2:
-        return drawn(job)
-    return won(job, rng.choice([p.code for p in job.players]))
-
-
-@settings(max_examples=120, deadline=None)
-@given(st.integers(1, 3), st.booleans(), st.integers(1, 5), st.randoms(use_true_random=False))
-def test_interrupted_tune_has_the_same_tree_and_makes_the_same_choices(
-    depth: int, virtual: bool, parallel: int, rng: random.Random
-) -> None:
-    def fresh() -> Any:
-        return tuner(
-            max_depth=depth,
-            virtual_visits=virtual,
-            parameters=[parameter(split=2), parameter("y", split=2)],
-            candidate_colour="random",
-            number_of_games=40,
-        )
-
-    interrupted, straight = Play(fresh), Play(fresh)
-    for _ in range(150):
-        step = rng.random()
-        if step < 0.1:
-            interrupted.interrupt()
-        elif step < 0.2:
-            interrupted.save()
-        elif step < 0.6 and len(interrupted.issued) < parallel:
-            one, other = interrupted.issue(), straight.issue()
-            assert one == other
-        elif interrupted.issued:
-            game_id = rng.choice(sorted(interrupted.issued))
-            made = outcome(rng, interrupted.issued[game_id])
-            lines = [p.finish(game_id, made) for p in (interrupted, straight)]
-            assert lines[0].line == lines[1].line
-    one, other = interrupted.competition, straight.competition
-    assert one.state() == other.state()
-    assert list(one.tree.nodes()) == list(other.tree.nodes())
-    assert one.tree.root.values == other.tree.root.values
-    assert one.tree.flying == other.tree.flying
-    assert one.finished() == other.finished()
 
 
 def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> None:
@@ -571,7 +502,7 @@ def test_checks_are_of_the_opponent_and_of_the_first_and_last_candidate() -> Non
         ),
     ],
 )
-def test_what_is_probably_not_meant_is_warned_of(changed: dict[str, Any], warning: str) -> None:
+def test_doubtful_settings_have_a_warning(changed: dict[str, Any], warning: str) -> None:
     assert any(warning in line for line in tuner(**changed).warnings())
 
 

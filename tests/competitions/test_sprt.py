@@ -1,21 +1,15 @@
-"""Matchups that a sequential test ends: when they stop, what is kept, what an edit
-of the control file does."""
+"""Sequential tests of matchups: their end, their state, edits, reports."""
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
-import hypothesis
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from ringmaster.model.results import GameResult
 from ringmaster.reporting.tables import render_report
 from ringmaster.stats.sprt import Sprt
-from tests.competitions.interruptions import Play
 from tests.competitions.settings_of import Refused, again, call, drawn, make, uci, void, won
 
 
@@ -56,11 +50,10 @@ def result(job: Any, letter: str) -> GameResult:
 
 
 def play(competition: Any, letters: str) -> int:
-    """Play games one after the other until there are no more; returns how many
-    there were.  The letters are gone through again and again."""
+    """Play all games one at a time, with the letters in a cycle.  Return their number."""
     games = 0
     while (job := competition.next_job()) is not None:
-        competition.take(job.ticket, result(job, letters[games % len(letters)]))
+        competition.record_result(job.ticket, result(job, letters[games % len(letters)]))
         games += 1
         assert games < 5000
     return games
@@ -99,7 +92,7 @@ def test_decision_is_a_line_of_the_history_and_is_saved_at_once() -> None:
     playoff = chess(sprt())
     verdicts = []
     while (job := playoff.next_job()) is not None:
-        verdicts.append(playoff.take(job.ticket, won(job, "a")))
+        verdicts.append(playoff.record_result(job.ticket, won(job, "a")))
     assert [v.save for v in verdicts] == [False] * (len(verdicts) - 1) + [True]
     assert verdicts[-1].notes[0].startswith("matchup 0: SPRT 0 to 100 nElo: H1 accepted after")
     assert verdicts[-1].notes[1] == "matchup 0: a is stronger than b"
@@ -110,18 +103,18 @@ def test_games_in_progress_are_finished_and_half_pairs_completed() -> None:
     flying = [playoff.next_job() for _ in range(4)]
     while trial(playoff).decision is None:
         job = flying.pop(0)
-        playoff.take(job.ticket, won(job, "a"))
+        playoff.record_result(job.ticket, won(job, "a"))
         if trial(playoff).decision is None:
             flying.append(playoff.next_job())
     decided = trial(playoff).decision
-    # what was given out ends in the middle of a pair
+    # the last issued game is the first of a pair
     assert flying[-1].ticket["i"] % 2 == 0
     last = playoff.next_job()
     assert last.ticket["i"] == flying[-1].ticket["i"] + 1
     assert playoff.next_job() is None
     assert not playoff.finished()
     for job in (*flying, last):
-        playoff.take(job.ticket, won(job, "b"))
+        playoff.record_result(job.ticket, won(job, "b"))
     assert playoff.finished()
     assert playoff.tallies["0"].pairs.half == {}
     # they count, and do not take the verdict back
@@ -145,7 +138,7 @@ def test_ratio_is_stored_so_that_a_report_computes_none(monkeypatch: pytest.Monk
             assert (told(later), render_report(later.report())) == before
 
 
-def test_state_of_a_version_without_stored_ratios_is_read() -> None:
+def test_state_of_an_earlier_version_without_stored_ratios_is_restored() -> None:
     playoff = chess(sprt(0, 5), number_of_games=20)
     play(playoff, "wdwl")
     state = playoff.state()
@@ -165,10 +158,10 @@ def test_test_decided_by_forfeits_is_warned_of() -> None:
     playoff = chess(sprt())
     games = 0
     while (job := playoff.next_job()) is not None:
-        verdict = playoff.take(job.ticket, broken(job) if games % 3 else drawn(job))
+        verdict = playoff.record_result(job.ticket, broken(job) if games % 3 else drawn(job))
         games += 1
     lost = games - -(-games // 3)
-    warning = f"{lost} of {games} games were forfeits (b {lost}): the SPRT may tell faults"
+    warning = f"{lost} of {games} games were forfeits (b {lost}): the SPRT may measure faults"
     assert warning in told(playoff)["warning"]
     assert f"\nwarning: {warning}" in render_report(playoff.report())
     assert any(warning in note for note in verdict.notes)
@@ -182,8 +175,8 @@ def test_single_forfeit_or_void_game_is_no_reason_to_doubt_a_test() -> None:
     for number in range(10):
         job = playoff.next_job()
         if number == 5:
-            playoff.take(job.ticket, void(job))
-        playoff.take(job.ticket, broken(job) if number == 7 else drawn(job))
+            playoff.record_result(job.ticket, void(job))
+        playoff.record_result(job.ticket, broken(job) if number == 7 else drawn(job))
     assert told(playoff)["warning"] is None
 
 
@@ -192,8 +185,8 @@ def test_void_games_that_are_many_are_warned_of() -> None:
     for number in range(10):
         job = playoff.next_job()
         if number % 3 == 1:
-            playoff.take(job.ticket, void(job))
-        playoff.take(job.ticket, drawn(job))
+            playoff.record_result(job.ticket, void(job))
+        playoff.record_result(job.ticket, drawn(job))
     assert "3 games were void beside 10 that count" in told(playoff)["warning"]
 
 
@@ -209,7 +202,7 @@ def test_display_of_many_pairings_has_the_warning_too() -> None:
     for _ in range(9):
         job = tournament.next_job()
         a_plays = "a" in (player.code for player in job.players)
-        tournament.take(job.ticket, broken(job) if a_plays else drawn(job))
+        tournament.record_result(job.ticket, broken(job) if a_plays else drawn(job))
     assert "3 of 3 games were forfeits (b 3)" in render_report(tournament.live_report())
 
 
@@ -233,7 +226,7 @@ def test_games_are_counted_singly_where_colours_do_not_alternate() -> None:
     playoff = go(sprt())
     play(playoff, "wwl")
     assert len(trial(playoff).decision.counts) == 3
-    assert any("with the first move" in line for line in playoff.warnings())
+    assert any("moving first" in line for line in playoff.warnings())
     assert len(trial(go(sprt(), alternating=True)).test.bounds) == 2
     assert trial(go(sprt(), alternating=True)).in_pairs
     assert not trial(go(sprt(pentanomial=False), alternating=True)).in_pairs
@@ -242,12 +235,12 @@ def test_games_are_counted_singly_where_colours_do_not_alternate() -> None:
 def test_game_without_a_result_is_half_a_point_and_a_void_one_is_nothing() -> None:
     playoff = chess(sprt(0, 5), number_of_games=4)
     one, two, three, four = (playoff.next_job() for _ in range(4))
-    playoff.take(one.ticket, result(one, "w"))
-    playoff.take(two.ticket, result(two, "u"))
-    playoff.take(three.ticket, result(three, "v"))
-    playoff.take(four.ticket, result(four, "l"))
+    playoff.record_result(one.ticket, result(one, "w"))
+    playoff.record_result(two.ticket, result(two, "u"))
+    playoff.record_result(three.ticket, result(three, "v"))
+    playoff.record_result(four.ticket, result(four, "l"))
     assert told(playoff)["counts"] == [0, 0, 0, 1, 0]
-    playoff.take(three.ticket, result(three, "d"))
+    playoff.record_result(three.ticket, result(three, "d"))
     assert told(playoff)["counts"] == [0, 1, 0, 1, 0]
 
 
@@ -263,7 +256,7 @@ def test_opposite_hypotheses_without_a_limit_are_warned_of() -> None:
     assert not any("draws alone" in line for line in chess(sprt(-3, 3), 1000).warnings())
 
 
-def test_wider_bounds_let_a_decided_matchup_go_on() -> None:
+def test_wider_bounds_continue_a_decided_matchup() -> None:
     playoff = chess(sprt())
     games = play(playoff, "wdwl")
     later = again(playoff, chess(sprt(alpha=0.001)))
@@ -275,7 +268,7 @@ def test_wider_bounds_let_a_decided_matchup_go_on() -> None:
     job = later.next_job()
     assert job.ticket["i"] == games
     assert trial(later).decision is None
-    later.take(job.ticket, won(job, "a"))
+    later.record_result(job.ticket, won(job, "a"))
     play(later, "wdwl")
     assert trial(later).decision.llr >= later.matchups["0"].sprt.bounds[1] > 6
 
@@ -290,13 +283,13 @@ def test_narrower_bounds_may_decide_by_the_results_so_far() -> None:
     assert later.next_job() is None
 
 
-def test_test_that_is_taken_out_lets_the_matchup_go_on() -> None:
+def test_matchup_continues_without_a_removed_test() -> None:
     playoff = chess(sprt())
     play(playoff, "w")
     later = again(playoff, chess(None))
     assert later.next_job() is not None
     assert told(later) is None
-    # and what was decided is not remembered when it comes back, but found again
+    # the restored test is judged again
     back = again(later, chess(sprt()))
     assert told(back)["accepted"] == "H1"
 
@@ -317,57 +310,25 @@ def test_players_that_change_places_are_tested_the_other_way_round() -> None:
 
 
 def test_results_after_the_stored_state_are_judged_alike_wherever_that_was() -> None:
-    """Under another test than they were played under, only the end counts."""
+    """A changed test judges all results at once."""
     letters = "wwwwwwwwwwllllllllll"
     states = []
     for stored_after in (0, 10, 20):
-        playoff, taken = chess(sprt(alpha=0.001, beta=0.001)), []
+        playoff, played = chess(sprt(alpha=0.001, beta=0.001)), []
         state = playoff.state()
         for number, letter in enumerate(letters):
             job = playoff.next_job()
-            playoff.take(job.ticket, result(job, letter))
-            taken.append((job.ticket, result(job, letter)))
+            playoff.record_result(job.ticket, result(job, letter))
+            played.append((job.ticket, result(job, letter)))
             if number + 1 == stored_after:
-                state, taken = playoff.state(), []
+                state, played = playoff.state(), []
         later = chess(sprt(alpha=0.3, beta=0.3))
         later.restore(msgspec.json.decode(msgspec.json.encode(state)))
-        for ticket, made in taken:
-            later.take(ticket, made)
+        for ticket, result_ in played:
+            later.record_result(ticket, result_)
         later.next_job()
         states.append(later.state())
     assert states[0] == states[1] == states[2]
-
-
-@hypothesis.settings(max_examples=40, deadline=None)
-@given(st.integers(0, 2**32), st.floats(0.2, 0.8), st.integers(1, 4))
-def test_interrupted_at_any_time_it_ends_as_if_it_never_had_been(
-    seed: int, strength: float, parallel: int
-) -> None:
-    def make_it() -> Any:
-        return chess(sprt(-60, 60), number_of_games=200)
-
-    rng = random.Random(seed)
-    interrupted, straight = Play(make_it), Play(make_it)
-    while True:
-        while len(straight.issued) < parallel and straight.issue() is not None:
-            # the same by both, or by neither
-            assert interrupted.issue() is not None
-        if not straight.issued:
-            break
-        game_id = rng.choice(sorted(straight.issued))
-        job = straight.issued[game_id]
-        x = rng.random()
-        made = drawn(job) if x < 0.3 else won(job, "a" if rng.random() < strength else "b")
-        for one in (straight, interrupted):
-            if one.finish(game_id, made).save:
-                one.save()
-        if rng.random() < 0.2:
-            interrupted.save()
-        if rng.random() < 0.3:
-            interrupted.interrupt()
-    assert interrupted.issue() is None
-    assert interrupted.competition.state() == straight.competition.state()
-    assert interrupted.competition.finished()
 
 
 def test_every_pairing_of_an_all_play_all_is_tested_by_itself() -> None:
@@ -380,7 +341,7 @@ def test_every_pairing_of_an_all_play_all_is_tested_by_itself() -> None:
     )
     while (job := tournament.next_job()) is not None:
         codes = sorted(player.code for player in job.players)
-        tournament.take(job.ticket, won(job, codes[0]))
+        tournament.record_result(job.ticket, won(job, codes[0]))
     assert all(t.trial.decision.accepted == "H1" for t in tournament.tallies.values())
     text = render_report(tournament.live_report())
     assert "a v c" in text
@@ -398,7 +359,7 @@ def test_every_pairing_of_an_all_play_all_is_tested_by_itself() -> None:
         (-100, -10, "l", "a is more than 10 nElo weaker than b"),
     ],
 )
-def test_conclusion_is_told_in_words(elo0: float, elo1: float, letters: str, words: str) -> None:
+def test_conclusion_is_stated_in_words(elo0: float, elo1: float, letters: str, words: str) -> None:
     playoff = chess(sprt(elo0, elo1))
     play(playoff, letters)
     assert told(playoff)["conclusion"] == words

@@ -1,4 +1,4 @@
-"""How engines are given the values of a tune's parameters."""
+"""Delivery of parameter values to engines."""
 
 from __future__ import annotations
 
@@ -43,71 +43,71 @@ def test_gtp_commands_follow_the_players_own() -> None:
 
 
 def test_words_are_added_to_the_command_line() -> None:
-    given = parameter("mob", argument="--mob=%s"), parameter("sp", argument="--space %d 100%%")
-    for player, values in players(tuned(*given, **GO)):
+    parameters = parameter("mob", argument="--mob=%s"), parameter("sp", argument="--space %d 100%%")
+    for player, values in players(tuned(*parameters, **GO)):
         assert player.command == (
             *("x", "--seed", "1", f"--mob={values['mob']}"),
             *("--space", str(values["sp"]), "100%"),
         )
 
 
-def test_words_without_a_conversion_have_the_value_behind_them() -> None:
+def test_words_without_a_conversion_are_followed_by_the_value() -> None:
     for player, values in players(tuned(parameter("mob", argument="--mob"))):
         assert player.command == ("engine", "--mob", str(values["mob"]))
 
 
 def test_environment_variable_is_set() -> None:
-    given = parameter("x", environ="ENGINE_X", integer=False, format="%.1f")
+    parameters = parameter("x", environ="ENGINE_X", integer=False, format="%.1f")
     own = {"e": uci(environ={"A": "b"})}
-    for player, values in players(tuned(given, players=own)):
+    for player, values in players(tuned(parameters, players=own)):
         assert player.environ == {"A": "b", "ENGINE_X": f"{values['x']:.1f}"}
 
 
-def test_frozen_parameter_is_given_at_its_start() -> None:
-    given = parameter("mob", start=30, frozen=True), parameter("sp")
-    for player, values in players(tuned(*given)):
+def test_frozen_parameter_is_sent_at_its_start() -> None:
+    parameters = parameter("mob", start=30, frozen=True), parameter("sp")
+    for player, values in players(tuned(*parameters)):
         assert player.options["mob"] == values["mob"] == 30
         assert player.options["sp"] == values["sp"] != 50
 
 
-def test_parameter_that_is_not_used_is_neither_given_nor_recorded() -> None:
+def test_unused_parameter_is_neither_sent_nor_recorded() -> None:
     tune = tuned(parameter("gone", not_used=True), parameter("mob"))
     for player, values in players(tune):
         assert player.options["mob"] == values["mob"]
         assert "gone" not in player.options
         assert list(values) == ["mob"]
     assert [row["code"] for row in tune.summary()["parameters"]] == ["mob"]
-    made = tuned(
+    tune = tuned(
         parameter("gone", not_used=True),
         parameter("mob"),
         make_candidate=lambda mob: uci(options={"Mobility": mob}),
     )
-    assert [set(player.options) for player, _ in players(made)] == [{"Mobility"}] * 2
+    assert [set(player.options) for player, _ in players(tune)] == [{"Mobility"}] * 2
 
 
-def test_error_behind_a_parameter_that_is_not_used_names_its_own_place() -> None:
+def test_error_after_an_unused_parameter_names_its_own_place() -> None:
     with pytest.raises(Refused, match=r"parameters\.1\.gtp: there are no GTP commands"):
         tuned(parameter("gone", not_used=True), parameter("mob", gtp="mob %s"))
 
 
-def test_transform_makes_what_the_engine_gets_and_records_keep_the_value() -> None:
-    given = parameter("mob", transform=lambda v: 2**v, max=20, min=0, start=10)
-    for player, values in players(tuned(given)):
+def test_transform_changes_the_sent_value_and_not_the_recorded_one() -> None:
+    parameters = parameter("mob", transform=lambda v: 2**v, max=20, min=0, start=10)
+    for player, values in players(tuned(parameters)):
         assert player.options["mob"] == 2 ** values["mob"]
 
 
-def test_format_shows_what_the_transform_makes() -> None:
-    given = parameter("mob", integer=False, transform=lambda v: v / 100, format="%.2f cp")
-    for player, values in players(tuned(given)):
+def test_format_applies_after_the_transform() -> None:
+    parameters = parameter("mob", integer=False, transform=lambda v: v / 100, format="%.2f cp")
+    for player, values in players(tuned(parameters)):
         assert player.options["mob"] == f"{values['mob'] / 100:.2f} cp"
 
 
-def test_number_of_numpy_that_a_transform_returns_becomes_a_plain_one() -> None:
+def test_numpy_result_of_a_transform_becomes_a_plain_number() -> None:
     for player, _ in players(tuned(parameter("mob", transform=np.sqrt))):
         assert type(player.options["mob"]) is float
 
 
-def test_make_candidate_gets_what_transforms_make() -> None:
+def test_make_candidate_receives_transformed_values() -> None:
     def make_candidate(mob: int, sp: int) -> Any:
         return call("Player", "engine", nodes=1, options={"mob": mob, "half": sp, "other": 2 * sp})
 
@@ -123,7 +123,7 @@ def test_make_candidate_gets_what_transforms_make() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("parameters", "message"),
     [
         (
             [parameter("a", gtp="set a")],
@@ -177,27 +177,25 @@ def test_make_candidate_gets_what_transforms_make() -> None:
         ([parameter("")], "parameters.0.code: a parameter must have a name"),
     ],
 )
-def test_way_of_delivery_that_cannot_be_is_refused_where_it_stands(
-    given: list[Any], message: str
-) -> None:
+def test_impossible_delivery_is_refused_at_its_place(parameters: list[Any], message: str) -> None:
     with pytest.raises(Refused) as refused:
-        tuned(*given)
+        tuned(*parameters)
     assert message in str(refused.value)
 
 
-def test_option_over_gtp_is_refused_with_what_would_be_right() -> None:
+def test_option_over_gtp_is_refused_with_alternatives() -> None:
     with pytest.raises(Refused, match="GTP has no options that parameters could be") as refused:
         tuned(parameter("a"), parameter("b", gtp="b"), **GO)
     assert "gtp, argument or environ" in str(refused.value)
     assert str(refused.value).startswith("parameters.0:")
 
 
-def test_way_of_delivery_has_no_meaning_beside_make_candidate() -> None:
+def test_delivery_is_refused_together_with_make_candidate() -> None:
     with pytest.raises(Refused, match="option: option has no meaning beside"):
         tuned(parameter("a", option="A"), make_candidate=lambda a: uci())
 
 
-def test_transform_that_fails_in_mid_tune_gives_nothing_out() -> None:
+def test_transform_that_fails_during_the_tune_issues_no_game() -> None:
     def transform(value: int) -> int:
         assert value in (0, 50, 100)
         return value
@@ -211,7 +209,7 @@ def test_transform_that_fails_in_mid_tune_gives_nothing_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "settings", "message"),
+    ("parameters", "settings", "message"),
     [
         (parameter("a", transform=lambda v: 1 / (v - 30)), {}, r"'a': called with \(30\)"),
         (parameter("a", transform=lambda v: "-" if v == 30 else v, format="%d"), {}, "'%d' cannot"),
@@ -223,21 +221,21 @@ def test_transform_that_fails_in_mid_tune_gives_nothing_out() -> None:
         ),
     ],
 )
-def test_functions_that_fail_between_start_and_bounds_are_found_before_the_first_game(
-    given: Any, settings: dict[str, Any], message: str
+def test_function_failing_between_start_and_bounds_is_reported_before_the_first_game(
+    parameters: Any, settings: dict[str, Any], message: str
 ) -> None:
-    (failure,) = tuned(given, **settings).function_failures()
+    (failure,) = tuned(parameters, **settings).function_failures()
     assert re.search(message, ".".join(map(str, failure.path)) + f": {failure}")
 
 
-def test_functions_that_fail_nowhere_within_the_bounds_are_passed() -> None:
+def test_functions_without_failure_within_the_bounds_are_accepted() -> None:
     frozen = parameter("b", frozen=True, transform=lambda v: 1 / (v - 30))
-    given = parameter("a", min=-5, transform=lambda v: 1 / (v + 6)), frozen
-    assert tuned(*given).function_failures() == []
+    parameters = parameter("a", min=-5, transform=lambda v: 1 / (v + 6)), frozen
+    assert tuned(*parameters).function_failures() == []
     assert tuned(parameter("a"), make_candidate=lambda a: uci()).function_failures() == []
 
 
-def test_report_goes_on_beside_a_transform_that_fails() -> None:
+def test_failing_transform_does_not_stop_the_report() -> None:
     late: list[bool] = []
     tune = tuned(parameter("a", transform=lambda v: 1 / 0 if late else v, format="%d cp"))
     assert "50 cp" in render_report(tune.report(), heading="", description="")
@@ -245,12 +243,12 @@ def test_report_goes_on_beside_a_transform_that_fails() -> None:
     assert "[transform fails at 50]" in render_report(tune.report(), heading="", description="")
 
 
-def test_other_options_are_served_by_the_same_process_and_other_words_are_not() -> None:
-    """What the engine pool goes by when it keeps engines from game to game."""
-    for given, same in (
+def test_options_keep_the_engine_process_and_arguments_do_not() -> None:
+    """The engine pool keeps an engine process while its launch key is the same."""
+    for parameters, same in (
         (parameter("a"), True),
         (parameter("a", argument="--a"), False),
         (parameter("a", environ="A"), False),
     ):
-        (first, _), (second, _) = players(tuned(given))
+        (first, _), (second, _) = players(tuned(parameters))
         assert (launch_key(first) == launch_key(second)) is same

@@ -1,4 +1,4 @@
-"""Tunes whose control file is edited between runs."""
+"""Tunes with edits of the control file between runs."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from tests.competitions.settings_of import call, drawn, make, uci, won
 RANGES = {"A": (0, 50, 100), "B": (-10, 0, 30), "C": (1000, 1500, 3000), "D": (0, 10, 20)}
 
 
-def parameter(code: str = "A", **given: Any) -> Any:
+def parameter(code: str = "A", **arguments: Any) -> Any:
     low, start, high = RANGES[code]
     width = high - low
     defaults = {"start": start, "min": low, "max": high, "c_end": width / 20, "r_end": 0.05}
-    return call("Parameter", code, **{**defaults, **given})
+    return call("Parameter", code, **{**defaults, **arguments})
 
 
-def spsa(*parameters: Any, **given: Any) -> Any:
+def spsa(*parameters: Any, **arguments: Any) -> Any:
     return make(
         "spsa",
         **{
@@ -36,13 +36,13 @@ def spsa(*parameters: Any, **given: Any) -> Any:
             "method": "classic",
             "parameters": list(parameters or (parameter("A"), parameter("B"))),
             "number_of_games": 200,
-            **given,
+            **arguments,
         },
     )
 
 
 def outcome(job: GameJob) -> GameResult:
-    """A result that is a function of what was played and of the game's id."""
+    """Return a result as a function of the played values and the game's id."""
     best = {"A": 90, "B": 25, "C": 2800, "D": 3}
     loss = [
         sum(
@@ -58,10 +58,10 @@ def outcome(job: GameJob) -> GameResult:
 
 
 class Runs:
-    """A tune as the store has it, run under one control file after another.
+    """A stored tune, run under one control file after another.
 
-    saved   whether a result's state is stored with it
-    lines   of the history
+    saved   whether the state is stored with a result
+    lines   reported effects of edits
     """
 
     def __init__(self, *, saved: Callable[[], bool] = lambda: True) -> None:
@@ -75,15 +75,15 @@ class Runs:
         self.issued: dict[str, GameJob] = {}
 
     def begin(self, tune: Any, *, killed: bool = False) -> list[str]:
-        """Start a run; returns what it says of edits.
+        """Start a run; return the lines on edits.
 
-        killed  before anything of it is stored
+        killed  before the run stores its state
         """
         if self.snapshot is not None:
             tune.restore(msgspec.json.decode(self.snapshot))
         for ticket, result in self.since:
-            tune.take(ticket, result)
-        lines: list[str] = tune.adopt([_stored(job.ticket) for job in self.issued.values()])
+            tune.record_result(ticket, result)
+        lines: list[str] = tune.apply_edits([_stored(job.ticket) for job in self.issued.values()])
         self.tune = tune
         if killed:
             return lines
@@ -100,18 +100,17 @@ class Runs:
         self.since = []
 
     def issue(self) -> GameJob:
-        """Give a game out."""
+        """Issue a game."""
         job: GameJob = self.tune.next_job()
         self.issued[job.id] = job
         return job
 
     def state(self) -> Any:
-        """Return the state as the store has it."""
+        """Return the state in its stored form."""
         return _stored(self.tune.state())
 
     def play(self, games: int, *, in_flight: int = 1, keep: int = 0) -> None:
-        """Play games, the newest first where several are in flight; the last ones do
-        not come back (`keep`)."""
+        """Play games, the newest first; `keep` games stay in progress."""
         for _ in range(games):
             while len(self.issued) < in_flight and (job := self.tune.next_job()) is not None:
                 assert job.id not in self.issued
@@ -122,9 +121,9 @@ class Runs:
             result = outcome(job)
             self.since.append((_stored(job.ticket), result))
             self.history.append(self.since[-1])
-            told = self.tune.tuner.told
-            self.tune.take(_stored(job.ticket), result)
-            if self.tune.tuner.told > told:
+            completed = self.tune.tuner.iterations
+            self.tune.record_result(_stored(job.ticket), result)
+            if self.tune.tuner.iterations > completed:
                 self.thetas.append(theta(self.tune))
             if self.saved():
                 self.save()
@@ -151,10 +150,10 @@ def delivered(job: GameJob) -> list[dict[str, Any]]:
     return [dict(player.options) for player in job.players]
 
 
-def test_nothing_is_said_where_nothing_is_edited() -> None:
+def test_unedited_control_file_reports_nothing() -> None:
     runs, lines = edited(spsa(), spsa())
     assert lines == []
-    assert runs.tune.tuner.told == 30
+    assert runs.tune.tuner.iterations == 30
 
 
 def test_more_games_are_a_longer_schedule_at_the_present_iteration() -> None:
@@ -168,20 +167,20 @@ def test_more_games_are_a_longer_schedule_at_the_present_iteration() -> None:
     )
 
 
-def test_fewer_games_than_were_played_complete_the_tune_and_lose_nothing() -> None:
+def test_number_of_games_below_the_played_games_completes_the_tune_and_loses_nothing() -> None:
     runs, lines = edited(spsa(), spsa(number_of_games=20))
     assert "the tune has 10 iterations, not 100: it is complete, with 30" in lines
     assert runs.tune.finished()
     assert runs.tune.next_job() is None
-    assert runs.tune.tuner.told == 30
+    assert runs.tune.tuner.iterations == 30
     progress = runs.tune.progress()
     assert (progress.completed, progress.total) == (60, 60)
     runs.begin(spsa())
     runs.play(1000)
-    assert runs.tune.tuner.told == 100
+    assert runs.tune.tuner.iterations == 100
 
 
-def test_number_of_games_that_the_settings_derive_is_said() -> None:
+def test_change_of_the_derived_number_of_games_is_reported() -> None:
     wide = {"number_of_games": None, "method": "constant", "elo_per_parameter": 200}
     one = parameter(c_end=None, r_end=None)
     before = spsa(one, **wide, precision=20)
@@ -190,12 +189,12 @@ def test_number_of_games_that_the_settings_derive_is_said() -> None:
     assert lines[1].startswith("after iteration 10: the tune has ")
 
 
-def test_value_outside_narrower_bounds_is_clipped_and_its_averages_begin_anew() -> None:
+def test_value_outside_narrower_bounds_is_clipped_and_its_averages_restart() -> None:
     before = spsa()
     runs, lines = edited(before, spsa(parameter("A", max=55, c_end=5), parameter("B")))
     was = theta(before)
     assert was["A"] > 55
-    assert lines[0] == f"A: max 100 → 55; θ {was['A']:.6g} → 55, its averages begin anew"
+    assert lines[0] == f"A: max 100 → 55; θ {was['A']:.6g} → 55, its averages restart"
     assert theta(runs.tune) == {"A": 55, "B": was["B"]}
     assert runs.tune.tuner.averages.mean()[0] == 55
     assert runs.tune.tuner.averages.mean()[1] == before.tuner.averages.mean()[1]
@@ -204,24 +203,24 @@ def test_value_outside_narrower_bounds_is_clipped_and_its_averages_begin_anew() 
     assert theta(runs.tune)["A"] <= 55
 
 
-def test_wider_bounds_leave_everything_where_it_is() -> None:
+def test_wider_bounds_change_no_value() -> None:
     before = spsa()
     runs, lines = edited(before, spsa(parameter("A", max=400, c_end=5), parameter("B")))
     assert lines == [f"A: max 100 → 400; θ stays at {theta(before)['A']:.6g}"]
     assert theta(runs.tune) == theta(before)
 
 
-def test_steps_apply_from_the_next_iteration_and_those_under_way_keep_their_values() -> None:
+def test_edited_steps_apply_from_the_next_iteration_and_open_iterations_keep_their_values() -> None:
     before = spsa()
     runs, lines = edited(
         before, spsa(parameter("A", c_end=10), parameter("B")), in_flight=4, keep=1
     )
     assert runs.issued
-    asked = {game_id: job.parameters for game_id, job in runs.issued.items()}
+    played = {game_id: job.parameters for game_id, job in runs.issued.items()}
     runs.begin(spsa(parameter("A", c_end=10), parameter("B")))
-    assert {game_id: job.parameters for game_id, job in runs.issued.items()} == asked
+    assert {game_id: job.parameters for game_id, job in runs.issued.items()} == played
     assert "A: c_end 5 → 10; θ stays at" in "\n".join(lines)
-    assert any("under way keep" in line for line in lines)
+    assert any("in progress keep" in line for line in lines)
     job = runs.issue()
     while job.ticket["k"] <= 32:
         job = runs.tune.next_job()
@@ -231,7 +230,7 @@ def test_steps_apply_from_the_next_iteration_and_those_under_way_keep_their_valu
     )
 
 
-def test_frozen_parameter_stays_at_its_estimate_and_is_given_to_both_sides() -> None:
+def test_frozen_parameter_stays_at_its_estimate_on_both_sides() -> None:
     before = spsa()
     runs, lines = edited(before, spsa(parameter("A"), parameter("B", frozen=True)))
     estimate = before.tuner.estimate()[1]
@@ -244,7 +243,7 @@ def test_frozen_parameter_stays_at_its_estimate_and_is_given_to_both_sides() -> 
     assert runs.tune.estimated()["B"] == values[0]["B"]
 
 
-def test_parameter_that_is_frozen_before_the_first_game_is_at_its_start() -> None:
+def test_parameter_frozen_before_the_first_game_stays_at_its_start() -> None:
     runs = Runs()
     runs.begin(spsa(parameter("A"), parameter("B", frozen=True)))
     assert delivered(runs.issue())[0]["B"] == 0
@@ -257,7 +256,7 @@ def test_parameter_that_is_frozen_before_the_first_game_is_at_its_start() -> Non
     assert theta(runs.tune)["B"] == 7
 
 
-def test_parameter_that_is_frozen_no_more_goes_on_from_there_with_its_results() -> None:
+def test_thawed_parameter_continues_from_its_value_with_its_results() -> None:
     before = spsa()
     runs, _ = edited(before, spsa(parameter("A"), parameter("B", frozen=True)))
     left = runs.tune.estimated()["B"]
@@ -282,44 +281,42 @@ def test_new_parameter_begins_at_its_start_with_the_present_gains() -> None:
     assert set(delivered(job)[0]) == {"A", "B", "C"}
 
 
-def test_iteration_under_way_gives_a_new_parameter_its_start_and_teaches_it_nothing() -> None:
+def test_open_iteration_plays_a_new_parameter_at_its_start_and_teaches_it_nothing() -> None:
     before = spsa()
     runs, lines = edited(
         before, spsa(parameter("C"), parameter("A"), parameter("B")), in_flight=3, keep=2
     )
     assert len(runs.issued) == 2 or runs.issued
-    assert any("under way" in line for line in lines)
+    assert any("in progress" in line for line in lines)
     for job in runs.issued.values():
         assert [values["C"] for values in delivered(job)] == [1500, 1500]
-    told, column = runs.tune.tuner.told, runs.tune.tuner.regression.column(0)
+    completed, column = runs.tune.tuner.iterations, runs.tune.tuner.regression.column(0)
     for _ in range(2 * len(runs.issued) + 2):
         if not runs.issued:
             break
         runs.play(1, in_flight=0)
-    assert runs.tune.tuner.told >= told
+    assert runs.tune.tuner.iterations >= completed
     assert runs.tune.tuner.regression.column(0) == column
 
 
-def test_parameter_that_is_removed_is_not_given_to_engines_any_more() -> None:
+def test_removed_parameter_is_not_sent_to_engines() -> None:
     before = spsa()
     runs, lines = edited(before, spsa(parameter("A")))
     estimate = before.tuner.estimate()[1]
-    assert lines == [
-        f"B: removed at {estimate:.6g}, its estimate; engines are not given it any more"
-    ]
+    assert lines == [f"B: removed at {estimate:.6g}, its estimate; engines no longer receive it"]
     assert runs.tune.summary()["removed"] == {"B": pytest.approx(estimate)}
     assert set(delivered(runs.issue())[0]) == {"A"}
     assert theta(runs.tune) == {"A": theta(before)["A"]}
     runs.play(40)
     lines = runs.begin(spsa())
     assert (
-        f"after iteration 50: B: put back at {estimate:.6g}, where it was left, with the "
-        "results of before" in lines
+        f"after iteration 50: B: restored at {estimate:.6g}, its last value, with its "
+        "earlier results" in lines
     )
     assert theta(runs.tune)["B"] == pytest.approx(estimate, abs=1e-4)
 
 
-def test_games_are_described_by_the_parameters_that_they_were_played_with() -> None:
+def test_game_is_described_by_the_parameters_of_its_time() -> None:
     before = spsa()
     job = before.next_job()
     ticket = _stored(job.ticket)
@@ -344,12 +341,12 @@ def test_order_of_parameters_changes_nothing() -> None:
     assert runs.tune.finished()
 
 
-def test_another_start_is_only_what_reports_compare_with() -> None:
+def test_edited_start_changes_reports_only() -> None:
     before = spsa(method="adaptive")
     runs, lines = edited(before, spsa(parameter("A", start=70), parameter("B"), method="adaptive"))
     assert lines == [
-        f"A: start 50 → 70; θ stays at {theta(before)['A']:.6g}; only what is reported "
-        "compares with the start"
+        f"A: start 50 → 70; θ stays at {theta(before)['A']:.6g}; only reports "
+        "compare with the start"
     ]
     assert theta(runs.tune) == theta(before)
     assert runs.tune.start_values["A"] == 70
@@ -363,14 +360,14 @@ def test_another_start_is_only_what_reports_compare_with() -> None:
 def test_adaptive_method_uses_the_results_of_the_method_before() -> None:
     before = spsa()
     runs, lines = edited(before, spsa(method="adaptive"))
-    assert lines[0] == ("method 'classic' → 'adaptive'; θ is where all results so far put it")
+    assert lines[0] == ("method 'classic' → 'adaptive'; θ follows from all results so far")
     assert runs.tune.tuner.memory["totals"].tolist() == [
         30,
         60,
         before.tuner.regression.squares,
     ]
     lines = runs.begin(spsa(alpha=0.7))
-    # no result has come between
+    # there was no result in between
     assert theta(runs.tune) == theta(before)
     assert "after iteration 30: alpha not set → 0.7" in lines
 
@@ -401,12 +398,12 @@ def test_iteration_under_way_keeps_its_number_of_games() -> None:
     runs.play(2)
     runs.begin(spsa())
     runs.play(2)
-    assert runs.tune.tuner.told == 1
+    assert runs.tune.tuner.iterations == 1
     runs.play(2)
-    assert runs.tune.tuner.told == 2
+    assert runs.tune.tuner.iterations == 2
 
 
-def test_edit_that_is_taken_back_at_once_leaves_no_trace() -> None:
+def test_edit_reverted_at_once_leaves_no_trace() -> None:
     runs = Runs()
     runs.begin(spsa())
     runs.play(60)
@@ -418,7 +415,7 @@ def test_edit_that_is_taken_back_at_once_leaves_no_trace() -> None:
     assert runs.snapshot == before
 
 
-def test_value_of_before_a_slip_comes_back_when_a_game_was_given_out_but_not_played() -> None:
+def test_reverted_edit_restores_the_value_after_an_issued_but_unplayed_game() -> None:
     runs, _ = edited(spsa(), spsa(parameter("A", max=51, c_end=5), parameter("B")))
     was = theta(spsa())
     first = runs.begin(spsa(parameter("A", max=51, c_end=5), parameter("B")))
@@ -428,11 +425,11 @@ def test_value_of_before_a_slip_comes_back_when_a_game_was_given_out_but_not_pla
     runs.begin(spsa())
     assert theta(runs.tune)["A"] > 51
     assert was.keys() == theta(runs.tune).keys()
-    # the game is played with what it was given
+    # the issued game keeps its values
     assert runs.issued[job.id].parameters == job.parameters
 
 
-def test_closing_match_of_a_tune_cut_short_waits_for_the_iterations_under_way() -> None:
+def test_closing_match_of_a_shortened_tune_waits_for_open_iterations() -> None:
     verify = call("Verify", games=20)
     runs = Runs()
     runs.begin(spsa(verify=verify))
@@ -440,17 +437,17 @@ def test_closing_match_of_a_tune_cut_short_waits_for_the_iterations_under_way() 
     runs.play(41, in_flight=4)
     assert sorted(runs.issued) == ["001a", "001b", "002a"]
     runs.begin(spsa(number_of_games=36, verify=verify))
-    assert runs.tune._state.told > runs.tune.iterations
+    assert runs.tune._state.iterations > runs.tune.iterations
     assert runs.tune.next_job() is None
     assert not runs.tune.finished()
     runs.play(3)
-    assert runs.tune.all_told
+    assert runs.tune.is_tuned
     runs.play(100)
     assert runs.tune.finished()
-    assert [match.told for match in runs.tune.closing.matches] == [runs.tune._state.told]
+    assert [match.iteration for match in runs.tune.closing.matches] == [runs.tune._state.iterations]
 
 
-def test_state_of_an_older_version_is_told_how_to_go_on() -> None:
+def test_refused_state_of_an_older_version_says_how_to_continue() -> None:
     old = {
         "codes": ["A", "B"],
         "theta": [60.0, 3.0],
@@ -463,18 +460,18 @@ def test_state_of_an_older_version_is_told_how_to_go_on() -> None:
         "void_in_a_row": 0,
         "matches": [],
     }
-    with pytest.raises(StateRefused, match="method = 'classic' goes on with it"):
+    with pytest.raises(StateRefused, match="write method = 'classic' to continue it"):
         spsa(method="adaptive").restore(old)
-    with pytest.raises(StateRefused, match="put the parameters back for one run"):
+    with pytest.raises(StateRefused, match="restore them for one run"):
         spsa(parameter("A")).restore(old)
     tune = spsa(number_of_games=400)
     tune.restore(old)
-    lines = tune.adopt([])
+    lines = tune.apply_edits([])
     assert "after iteration 4: number_of_games 200 → 400" in lines
     assert theta(tune) == {"A": 60, "B": 3}
 
 
-def test_results_before_a_kill_count_by_the_settings_of_their_time() -> None:
+def test_results_before_a_kill_count_under_the_settings_of_their_time() -> None:
     stored, killed = Runs(), Runs(saved=lambda: False)
     for runs in (stored, killed):
         runs.begin(spsa())
@@ -510,9 +507,10 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.slow
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS, data=st.data())
-def test_edits_and_kills_at_any_time_give_what_saved_results_give(
+def test_edits_and_kills_at_any_time_equal_a_run_that_saved_every_result(
     steps: list[tuple[int, int, int, int]], data: st.DataObject
 ) -> None:
     exact, killed = Runs(), Runs(saved=lambda: data.draw(st.booleans()))
@@ -530,43 +528,43 @@ def test_edits_and_kills_at_any_time_give_what_saved_results_give(
     assert killed.lines == exact.lines
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(steps=STEPS)
-def test_trajectory_is_what_theta_was_whatever_was_edited(
+def test_trajectory_repeats_theta_across_edits(
     steps: list[tuple[int, int, int, int]],
 ) -> None:
     runs = Runs()
     for edit, games, in_flight, keep in steps:
         runs.begin(EDITS[edit]())
         runs.play(games, in_flight=in_flight, keep=keep)
-        found = runs.tune.trajectory(runs.history)
-        assert not found.note
+        trajectory = runs.tune.trajectory(runs.history)
+        assert not trajectory.note
         assert [
-            dict(zip(codes, values, strict=True)) for _, codes, values in found.points
+            dict(zip(codes, values, strict=True)) for _, codes, values in trajectory.points
         ] == runs.thetas
-    assert len({number for number, _, _ in found.points}) == len(found.points)
+    assert len({number for number, _, _ in trajectory.points}) == len(trajectory.points)
 
 
-def test_trajectory_of_a_tune_edited_by_an_earlier_version_is_what_its_state_kept() -> None:
+def test_trajectory_of_a_tune_edited_by_an_earlier_version_comes_from_its_state() -> None:
     runs, _ = edited(spsa(), spsa(parameter("A", r_end=0.2), parameter("B")))
     runs.play(20)
     state = runs.state()
     del state["edits"]
     tune = spsa(parameter("A", r_end=0.2), parameter("B"))
     tune.restore(state)
-    found = tune.trajectory(runs.history)
-    assert found.note.startswith("the control file was edited under an earlier version")
-    assert [list(values) for _, _, values in found.points] == [
+    trajectory = tune.trajectory(runs.history)
+    assert trajectory.note.startswith("the control file was edited under an earlier version")
+    assert [list(values) for _, _, values in trajectory.points] == [
         pytest.approx([was["A"], was["B"]], rel=1e-6) for was in runs.thetas
     ]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     games=st.integers(0, 40),
     edits=st.lists(st.integers(0, len(EDITS) - 1), min_size=2, max_size=4),
 )
-def test_several_edits_without_a_game_between_are_the_last_one(
+def test_several_edits_without_a_game_in_between_equal_the_last_one(
     games: int, edits: list[int]
 ) -> None:
     direct, roundabout = Runs(), Runs()

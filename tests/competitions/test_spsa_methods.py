@@ -1,4 +1,4 @@
-"""Which settings belong to which method of a tune, and what is derived."""
+"""Settings of the methods, and derived settings."""
 
 from __future__ import annotations
 
@@ -36,17 +36,15 @@ def bare(code: str = "x", **settings: Any) -> Any:
 
 @pytest.mark.parametrize("method", DEFAULTS)
 @pytest.mark.parametrize("name", VALUES)
-def test_setting_is_refused_by_exactly_the_methods_that_it_has_no_meaning_with(
-    method: str, name: str
-) -> None:
-    def made() -> Any:
+def test_setting_is_refused_by_exactly_the_methods_without_it(method: str, name: str) -> None:
+    def make_tune() -> Any:
         return spsa(method=method, **{name: VALUES[name]})
 
     if name in DEFAULTS[method]:
-        made()
+        make_tune()
         return
     with pytest.raises(Refused) as refused:
-        made()
+        make_tune()
     assert str(refused.value).startswith(f"{name}: {name} has no meaning with method {method!r}")
 
 
@@ -54,7 +52,7 @@ def test_every_setting_of_a_method_is_tried_here() -> None:
     assert set(VALUES) == {name for own in DEFAULTS.values() for name in own}
 
 
-def test_ranges_and_the_number_of_games_are_all_that_is_needed() -> None:
+def test_ranges_and_the_number_of_games_suffice() -> None:
     tune = spsa(method="adaptive", parameters=[bare(), bare("y", integer=True)])
     assert isinstance(tune.tuner.method, Adaptive)
     assert tune.warnings() == ["without openings, the games of a tune are all much the same"]
@@ -74,7 +72,7 @@ def test_c_end_is_the_perturbation_that_the_adaptive_method_uses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "line"),
+    ("method", "changes", "line"),
     [
         (
             "adaptive",
@@ -99,19 +97,17 @@ def test_c_end_is_the_perturbation_that_the_adaptive_method_uses() -> None:
         ),
     ],
 )
-def test_argument_that_parameter_files_have_and_the_method_does_not_use_is_warned_of(
-    method: str, given: dict[str, Any], line: str
+def test_unused_argument_of_a_parameter_file_gives_a_warning(
+    method: str, changes: dict[str, Any], line: str
 ) -> None:
-    assert line in spsa(method=method, parameters=[bare(**given)]).warnings()
+    assert line in spsa(method=method, parameters=[bare(**changes)]).warnings()
 
 
 @pytest.mark.parametrize(
     ("method", "missing"),
     [("classic", "c_end"), ("blog", "c_end"), ("weather_factory", "step")],
 )
-def test_perturbation_that_a_method_needs_is_missed_where_it_should_stand(
-    method: str, missing: str
-) -> None:
+def test_missing_perturbation_is_reported_at_its_parameter(method: str, missing: str) -> None:
     with pytest.raises(Refused) as refused:
         spsa(method=method, parameters=[parameter(), bare()])
     line = f"parameters.1.{missing}: parameter 'x': {missing!r} is missing"
@@ -123,16 +119,16 @@ def test_frozen_parameter_needs_no_perturbation() -> None:
     assert [p.code for p in tune.tuned] == ["Mobility"]
 
 
-def test_number_of_games_is_needed_where_it_is_not_derived() -> None:
+def test_number_of_games_is_required_unless_derived() -> None:
     for method in ("adaptive", "classic", "blog", "weather_factory"):
         with pytest.raises(Refused, match="number_of_games: 'number_of_games' is missing"):
             spsa(method=method, number_of_games=None)
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("changes", "message"),
     [
-        ({"A": 5, "A_ratio": 0.1}, "A_ratio: A and A_ratio say the same in two ways"),
+        ({"A": 5, "A_ratio": 0.1}, "A_ratio: A and A_ratio both set the stability constant"),
         ({"games_per_iteration": 3}, "games_per_iteration: 3 is odd"),
         (
             {"games_per_iteration": 8},
@@ -142,18 +138,18 @@ def test_number_of_games_is_needed_where_it_is_not_derived() -> None:
         ({"pairing": "reference"}, "opponent: 'opponent' is missing"),
         ({"pairing": "reference", "opponent": "x"}, "opponent: there is no player 'x'"),
         ({"pairing": "reference", "opponent": ["e", "x"]}, "opponent: there is no player 'x'"),
-        ({"pairing": "reference", "opponent": []}, "opponent: there is no opponent in it"),
-        ({"pairing": "reference", "opponent": ["e", "e"]}, "opponent: 'e' is there twice"),
+        ({"pairing": "reference", "opponent": []}, "opponent: the list of opponents is empty"),
+        ({"pairing": "reference", "opponent": ["e", "e"]}, "opponent: 'e' is listed twice"),
         ({"pairing": "reference", "opponent": {"e": 0}}, "opponent.e: 0 is out of range; expected"),
         ({"pairing": "reference", "opponent": {"e": 0.5}}, "opponent.e: 0.5 is not an integer"),
-        ({"pairing": "reference", "opponent": 3}, "opponent: 3 is no player code; expected"),
+        ({"pairing": "reference", "opponent": 3}, "opponent: 3 is not a player code; expected"),
         (
             {"parameters": [parameter(frozen=True)]},
             "parameters: every parameter is frozen: there is nothing to tune",
         ),
         (
             {"parameters": [parameter(gtp="a", environ="b")]},
-            "parameters.0.environ: parameter 'Mobility' is given to engines in two ways, gtp "
+            "parameters.0.environ: parameter 'Mobility' is sent to engines in two ways, gtp "
             "and environ",
         ),
         (
@@ -163,13 +159,13 @@ def test_number_of_games_is_needed_where_it_is_not_derived() -> None:
                 "number_of_games": None,
                 "parameters": [bare()],
             },
-            "number_of_games: the precision wanted takes",
+            "number_of_games: this precision needs",
         ),
     ],
 )
-def test_settings_that_do_not_go_together_are_refused(given: dict[str, Any], message: str) -> None:
+def test_contradicting_settings_are_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(Refused) as refused:
-        spsa(**given)
+        spsa(**changes)
     assert message in str(refused.value)
 
 
@@ -190,17 +186,17 @@ def test_pairs_are_counted_as_fishtest_counts_them() -> None:
     assert [tune.schedule.counting.k(k) for k in (1, 2, 3)] == [1, 3, 5]
 
 
-def test_constant_method_derives_what_it_needs_and_says_so() -> None:
+def test_constant_method_derives_its_settings_and_reports_them() -> None:
     tune = spsa(method="constant", parameters=[bare(), bare("y")], number_of_games=None)
-    found = autoselect(tune.tuner.space)
+    selected = autoselect(tune.tuner.space)
     gains = tune.schedule.gains
     assert isinstance(gains, Constant)
-    assert gains.c(1).tolist() == found.c.tolist() == [200 / 6] * 2
-    assert gains.R(1).tolist() == found.r.tolist()
-    assert 2 * tune.iterations == found.games
+    assert gains.c(1).tolist() == selected.c.tolist() == [200 / 6] * 2
+    assert gains.R(1).tolist() == selected.r.tolist()
+    assert 2 * tune.iterations == selected.games
     (line,) = tune.notices()
-    assert f"{found.games:,} games" in line
-    assert tune.progress().total == found.games
+    assert f"{selected.games:,} games" in line
+    assert tune.progress().total == selected.games
 
 
 def test_derived_games_fill_whole_iterations() -> None:
@@ -210,24 +206,24 @@ def test_derived_games_fill_whole_iterations() -> None:
     assert 0 <= 10 * tune.iterations - autoselect(tune.tuner.space).games < 10
 
 
-def test_constant_method_takes_what_is_given_in_the_place_of_what_it_would_derive() -> None:
-    given = [bare(c_end=50), bare("y", r_end=0.001)]
-    tune = spsa(method="constant", parameters=given, number_of_games=None)
-    found = autoselect(tune.tuner.space)
+def test_constant_method_prefers_settings_of_the_control_file() -> None:
+    changes = [bare(c_end=50), bare("y", r_end=0.001)]
+    tune = spsa(method="constant", parameters=changes, number_of_games=None)
+    selected = autoselect(tune.tuner.space)
     gains = tune.schedule.gains
-    assert gains.c(1).tolist() == [50, found.c[1]]
-    assert gains.R(1).tolist() == [found.r[0], 0.001]
-    # λ goes with 1/(r·c²): the second one takes r/0.001 times as long
+    assert gains.c(1).tolist() == [50, selected.c[1]]
+    assert gains.R(1).tolist() == [selected.r[0], 0.001]
+    # λ is proportional to 1/(r·c²): the second one takes r/0.001 times as long
     expected = 3 * max(
-        found.lambdas[0] * (found.c[0] / 50) ** 2, found.lambdas[1] * found.r[1] / 0.001
+        selected.lambdas[0] * (selected.c[0] / 50) ** 2, selected.lambdas[1] * selected.r[1] / 0.001
     )
     assert 2 * tune.iterations == pytest.approx(expected, abs=2)
-    fewer = spsa(method="constant", parameters=given, number_of_games=100)
+    fewer = spsa(method="constant", parameters=changes, number_of_games=100)
     assert fewer.iterations == 50
     assert fewer.notices()[1] == "number_of_games is 100 instead"
 
 
-def test_blog_takes_c_end_for_s_and_r_end_for_a_factor_of_epsilon() -> None:
+def test_blog_uses_c_end_as_s_and_r_end_as_a_factor_of_epsilon() -> None:
     tune = spsa(
         method="blog",
         parameters=[bare(c_end=8), bare("y", c_end=4, r_end=3)],
@@ -245,7 +241,7 @@ def test_blog_takes_c_end_for_s_and_r_end_for_a_factor_of_epsilon() -> None:
     assert tune.schedule.counting.counts == "games"
 
 
-def test_weather_factory_has_its_own_defaults_and_c_end_makes_a_step() -> None:
+def test_weather_factory_has_its_own_defaults_and_derives_step_from_c_end() -> None:
     tune = spsa(
         method="weather_factory", parameters=[bare(step=5), bare("y", c_end=4)], number_of_games=400
     )

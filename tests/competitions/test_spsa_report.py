@@ -1,4 +1,4 @@
-"""What a tune says of itself, and states of earlier versions."""
+"""Reports of a tune, and states of earlier versions."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ def text(tune: Any) -> str:
 
 
 def winning(tune: Any, games: int, target: float) -> None:
-    """Let the side that is nearer to `target` win every game."""
+    """Let the side nearer to `target` win every game."""
     for _ in range(games):
         job = tune.next_job()
         off = [abs(next(iter(values.values())) - target) for values in job.parameters]
-        tune.take(job.ticket, won(job, job.players[0 if off[0] < off[1] else 1].code))
+        tune.record_result(job.ticket, won(job, job.players[0 if off[0] < off[1] else 1].code))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -48,43 +48,43 @@ def test_tune_can_be_reported_at_any_time(kind: str, games: int) -> None:
     assert summary["iterations"]["planned"] == tune.iterations
 
 
-def test_engine_value_is_what_the_engine_gets_at_the_estimate() -> None:
+def test_engine_value_is_the_delivered_value_of_the_estimate() -> None:
     tune = spsa(parameters=[parameter(transform=lambda v: 10 * v)])
     play_out(tune)
     (one,) = tune.summary()["parameters"]
-    assert one["engine_value"] == 10 * tune.parameters[0].engine_value(one["estimate"])
+    assert one["engine_value"] == 10 * tune.parameters[0].played_value(one["estimate"])
     assert tune.estimated() == {"Mobility": one["engine_value"] // 10}
 
 
-@pytest.mark.parametrize("asked", ["last", "mean"])
-def test_estimate_is_what_the_setting_asks_for(asked: str) -> None:
-    tune = spsa(estimate=asked, number_of_games=200)
+@pytest.mark.parametrize("rule", ["last", "mean"])
+def test_estimate_follows_the_setting(rule: str) -> None:
+    tune = spsa(estimate=rule, number_of_games=200)
     winning(tune, 200, 90)
     one = tune.summary()["parameters"][0]
     assert one["value"] != one["mean"]
-    assert one["estimate"] == one["value" if asked == "last" else "mean"]
+    assert one["estimate"] == one["value" if rule == "last" else "mean"]
     assert "the setting `estimate` asks for" in text(tune)
 
 
 def test_estimate_of_a_tune_without_results_is_its_start() -> None:
-    for asked in ("auto", "last", "mean"):
-        assert spsa(estimate=asked).estimated() == {"Mobility": 50, "Space": 50}
+    for rule in ("auto", "last", "mean"):
+        assert spsa(estimate=rule).estimated() == {"Mobility": 50, "Space": 50}
 
 
-def test_report_says_why_the_last_value_is_trusted_while_theta_drifts() -> None:
+def test_report_explains_the_last_value_as_estimate_while_theta_drifts() -> None:
     tune = spsa(parameters=[parameter(r_end=0.001)], number_of_games=400)
     winning(tune, 400, 1000)
     assert "the last value: θ still moves in one direction" in text(tune)
     assert tune.summary()["estimate"] == "last"
 
 
-def test_parameter_without_a_signal_is_said_to_have_none() -> None:
+def test_parameter_without_a_signal_is_marked() -> None:
     tune = spsa(parameters=[parameter()], number_of_games=20)
     play_out(tune, 4)
     assert "signal not yet" in text(tune)
 
 
-def test_optimum_that_shows_is_given_with_its_interval() -> None:
+def test_significant_optimum_is_shown_with_its_interval() -> None:
     tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
     winning(tune, 600, 50)
     one = tune.summary()["parameters"][0]
@@ -93,21 +93,21 @@ def test_optimum_that_shows_is_given_with_its_interval() -> None:
     assert f"{one['low']:.4g} to {one['high']:.4g}" in text(tune)
 
 
-def test_adaptive_method_tells_optimum_interval_and_stake_without_a_signal_too() -> None:
+def test_adaptive_method_shows_optimum_interval_and_stake_without_a_signal_too() -> None:
     """The optimum is the method's own estimate, and not the regression's."""
     tune = spsa(method="adaptive", parameters=[parameter(c_end=None, r_end=None)])
     play_out(tune, 4)
     one = tune.summary()["parameters"][0]
     shown = text(tune)
     assert not one["signal"]
-    assert "signal not yet: what the results say of this parameter alone might be" in shown
+    assert "signal not yet: the effect of this parameter alone may be chance" in shown
     row = next(line for line in reversed(shown.splitlines()) if line.startswith("Mobility"))
     assert f"{one['estimate']:.4g}" in row
     assert f"{one['low']:.4g} to {one['high']:.4g}" in row
     assert f"{one['elo_at_stake']:+.1f}" in row
 
 
-def test_elo_at_stake_is_that_from_the_start_to_the_estimate() -> None:
+def test_elo_at_stake_is_the_gain_from_the_start_to_the_estimate() -> None:
     tune = spsa(parameters=[parameter(c_end=20, r_end=0.02)], number_of_games=600)
     winning(tune, 600, 60)
     one = tune.summary()["parameters"][0]
@@ -116,7 +116,7 @@ def test_elo_at_stake_is_that_from_the_start_to_the_estimate() -> None:
     assert f"{one['elo_at_stake']:+.1f} in all" in text(tune)
 
 
-def test_games_to_halve_are_those_of_the_perturbation_to_come() -> None:
+def test_games_to_halve_use_the_next_perturbation() -> None:
     tune = spsa(parameters=[parameter(c_end=5, r_end=0.3)], number_of_games=600, gamma=0.5)
     winning(tune, 600, 50)
     (fit,), (average,) = tune.tuner.fits(), tune.tuner.regression.fits()
@@ -124,7 +124,7 @@ def test_games_to_halve_are_those_of_the_perturbation_to_come() -> None:
     assert fit.games_to_halve > average.games_to_halve
 
 
-def test_what_was_derived_is_in_the_report() -> None:
+def test_derived_settings_are_in_the_report() -> None:
     tune = spsa(
         method="constant", parameters=[parameter(c_end=None, r_end=None)], number_of_games=None
     )
@@ -146,72 +146,72 @@ EARLIER: dict[str, Any] = {
 }
 
 
-def test_tune_of_a_version_without_methods_goes_on_as_the_classic_one_that_it_was() -> None:
+def test_tune_of_a_version_without_methods_continues_as_classic() -> None:
     tune = spsa()
     tune.restore(EARLIER)
     assert tune.tuner.theta.tolist() == [52.5, 47.25]
-    assert tune.tuner.told == 3
+    assert tune.tuner.iterations == 3
     assert tune.progress().completed == 6
-    # one game of iteration 4 is out, the other is to be given out
+    # one game of iteration 4 is in progress, the other is issued next
     before = {"k": 4, "g": 0, "p": [57, 43.0], "m": [48, 51.5]}
     assert tune.resume(before)
-    assert tune.adopt([before]) == []
+    assert tune.apply_edits([before]) == []
     first, second = tune.make_job("04a", 0, before), tune.next_job()
     assert second.id == "04b"
     assert second.parameters == first.parameters[::-1]
-    tune.take(before, won(first, "e+"))
-    tune.take(second.ticket, won(second, "e+"))
-    assert tune.tuner.told == 4
+    tune.record_result(before, won(first, "e+"))
+    tune.record_result(second.ticket, won(second, "e+"))
+    assert tune.tuner.iterations == 4
     play_out(tune)
     assert tune.finished()
 
 
-def test_mean_of_a_tune_of_a_version_without_one_begins_where_the_tune_is() -> None:
+def test_mean_of_a_tune_without_stored_averages_starts_at_its_theta() -> None:
     tune = spsa(estimate="mean")
     tune.restore(EARLIER)
     assert tune.tuner.averages.mean().tolist() == [52.5, 47.25]
     assert tune.estimated() == {"Mobility": 53, "Space": 47.25}
 
 
-def test_values_of_an_earlier_version_are_within_the_bounds_of_now() -> None:
+def test_values_of_an_earlier_version_are_clipped_to_the_present_bounds() -> None:
     tune = spsa(parameters=[parameter(max=51), parameter("Space")])
     tune.restore(EARLIER)
     assert tune.tuner.theta.tolist() == [51, 47.25]
 
 
-def test_tune_of_a_version_without_methods_is_not_gone_on_with_by_another_method() -> None:
+def test_tune_of_a_version_without_methods_is_refused_by_other_methods() -> None:
     for method in ("adaptive", "constant"):
-        with pytest.raises(StateRefused, match="method = 'classic' goes on with it") as refused:
+        with pytest.raises(StateRefused, match="write method = 'classic' to") as refused:
             spsa(method=method).restore(EARLIER)
         assert refused.value.path == ("method",)
 
 
 @pytest.mark.parametrize("method", ["classic", "adaptive"])
-def test_error_of_a_slope_is_of_95_percent_in_report_chart_and_data(method: str) -> None:
+def test_error_of_a_slope_is_a_95_percent_interval_in_report_chart_and_data(method: str) -> None:
     tune = spsa(parameters=[parameter(max=1000, c_end=200)], number_of_games=200, method=method)
     history = []
     for _ in range(60):
         job = tune.next_job()
-        values = [next(iter(given.values())) for given in job.parameters]
+        values = [next(iter(played.values())) for played in job.parameters]
         result = won(job, job.players[0 if values[0] > values[1] else 1].code)
-        tune.take(job.ticket, result)
+        tune.record_result(job.ticket, result)
         history.append((job.ticket, result))
     (fit,) = tune.tuner.fits()
     error = 1.959963984540054 * fit.slope_error
     (row,) = tune.summary()["parameters"]
     assert row["slope_error"] == pytest.approx(error)
     assert _with_error(fit.slope, error) in text(tune)
-    assert "Elo/unit: gained by a higher value, at the mean of what was played, ± 95 %" in text(
+    assert "Elo/unit: gain by a higher value, at the mean of the played values, ± 95 %" in text(
         tune
     )
     charts = {group.title: group.charts for group in tune.charts(history)}
-    (chart,) = charts["What the results say"]
+    (chart,) = charts["Results by value"]
     assert fit.optimum is None
     assert f"± {error:.2g} Elo a unit (95 %)" in chart.note
 
 
 @pytest.mark.parametrize(
-    ("value", "error", "told"),
+    ("value", "error", "expected"),
     [
         (0.0, 20.3, "+0 ± 20"),
         (0.27, 0.213, "+0.27 ± 0.21"),
@@ -222,10 +222,10 @@ def test_error_of_a_slope_is_of_95_percent_in_report_chart_and_data(method: str)
         (2.0, 0.0, "+2"),
     ],
 )
-def test_slope_is_told_to_the_second_digit_of_its_error(
-    value: float, error: float, told: str
+def test_slope_is_shown_to_the_second_digit_of_its_error(
+    value: float, error: float, expected: str
 ) -> None:
-    assert _with_error(value, error) == told
+    assert _with_error(value, error) == expected
 
 
 def test_report_fits_a_hundred_columns() -> None:

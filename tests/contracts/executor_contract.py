@@ -1,6 +1,8 @@
-"""What every executor does.  Subclass `ExecutorContract` in a test module, with
-a `make` fixture that gives a function from a number of slots to an executor
-whose work is (or behaves as) `tests.execution.scripted_work.Scripted`."""
+"""Test the contract of every executor.
+
+Subclass `ExecutorContract` in a test module, with a `make` fixture: a function from a number of
+slots to an executor of `tests.execution.scripted_work.Scripted`.
+"""
 
 from __future__ import annotations
 
@@ -11,25 +13,25 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from ringmaster.errors import ExecutorError
-from ringmaster.execution.executor import Done, Event, Executor, Lost
+from ringmaster.execution.executor import Done, Executor, JobEnd, Lost
 from ringmaster.model.jobs import Job
 from tests.execution.scripted_work import check, expected, game
 
 Make = Callable[[int], Executor]
 
-#: Seconds after which a wait that should have ended is a failure.
+#: A longer wait is a failure, in seconds.
 LONG = 20.0
 
 
-def run_all(executor: Executor, jobs: Iterable[Job]) -> list[Event]:
-    """Submit jobs and wait until nothing is running."""
+def run_all(executor: Executor, jobs: Iterable[Job]) -> list[JobEnd]:
+    """Submit jobs and wait for all results."""
     for job in jobs:
         executor.submit(job)
-    events: list[Event] = []
+    events: list[JobEnd] = []
     while executor.running():
-        some = executor.wait(LONG)
-        assert some, "nothing happened for a long time"
-        events += some
+        new_events = executor.wait(LONG)
+        assert new_events, f"no event in {LONG} s"
+        events += new_events
     return events
 
 
@@ -46,7 +48,7 @@ class ExecutorContract:
         assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)
         assert executor.wait(0) == []
 
-    def test_the_job_of_an_event_is_the_one_submitted(self, make: Make) -> None:
+    def test_job_of_an_event_is_the_submitted_object(self, make: Make) -> None:
         job = game(1)
         (event,) = run_all(make(1), [job])
         assert event.job is job
@@ -55,7 +57,7 @@ class ExecutorContract:
         events = run_all(make(1), [game(n) for n in range(12)])
         assert [e.job.id for e in events] == [f"0_{n}" for n in range(12)]
 
-    def test_there_is_room_for_a_job_for_each_idle_worker(self, make: Make) -> None:
+    def test_each_idle_worker_has_room_for_a_job(self, make: Make) -> None:
         executor = make(3)
         rooms = [executor.room()]
         for n in range(4):
@@ -82,7 +84,7 @@ class ExecutorContract:
                 left.remove(event.job)
         assert list(executor.running()) == []
 
-    def test_any_text_and_number_survives_the_way_there_and_back(self, make: Make) -> None:
+    def test_text_and_numbers_reach_the_worker_and_return_unchanged(self, make: Make) -> None:
         ticket = {"é": "\0\n\x1b[31m☃ 𝄞", "seed": 2**100, "x": 0.1, "list": [None, True, {}]}
         (event,) = run_all(make(1), [game(1, **ticket)])
         assert isinstance(event, Done)
@@ -102,7 +104,7 @@ class ExecutorContract:
             executor.submit(game(n))
         assert done + len(run_all(executor, [])) == 20
 
-    def test_waiting_for_nothing_returns_at_once(self, make: Make) -> None:
+    def test_wait_without_jobs_returns_at_once(self, make: Make) -> None:
         executor = make(1)
         assert executor.wait(None) == []
         assert executor.wait(0) == []
@@ -126,18 +128,18 @@ class ExecutorContract:
             os.close(read)
             os.close(write)
 
-    def test_work_that_always_raises_ends_in_an_error_with_its_words(self, make: Make) -> None:
+    def test_work_that_always_raises_ends_in_an_error_with_its_message(self, make: Make) -> None:
         executor = make(2)
-        job = game(1, **{"raise": "by nothing at all"})
+        job = game(1, **{"raise": "scripted failure"})
 
-        def try_again_and_again() -> None:
+        def run_ten_times() -> None:
             for _ in range(10):
                 (event,) = run_all(executor, [job])
                 assert isinstance(event, Lost)
-                assert "by nothing at all" in event.reason
+                assert "scripted failure" in event.reason
 
-        with pytest.raises(ExecutorError, match="ZeroDivisionError: by nothing at all"):
-            try_again_and_again()
+        with pytest.raises(ExecutorError, match="ZeroDivisionError: scripted failure"):
+            run_ten_times()
 
     def test_close_is_idempotent_and_ends_everything(self, make: Make) -> None:
         executor = make(2)

@@ -1,5 +1,7 @@
-"""What every implementation of a game's rules does.  Subclass `GameContract` in
-a test module and fill in `new_game` and `moves_to_try`."""
+"""Test the contract of every implementation of a game's rules.
+
+Subclass `GameContract` in a test module and define `new_game` and `moves_to_try`.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,8 @@ from hypothesis import strategies as st
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Ending, Game
 
-#: Strings that look like moves, or that earlier referees have stumbled over.
-NASTY = (
+#: Strings that resemble moves, or have confused earlier referees.
+BAD_MOVES = (
     "",
     " ",
     "0000",
@@ -48,10 +50,8 @@ NASTY = (
     "d4" * 100_000,
 )
 
-# One class serves several games, so hypothesis sees its tests run by several.
-shared = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.differing_executors]
-)
+# several subclasses run the same test function
+shared = settings(deadline=None, suppress_health_check=[HealthCheck.differing_executors])
 
 
 class GameContract:
@@ -60,8 +60,7 @@ class GameContract:
         raise NotImplementedError
 
     def moves_to_try(self, game: Game, rng: random.Random) -> Sequence[str]:
-        """Return strings in random order, one of which at least is legal unless
-        the game is over."""
+        """Return strings in random order; at least one is legal unless the game is over."""
         raise NotImplementedError
 
     def advance(self, game: Game, rng: random.Random, plies: int) -> None:
@@ -143,7 +142,7 @@ class GameContract:
         else:
             assert game.moves[-1].lower() == text.lower()
 
-    @pytest.mark.parametrize("text", NASTY, ids=range(len(NASTY)))
+    @pytest.mark.parametrize("text", BAD_MOVES, ids=range(len(BAD_MOVES)))
     def test_a_string_that_only_resembles_a_move_is_refused(self, text: str) -> None:
         game = self.new_game()
         with pytest.raises(IllegalMove) as caught:
@@ -153,7 +152,7 @@ class GameContract:
         assert len(str(caught.value)) < 2500
         assert str(caught.value).isprintable()
 
-    def test_a_new_game_goes_on_and_the_first_player_is_to_move(self) -> None:
+    def test_new_game_has_no_ending_and_the_first_player_is_to_move(self) -> None:
         game = self.new_game()
         assert game.ending() is None
         assert game.to_move == 0
@@ -168,7 +167,7 @@ class GameContract:
         first, second = self.new_game().colours
         assert first != second
 
-    def test_an_ending_stays_when_it_is_asked_for_again(self) -> None:
+    def test_second_call_of_ending_returns_the_same(self) -> None:
         rng = random.Random(2)
         for _ in range(10):
             game = self.new_game()

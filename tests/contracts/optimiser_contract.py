@@ -1,6 +1,8 @@
-"""What every optimiser over labelled positions does.  Subclass `OptimiserContract` in a test
-module, with a `make` fixture that gives a function from parameters, seed and number of training
-shards to an optimiser with few passes."""
+"""Test the contract of every optimiser over labelled positions.
+
+Subclass `OptimiserContract` in a test module, with a `make` fixture: a function from parameters,
+seed and number of training shards to an optimiser with few passes.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,12 @@ from typing import Protocol
 import pytest
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.texel.optimiser import Optimiser, Pass, Told
+from ringmaster.tuners.texel.optimiser import Optimiser, Pass, TellResult
 from tests.tuners.texel.worlds import MemoryData, World, world_of
 
 SHARDS = 6
 TRUE = (40.0, 80.0, 1.5, 120.0)
-#: Parameters of a kind each: two integers, a real number, one whose optimum is a bound.
+#: Two integers, a fractional parameter, and one with its optimum beyond a bound.
 PARAMETERS = (
     TunedParameter("a", 150, 0, 200, integer=True),
     TunedParameter("b", -40, -100, 300, integer=True),
@@ -32,7 +34,7 @@ class Make(Protocol):
     ) -> Optimiser: ...
 
 
-#: Which of the passes under way comes back next.
+#: Returns the place of the next pass to complete.
 Choice = Callable[[Sequence[Pass]], int]
 
 
@@ -41,30 +43,29 @@ def first(passes: Sequence[Pass]) -> int:
 
 
 class Drive:
-    """An optimiser with its data, and all that passed between them."""
+    """An optimiser with its data, its requested passes and its responses."""
 
     def __init__(self, optimiser: Optimiser, data: MemoryData, choice: Choice = first) -> None:
         self.optimiser, self.data, self.choice = optimiser, data, choice
-        self.asked: list[Pass] = []
-        self.told: list[Told] = []
+        self.requested: list[Pass] = []
+        self.responses: list[TellResult] = []
         self.under_way: list[Pass] = []
 
     def ask_all(self) -> None:
-        while (found := self.optimiser.ask()) is not None:
-            assert len(self.asked) < 5000, "the optimiser does not come to an end"
-            self.asked.append(found)
-            self.under_way.append(found)
+        while (request := self.optimiser.ask()) is not None:
+            assert len(self.requested) < 5000, "the optimiser does not end"
+            self.requested.append(request)
+            self.under_way.append(request)
 
     def tell_one(self) -> bool:
-        """Ask for all there is and tell one of the passes under way; return whether there
-        was one."""
+        """Request all passes and complete one; return whether there was a pass."""
         self.ask_all()
         if not self.under_way:
             return False
         one = self.under_way.pop(self.choice(self.under_way))
-        told = self.optimiser.tell(one.number, self.data.play(one), self.data)
-        self.data.forget(told)
-        self.told.append(told)
+        responses = self.optimiser.tell(one.number, self.data.play(one), self.data)
+        self.data.forget(responses)
+        self.responses.append(responses)
         return True
 
     def to_the_end(self) -> Drive:
@@ -85,8 +86,7 @@ def world() -> World:
 class OptimiserContract:
     @pytest.fixture
     def drive(self, request: pytest.FixtureRequest, make: Make, world: World) -> Drive:
-        """An optimiser that has come to its end; the same for all tests of a class and a
-        parameter of `make`, not to be changed."""
+        """A finished optimiser, shared by the tests of a class and a parameter of `make`."""
         call = getattr(request.node, "callspec", None)
         key = (
             f"{type(self).__module__}.{type(self).__qualname__}",
@@ -97,34 +97,34 @@ class OptimiserContract:
             _DRIVES[key] = drive.to_the_end()
         return _DRIVES[key]
 
-    def test_first_pass_is_the_start_over_all_and_kept(self, make: Make) -> None:
+    def test_first_pass_scores_the_start_over_all_positions(self, make: Make) -> None:
         optimiser = make(PARAMETERS)
         assert optimiser.ask() == Pass(0, tuple(p.start for p in PARAMETERS), "all", keep=True)
         assert optimiser.ask() is None
         assert not optimiser.finished()
 
     def test_passes_are_numbered_one_by_one(self, drive: Drive) -> None:
-        assert [each.number for each in drive.asked] == list(range(len(drive.asked)))
+        assert [each.number for each in drive.requested] == list(range(len(drive.requested)))
 
     def test_values_are_within_the_bounds_and_whole(self, drive: Drive) -> None:
-        for theta in [*(each.theta for each in drive.asked), drive.optimiser.best]:
+        for theta in [*(each.theta for each in drive.requested), drive.optimiser.best]:
             for parameter, value in zip(PARAMETERS, theta, strict=True):
                 assert parameter.minimum <= value <= parameter.maximum
                 assert value == int(value) or not parameter.integer
 
-    def test_batches_are_of_shards_that_there_are(self, drive: Drive) -> None:
-        for each in drive.asked:
+    def test_batches_contain_existing_shards(self, drive: Drive) -> None:
+        for each in drive.requested:
             if isinstance(each.part, tuple):
                 assert each.part
                 assert sorted(set(each.part)) == list(each.part)
                 assert set(each.part) <= set(range(SHARDS))
 
-    def test_no_pass_over_the_same_positions_is_asked_for_twice(self, drive: Drive) -> None:
-        """Batches apart, which may come again; but never while they are under way."""
-        whole = [(each.theta, each.part) for each in drive.asked if isinstance(each.part, str)]
+    def test_no_pass_over_all_positions_is_requested_twice(self, drive: Drive) -> None:
+        """Batches may be repeated, but not while they are under way."""
+        whole = [(each.theta, each.part) for each in drive.requested if isinstance(each.part, str)]
         assert len(whole) == len(set(whole))
 
-    def test_optimiser_comes_to_an_end_and_asks_for_nothing_more(self, drive: Drive) -> None:
+    def test_finished_optimiser_requests_nothing(self, drive: Drive) -> None:
         assert drive.optimiser.finished()
         assert drive.optimiser.ask() is None
 
@@ -138,7 +138,7 @@ class OptimiserContract:
             drive.tell_one()
             drive.ask_all()
 
-    def test_best_has_the_smallest_validation_error_of_those_taken(self, drive: Drive) -> None:
+    def test_best_has_the_smallest_accepted_validation_error(self, drive: Drive) -> None:
         taken = [s for s in drive.optimiser.course if s.taken and s.validation is not None]
         smallest = min(s.validation for s in taken if s.validation is not None)
         assert smallest in [s.validation for s in taken if s.theta == drive.optimiser.best]
@@ -152,7 +152,7 @@ class OptimiserContract:
         assert best.train < 0.97 * start.train  # type: ignore[operator]
         assert best.validation < 0.97 * start.validation  # type: ignore[operator]
 
-    def test_course_begins_with_the_start_and_never_goes_back(self, drive: Drive) -> None:
+    def test_course_begins_with_the_start_and_is_in_order(self, drive: Drive) -> None:
         course = drive.optimiser.course
         assert course[0].theta == tuple(p.start for p in PARAMETERS)
         assert course[0].train is not None
@@ -160,18 +160,22 @@ class OptimiserContract:
         assert len(course) <= 1000
 
     def test_scores_of_the_best_and_of_the_start_are_kept(self, drive: Drive, world: World) -> None:
-        number, kept = drive.optimiser.best_pass, drive.data.kept
+        number, scores = drive.optimiser.best_pass, drive.data.kept
         assert number is not None
-        asked = drive.asked[number]
-        assert (asked.theta, asked.part, asked.keep) == (drive.optimiser.best, "all", True)
-        assert kept[number].tolist() == world.scores(drive.optimiser.best).tolist()
-        assert 0 in kept
+        best = drive.requested[number]
+        assert (best.theta, best.part, best.keep) == (
+            drive.optimiser.best,
+            "all",
+            True,
+        )
+        assert scores[number].tolist() == world.scores(drive.optimiser.best).tolist()
+        assert 0 in scores
 
-    def test_scores_that_are_not_needed_are_forgotten(self, drive: Drive) -> None:
+    def test_obsolete_scores_are_forgotten(self, drive: Drive) -> None:
         assert len(drive.data.kept) <= 2 * len(PARAMETERS) + 4
 
     def test_parameters_on_a_bound_are_flagged_and_no_others(self, drive: Drive) -> None:
-        """The optimum of the last one is far beyond its bound."""
+        """The optimum of the last parameter is far beyond its bound."""
         best, flags = drive.optimiser.best, drive.optimiser.flags()
         assert best[3] >= 75
         for i, parameter in enumerate(PARAMETERS):
@@ -183,13 +187,13 @@ class OptimiserContract:
             assert title
             assert all(len(row) == len(headers) for row in rows)
 
-    def test_same_seed_asks_for_the_same(self, drive: Drive, make: Make, world: World) -> None:
+    def test_same_seed_gives_the_same_passes(self, drive: Drive, make: Make, world: World) -> None:
         again = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
-        assert again.asked == drive.asked
-        assert again.told == drive.told
+        assert again.requested == drive.requested
+        assert again.responses == drive.responses
 
     @pytest.mark.parametrize("seed", [1, 2])
-    def test_order_in_which_passes_come_back_makes_no_difference(
+    def test_order_of_results_makes_no_difference(
         self, drive: Drive, make: Make, world: World, seed: int
     ) -> None:
         rng = random.Random(seed)
@@ -198,17 +202,17 @@ class OptimiserContract:
             MemoryData(world, shards=SHARDS),
             lambda passes: rng.randrange(len(passes)),
         ).to_the_end()
-        assert shuffled.asked == drive.asked
+        assert shuffled.requested == drive.requested
         assert shuffled.optimiser.best == drive.optimiser.best
         assert shuffled.optimiser.best_pass == drive.optimiser.best_pass
         assert shuffled.optimiser.course == drive.optimiser.course
         assert plain(shuffled.optimiser) == plain(drive.optimiser)
 
     @pytest.mark.parametrize("halts", [(0,), (1,), (2, 3), (5, 6, 7), (20, 41), (33,)])
-    def test_interrupted_optimiser_is_the_one_that_was_not(
+    def test_interrupted_optimiser_equals_an_uninterrupted_one(
         self, drive: Drive, make: Make, world: World, halts: tuple[int, ...]
     ) -> None:
-        """With passes under way at each interruption, which are told to the new one."""
+        """Passes under way at an interruption complete after it."""
         going = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
         done = 0
         for halt in halts:
@@ -221,15 +225,17 @@ class OptimiserContract:
             assert later.best == going.optimiser.best
             going.optimiser = later
         going.to_the_end()
-        assert going.asked == drive.asked
-        assert going.told == drive.told
+        assert going.requested == drive.requested
+        assert going.responses == drive.responses
         assert plain(going.optimiser) == plain(drive.optimiser)
         assert going.optimiser.course == drive.optimiser.course
         assert going.optimiser.report() == drive.optimiser.report()
         assert going.optimiser.flags() == drive.optimiser.flags()
 
-    def test_asking_and_not_telling_loses_nothing(self, make: Make, world: World) -> None:
-        """A state from before a pass was asked for asks for it again."""
+    def test_pass_requested_after_the_last_state_is_requested_again(
+        self, make: Make, world: World
+    ) -> None:
+        """The state is from before the request of the pass."""
         drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS))
         for _ in range(3):
             drive.tell_one()
@@ -248,13 +254,11 @@ class OptimiserContract:
         course = drive.optimiser.course
         assert all(s.validation is None for s in course)
         errors = [s.train for s in course if s.taken and s.train is not None]
-        of_best = [s.train for s in course if s.theta == drive.optimiser.best]
-        assert min(errors) in of_best
+        best_errors = [s.train for s in course if s.theta == drive.optimiser.best]
+        assert min(errors) in best_errors
         assert min(errors) < 0.97 * errors[0]
 
-    def test_engine_that_never_changes_its_scores_leaves_everything_at_the_start(
-        self, make: Make
-    ) -> None:
+    def test_constant_scores_leave_all_values_at_the_start(self, make: Make) -> None:
         world = world_of(TRUE, games=40, per_game=4, seed=2)
         world.counts = world.counts * 0
         drive = Drive(make(PARAMETERS), MemoryData(world, shards=SHARDS)).to_the_end()
@@ -264,5 +268,5 @@ class OptimiserContract:
 
 
 def plain(optimiser: Optimiser) -> str:
-    """Return a state as text; the order of its objects' members is of no account."""
+    """Return a state as text with sorted keys."""
     return json.dumps(optimiser.state(), sort_keys=True)

@@ -1,5 +1,8 @@
-"""What every method of the SPSA tuner does.  Subclass `TunerContract` in a test module,
-with a `make` fixture that gives a function from a space to a method."""
+"""Test the contract of every method of the SPSA tuner.
+
+Subclass `TunerContract` in a test module, with a `make` fixture: a function from a space to a
+method.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,12 @@ from ringmaster.tuners.spsa.regression import Regression
 from tests.tuners.spsa.spaces import MIXED, space_of
 
 Make = Callable[[Space], Method]
-#: An iteration: k, θ⁺, θ⁻, δ, W−L.
-Told = tuple[int, Array, Array, Array, Array]
+#: k, θ⁺, θ⁻, δ, W−L.
+Iteration = tuple[int, Array, Array, Array, Array]
 
 
 def scores(iteration: int, plus: Array, minus: Array, space: Space) -> Array:
-    """Return W−L of a pair, (…), better the nearer θ⁺ is to four fifths of the ranges."""
+    """Return W−L of a pair, (…): the optimum is at four fifths of the ranges."""
     best = space.minimum + 0.8 * space.width
     loss = [np.square((side - best) / space.width).sum(axis=-1) for side in (plus, minus)]
     luck = random.Random(iteration).gauss(0, 1)
@@ -29,19 +32,19 @@ def scores(iteration: int, plus: Array, minus: Array, space: Space) -> Array:
 
 def play(tuner: Spsa, first: int, last: int) -> None:
     for iteration in range(first, last + 1):
-        asked = tuner.ask(iteration)
-        result = scores(iteration, asked.plus, asked.minus, tuner.space)
-        tuner.tell(iteration, asked.plus, asked.minus, float(result))
+        pair = tuner.ask(iteration)
+        result = scores(iteration, pair.plus, pair.minus, tuner.space)
+        tuner.tell(iteration, pair.plus, pair.minus, float(result))
 
 
-def asked_at_start(method: Method, count: int) -> list[Told]:
-    """Return iterations that were all asked for before the first result."""
-    space, found = method.space, []
+def iterations_at_start(method: Method, count: int) -> list[Iteration]:
+    """Return iterations that were all issued before the first result."""
+    space, iterations = method.space, []
     for k in range(1, count + 1):
         delta, u = draw(3, k, len(space))
         plus, minus = sides(space, space.start, method.c(k), delta, u, "stochastic")
-        found.append((k, plus, minus, delta, scores(k, plus, minus, space)))
-    return found
+        iterations.append((k, plus, minus, delta, scores(k, plus, minus, space)))
+    return iterations
 
 
 class TunerContract:
@@ -58,7 +61,7 @@ class TunerContract:
             assert np.all(np.isfinite(method.c(k)))
 
     def test_theta_moves_towards_the_side_that_wins(self, make: Make) -> None:
-        """Two wins of one side after the other, each parameter's δ being the same."""
+        """One side wins two pairs, with the same δ for each parameter."""
         space = space_of((40, 0, 100), (60, 0, 100))
         method, delta = make(space), np.array([1.0, -1.0])
         memory = method.start()
@@ -66,31 +69,31 @@ class TunerContract:
             plus, minus = sides(
                 space, method.centre(memory), method.c(k, memory), delta, delta, "stochastic"
             )
-            method.take(memory, k, plus, minus, delta, np.asarray(2.0), 2)
+            method.learn(memory, k, plus, minus, delta, np.asarray(2.0), 2)
         moved = method.centre(memory) - space.start
         assert moved[0] > 0 > moved[1]
 
-    def test_draws_alone_move_next_to_nothing(self, make: Make) -> None:
-        """They say, if anything, that the optimum is where they were played."""
+    def test_draws_alone_hardly_move_theta(self, make: Make) -> None:
+        """Draws suggest that the present values are the optimum."""
         tuner = Spsa(make(MIXED))
         for k in range(1, 30):
-            asked = tuner.ask(k)
-            tuner.tell(k, asked.plus, asked.minus, 0.0)
+            pair = tuner.ask(k)
+            tuner.tell(k, pair.plus, pair.minus, 0.0)
             assert np.all(np.abs(tuner.theta - MIXED.start) < 0.1 * MIXED.width)
 
     def test_theta_and_sides_stay_within_the_bounds(self, make: Make) -> None:
         method = make(MIXED)
         tuner = Spsa(method)
         for k in range(1, 400):
-            asked = tuner.ask(k)
-            for values in (asked.plus, asked.minus, tuner.theta, tuner.estimate()):
+            pair = tuner.ask(k)
+            for values in (pair.plus, pair.minus, tuner.theta, tuner.estimate()):
                 assert np.all(values >= MIXED.minimum)
                 assert np.all(values <= MIXED.maximum)
-            assert asked.plus[1].is_integer()
-            assert asked.minus[1].is_integer()
-            tuner.tell(k, asked.plus, asked.minus, 2.0 * asked.delta[0])
+            assert pair.plus[1].is_integer()
+            assert pair.minus[1].is_integer()
+            tuner.tell(k, pair.plus, pair.minus, 2.0 * pair.delta[0])
 
-    def test_tunes_side_by_side_are_those_of_each_alone(self, make: Make) -> None:
+    def test_simultaneous_tunes_equal_single_tunes(self, make: Make) -> None:
         method, count = make(MIXED), 150
         alone = [method.start() for _ in range(3)]
         together = method.start((3,))
@@ -101,20 +104,20 @@ class TunerContract:
                 MIXED, method.centre(together), method.c(k, together), delta, u, "stochastic"
             )
             result = scores(k, plus, minus, MIXED)
-            method.take(together, k, plus, minus, delta, result, 2)
+            method.learn(together, k, plus, minus, delta, result, 2)
             for i, memory in enumerate(alone):
-                method.take(memory, k, plus[i], minus[i], delta[i], result[i], 2)
+                method.learn(memory, k, plus[i], minus[i], delta[i], result[i], 2)
         for i, memory in enumerate(alone):
             assert memory.keys() == together.keys()
             for name, array in memory.items():
                 assert together[name][i] == pytest.approx(array, rel=1e-9, abs=1e-12), name
-            one, all_of_them = method.estimate(memory), method.estimate(together)
-            assert (one is None) == (all_of_them is None)
-            if one is not None and all_of_them is not None:
-                assert all_of_them[i] == pytest.approx(one, rel=1e-9)
+            one, together_all = method.estimate(memory), method.estimate(together)
+            assert (one is None) == (together_all is None)
+            if one is not None and together_all is not None:
+                assert together_all[i] == pytest.approx(one, rel=1e-9)
 
     @pytest.mark.parametrize("halted", [0, 1, 7, 130, 300])
-    def test_interrupted_tune_is_the_one_that_was_not(self, make: Make, halted: int) -> None:
+    def test_interrupted_tune_equals_an_uninterrupted_one(self, make: Make, halted: int) -> None:
         whole, first = Spsa(make(MIXED), seed=4), Spsa(make(MIXED), seed=4)
         play(whole, 1, 301)
         play(first, 1, halted)
@@ -127,44 +130,46 @@ class TunerContract:
         assert later.fits() == whole.fits()
 
     def test_order_of_results_makes_no_difference(self, make: Make) -> None:
-        """Of iterations that were asked for together.  Sums differ by their rounding, and
-        no bound is met, since clipping a step depends on the order."""
+        """Iterations issued together; sums differ by rounding.
+
+        No bound is reached, since clipping a step depends on the order.
+        """
         space = space_of((50, 0, 1000), (500, 0, 1000))
         method = make(space)
-        told = [
+        iterations = [
             (k, plus, minus, delta, result / 100)
-            for k, plus, minus, delta, result in asked_at_start(method, 60)
+            for k, plus, minus, delta, result in iterations_at_start(method, 60)
         ]
-        shuffled = random.Random(1).sample(told, len(told))
+        shuffled = random.Random(1).sample(iterations, len(iterations))
         memories, regressions = [], []
-        for order in (told, shuffled):
+        for order in (iterations, shuffled):
             memory, regression = method.start(), Regression(space)
             for k, plus, minus, delta, result in order:
-                method.take(memory, k, plus, minus, delta, result, 2)
-                regression.take(plus, minus, float(result), 2)
+                method.learn(memory, k, plus, minus, delta, result, 2)
+                regression.add(plus, minus, float(result), 2)
             memories.append(memory)
             regressions.append(regression)
         for name, array in memories[0].items():
             assert memories[1][name] == pytest.approx(array, rel=1e-9, abs=1e-9), name
         assert regressions[0].lines().a == pytest.approx(regressions[1].lines().a, rel=1e-9)
 
-    def test_theta_and_c_stay_for_as_long_as_is_said(self, make: Make) -> None:
+    def test_theta_and_c_are_constant_for_steady_iterations(self, make: Make) -> None:
         method = make(MIXED)
         memory = method.start()
-        left, before = method.steady(memory), None
-        for k, plus, minus, delta, result in asked_at_start(method, 700):
-            if before is not None and left > 0:
+        remaining, before = method.steady(memory), None
+        for k, plus, minus, delta, result in iterations_at_start(method, 700):
+            if before is not None and remaining > 0:
                 assert method.centre(memory).tolist() == before
             before = None
-            if left == 0:
-                left = method.steady(memory)
-                assert left >= 1
-            if left > 1:
+            if remaining == 0:
+                remaining = method.steady(memory)
+                assert remaining >= 1
+            if remaining > 1:
                 before = method.centre(memory).tolist()
-            method.take(memory, k, plus, minus, delta, result, 2)
-            left -= 1
+            method.learn(memory, k, plus, minus, delta, result, 2)
+            remaining -= 1
 
-    def test_parameter_that_was_not_played_learns_nothing(self, make: Make) -> None:
+    def test_unplayed_parameter_learns_nothing(self, make: Make) -> None:
         """δ is 0, and both sides are θ."""
         method = make(MIXED)
         memory = method.start()
@@ -175,12 +180,12 @@ class TunerContract:
             for values, instead in ((delta, 0.0), (plus, MIXED.start), (minus, MIXED.start))
         )
         for k in range(1, 5):
-            method.take(memory, k, plus, minus, delta, np.asarray(2.0), 2)
+            method.learn(memory, k, plus, minus, delta, np.asarray(2.0), 2)
         assert method.centre(memory)[2] == pytest.approx(MIXED.start[2], abs=1e-12)
         assert method.centre(memory)[0] != MIXED.start[0]
 
     def test_tune_finds_an_optimum(self, make: Make) -> None:
-        """Decisive games of players 500 Elo apart at both ends: any method gets nearer."""
+        """The ends differ by 500 Elo and no game is drawn: every method approaches the optimum."""
         space = space_of((30, 0, 100), (-0.5, -1, 1))
         method, best = make(space), np.array([60.0, 0.2])
         memory, shape = method.start((20,)), (20, 2)
@@ -196,7 +201,7 @@ class TunerContract:
             plus, minus = sides(space, theta, c, delta, delta, "stochastic")
             win = 1 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400))
             result = (2.0 * (rng.random((2, 20)) < win) - 1).sum(axis=0)
-            method.take(memory, k, plus, minus, delta, result, 2)
+            method.learn(memory, k, plus, minus, delta, result, 2)
         at_end = method.estimate(memory)
-        left = loss(method.centre(memory) if at_end is None else at_end)
-        assert np.mean(left) < 0.4 * loss(space.start)
+        final_loss = loss(method.centre(memory) if at_end is None else at_end)
+        assert np.mean(final_loss) < 0.4 * loss(space.start)

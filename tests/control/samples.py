@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ringmaster.control.loader import Loaded, load
+from ringmaster.control.loader import ControlFile, load
 from ringmaster.model.settings import (
     Boolean,
     CallOf,
@@ -216,7 +216,9 @@ exploration_coefficient = 0.45
 '''
 
 
-def load_text(folder: Path, text: str | bytes, name: str = "tune.ctl", **options: Any) -> Loaded:
+def load_text(
+    folder: Path, text: str | bytes, name: str = "tune.ctl", **options: Any
+) -> ControlFile:
     """Write a control file and load it."""
     file = folder / name
     file.write_bytes(text.encode() if isinstance(text, str) else text)

@@ -1,4 +1,4 @@
-"""What is said of a control file that was changed since the last run."""
+"""Comparison of a control file with its last run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ringmaster.control.changes import (
     canonical_settings,
     find_changes,
 )
-from ringmaster.model.scales import Explicit, Linear, Log
+from ringmaster.model.parameters import Explicit, Linear, Log
 from ringmaster.model.settings import (
     INHERITED,
     Boolean,
@@ -38,7 +38,7 @@ from ringmaster.model.settings import (
     canonical,
 )
 from tests.control.samples import as_dict
-from tests.control.test_function_changes import namespace
+from tests.control.test_values import namespace
 
 
 def where(path: SettingPath) -> str:
@@ -92,11 +92,11 @@ TWO = {**ONE, "code": "b"}
 
 
 def changed(**now: Any) -> list[str]:
-    """Return what is said when settings are given that had their defaults."""
+    """Return the changes from default settings to other values."""
     return texts(TABLE, SAME, {**SAME, **now})
 
 
-def test_each_kind_of_change_is_told_by_its_setting() -> None:
+def test_each_kind_of_change_names_its_setting() -> None:
     assert changed(coefficient=0.3) == ["coefficient 0.45 → 0.3 (free)"]
     assert changed(note="one\ntwo") == ["note has been changed (report)"]
     assert changed(seed=1, coefficient=1) == [
@@ -106,9 +106,9 @@ def test_each_kind_of_change_is_told_by_its_setting() -> None:
     assert changed() == []
 
 
-def test_innermost_setting_that_says_something_judges() -> None:
+def test_innermost_setting_with_a_kind_judges_the_change() -> None:
     before = {**SAME, "parameters": [ONE]}
-    for edit, told in [
+    for edit, expected in [
         ({"format": "%s"}, ["parameters.0.format (a) None → '%s' (report)"]),
         ({"split": 4}, ["parameters.0.split (a) 8 → 4 (refused)"]),
         ({"deep": {"x": 2, "y": True}}, ["parameters.0.deep.x (a) 1 → 2 (free)",
@@ -117,7 +117,7 @@ def test_innermost_setting_that_says_something_judges() -> None:
         ({"code": "z"}, ["parameters 'a' is gone (refused)",
                          "parameters.0 ('z') is new (refused)"]),
     ]:  # fmt: skip
-        assert texts(TABLE, before, {**SAME, "parameters": [ONE | edit]}) == told
+        assert texts(TABLE, before, {**SAME, "parameters": [ONE | edit]}) == expected
 
 
 def test_items_are_matched_by_their_code() -> None:
@@ -150,13 +150,13 @@ def test_item_without_an_id_is_known_by_its_index() -> None:
     ]
 
 
-def test_argument_that_was_taken_from_the_top_level_was_not_given() -> None:
+def test_inherited_argument_was_not_given() -> None:
     before, now = {"id": None, "games": None}, {"id": None, "games": None, "komi": 7.0}
-    told = texts(TABLE, {**SAME, "matchups": [before]}, {**SAME, "matchups": [now]})
-    assert told == ["matchups.0.komi not given → 7 (free)"]
+    expected = texts(TABLE, {**SAME, "matchups": [before]}, {**SAME, "matchups": [now]})
+    assert expected == ["matchups.0.komi not given → 7 (free)"]
 
 
-def test_argument_that_an_older_version_did_not_have_had_its_default() -> None:
+def test_new_argument_had_its_default_in_an_older_version() -> None:
     before = {**SAME, "matchups": [{"id": "a", "gone": 4}], "unknown": 3}
     now = {**SAME, "matchups": [{"id": "a", "games": 10}]}
     assert texts(TABLE, before, now) == []
@@ -173,13 +173,13 @@ def test_old_settings_of_any_form_are_compared_without_an_error() -> None:
         assert changes(TABLE, before, {**SAME, "parameters": [ONE], "competitors": ["a"]})
 
 
-def test_rule_is_asked_and_its_reason_is_told() -> None:
+def test_rule_refuses_with_its_reason() -> None:
     before = {**SAME, "competitors": ["a", "b"]}
     (change,) = changes(TABLE, before, {**SAME, "competitors": ["a"]})
     assert not change.allowed
     assert str(change.error()) == (
         "['a', 'b'] → ['a'] since the last run: entries may not be removed; "
-        "expected ['a', 'b'], or `reset` to begin anew"
+        "expected ['a', 'b'], or `reset` to start over"
     )
     now = {**SAME, "competitors": ["a", "b", "c"]}
     assert texts(TABLE, before, now) == ["competitors.2 is new: 'c' (free)"]
@@ -197,14 +197,14 @@ def test_rule_may_name_the_part_that_it_refuses() -> None:
     error = change.error()
     assert error.path == ("matchups", 1)
     assert str(error) == (
-        "matchup b was between others; expected what was there before, or `reset` to begin anew"
+        "matchup b was between others; expected the former value, or `reset` to start over"
     )
 
 
 def test_types_of_the_values_of_a_scale_count() -> None:
     table = [Setting("scale", String(), ".", change="refused")]
     one: Any
-    for one, other, told in [
+    for one, other, expected in [
         ((1, 2), (1, 2.0), "scale.values.1 2 → 2.0"),
         ([(1, 2)], [[1, 2]], "scale.values.0 (1, 2) → [1, 2]"),
         ([{"a": 1, "b": 2}], [{"b": 2, "a": 1}],
@@ -212,19 +212,19 @@ def test_types_of_the_values_of_a_scale_count() -> None:
         ([True], [1], "scale.values.0 True → 1"),
     ]:  # fmt: skip
         before, now = Explicit(tuple(one)), Explicit(tuple(other))
-        assert texts(table, {"scale": before}, {"scale": now}) == [f"{told} (refused)"]
+        assert texts(table, {"scale": before}, {"scale": now}) == [f"{expected} (refused)"]
         assert texts(table, {"scale": now}, {"scale": now}) == []
 
 
 def test_object_of_the_file_as_a_setting_is_compared_with_its_class() -> None:
     head = "class Net:\n  def __init__(self, n): self.n = n\n  def size(self): return self.n * {}\n"
     table = [Setting("scale", String(), ".", change="refused")]
-    made = [
+    data = [
         canonical({"scale": Explicit((namespace(head.format(k) + f"X = Net({n})")["X"],))})
         for k, n in ((1, 3), (2, 3), (1, 4))
     ]
-    told = [[str(c) for c in find_changes(table, made[0], other, where)] for other in made]
-    assert told == [
+    expected = [[str(c) for c in find_changes(table, data[0], other, where)] for other in data]
+    assert expected == [
         [],
         ["scale.values.0: the code of Net has been changed"],
         ["scale.values.0: n 3 → 4"],
@@ -252,11 +252,11 @@ def test_files_of_the_folder_are_stored_relative_to_it() -> None:
         }
         return canonical_settings(table, values, f"{folder}/tune.ctl")
 
-    made = stored("/a/b")
-    assert made["players"]["a"] == {"command": ["./bin/x", "/a/b/arg"], "cwd": "."}
-    assert made["book"] == "./b.epd"
+    data = stored("/a/b")
+    assert data["players"]["a"] == {"command": ["./bin/x", "/a/b/arg"], "cwd": "."}
+    assert data["book"] == "./b.epd"
     # what only looks like a path is the user's own text
-    assert [str(c) for c in find_changes(table, made, stored("/c"), where)] == [
+    assert [str(c) for c in find_changes(table, data, stored("/c"), where)] == [
         "players.a.command.1 '/a/b/arg' → '/c/arg'",
         "description '/a/b/x' → '/c/x'",
     ]
@@ -303,9 +303,9 @@ def test_long_texts_are_shown_where_they_differ() -> None:
     ]
 
 
-def test_comparison_says_from_when_changes_apply() -> None:
-    found = changes(TABLE, SAME, {**SAME, "coefficient": 0.3, "note": "x", "seed": 5})
-    comparison = Comparison(1, 0.0, 811, True, tuple(found), ("a note",))
+def test_text_of_a_change_contains_when_it_applies() -> None:
+    differences = changes(TABLE, SAME, {**SAME, "coefficient": 0.3, "note": "x", "seed": 5})
+    comparison = Comparison(1, 0.0, 811, True, tuple(differences), ("a note",))
     assert list(comparison.texts()) == [
         "coefficient 0.45 → 0.3, applies after 811 games",
         "note None → 'x', applies at once",
@@ -324,7 +324,7 @@ def test_comparison_says_from_when_changes_apply() -> None:
         "reason": None,
     }
     assert json.loads(json.dumps(comparison.as_data())) == comparison.as_data()
-    assert all(change.allowed for change in allow_all(found))
+    assert all(change.allowed for change in allow_all(differences))
 
 
 @st.composite
@@ -340,8 +340,8 @@ def _tables(draw: st.DrawFn) -> tuple[list[Setting], st.SearchStrategy[dict[str,
     )
 
     def bigger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-        def wrap(kind: str, made: tuple[SettingType, st.SearchStrategy[Any]]) -> Any:
-            type_, values = made
+        def wrap(kind: str, kind_and_values: tuple[SettingType, st.SearchStrategy[Any]]) -> Any:
+            type_, values = kind_and_values
             if kind == "list":
                 return ListOf(type_), st.lists(values, max_size=3)
             if kind == "dict":
@@ -367,15 +367,15 @@ def _tables(draw: st.DrawFn) -> tuple[list[Setting], st.SearchStrategy[dict[str,
 
 
 @given(st.data())
-def test_changes_are_found_if_and_only_if_there_are_any(data: st.DataObject) -> None:
+def test_changes_are_reported_if_and_only_if_values_differ(data: st.DataObject) -> None:
     table, values = data.draw(_tables())
     before = canonical_settings(table, data.draw(values))
     now = canonical_settings(table, data.draw(values))
     stored = msgspec.json.decode(msgspec.json.encode(before))
     assert find_changes(table, stored, before, where) == []
-    found = find_changes(table, stored, now, where)
-    assert bool(found) == (_strict(before) != _strict(now))
-    for change in found:
+    differences = find_changes(table, stored, now, where)
+    assert bool(differences) == (_strict(before) != _strict(now))
+    for change in differences:
         assert change.path[0] in now
         table_change = next(s.change for s in table if s.name == change.path[0])
         assert change.change == (table_change or "free")

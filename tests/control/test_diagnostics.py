@@ -1,4 +1,4 @@
-"""How problems are printed."""
+"""The printed form of problems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.control.diagnostics import WIDTH, ControlFileProblems, Diagnostic, render
+from ringmaster.control.source import WIDTH, ControlFileProblems, Diagnostic, render
 from ringmaster.errors import ControlFileError
 
 
@@ -35,7 +35,7 @@ def columns(text: str) -> int:
     )
 
 
-def test_diagnostic_names_place_setting_and_what_would_be_right() -> None:
+def test_diagnostic_names_place_setting_and_correct_value() -> None:
     line = """    'sf': Player("stockfish", options={"Hassh": 16}),"""
     start = line.index('"Hassh"')
     shown = str(
@@ -114,9 +114,7 @@ def test_caret_past_the_end_of_the_line_is_shown() -> None:
     st.integers(0, 210),
     st.integers(0, 30),
 )
-def test_caret_stands_under_the_marked_text_whatever_the_line(
-    line: str, start: int, length: int
-) -> None:
+def test_caret_is_under_the_marked_text_in_any_line(line: str, start: int, length: int) -> None:
     shown, caret = excerpt(line, start, start + length)
     assert columns(shown) <= WIDTH + 2
     assert set(caret) <= {" ", "^"}

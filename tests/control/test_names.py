@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.control.diagnostics import ControlFileProblems, Diagnostic
-from ringmaster.event import Event
+from ringmaster.control.source import ControlFileProblems, Diagnostic
+from ringmaster.loaded_competition import LoadedCompetition
 from tests.control.samples import ELSEWHERE, PLAYOFF_FILE, TUNER_FILE, load_text
 
 
@@ -151,12 +151,12 @@ def test_unread_argument_of_a_call_at_the_top_level_is_an_error(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    "given", ["Player('e', cwd='/')", "dict(cwd='/')", "{'cwd': '/'}", "Player(**{'cwd': '/'})"]
+    "use", ["Player('e', cwd='/')", "dict(cwd='/')", "{'cwd': '/'}", "Player(**{'cwd': '/'})"]
 )
 def test_argument_at_the_top_level_is_a_warning_when_the_file_gives_it_elsewhere(
-    tmp_path: Path, given: str
+    tmp_path: Path, use: str
 ) -> None:
-    ((name, _),) = warned(tmp_path, f"cwd = '/'\n_common = {given}\n")
+    ((name, _),) = warned(tmp_path, f"cwd = '/'\n_common = {use}\n")
     assert name == "cwd"
 
 
@@ -164,8 +164,8 @@ def test_several_misplaced_names_are_one_report(tmp_path: Path) -> None:
     lines = "number_of_game = 3\ncwd = '/'\nKomi = 3\n"
     with pytest.raises(ControlFileProblems) as problems:
         load_text(tmp_path, PLAYOFF_FILE.replace("board_size = 9", "board_size = 0") + lines)
-    found = [(d.severity, d.line) for d in problems.value.diagnostics]
-    assert sorted(found) == [("error", 25), ("error", 40), ("warning", 41), ("warning", 42)]
+    places = [(d.severity, d.line) for d in problems.value.diagnostics]
+    assert sorted(places) == [("error", 25), ("error", 40), ("warning", 41), ("warning", 42)]
 
 
 TEXEL_FILE = """
@@ -195,12 +195,12 @@ def test_misplaced_settings_of_a_texel_file_are_errors(
     control.write_text(f"{TEXEL_FILE.strip()}\n{line}\n")
     name = line.split()[0]
     with pytest.raises(ControlFileProblems, match=f"tune.ctl:7:1: error: '{name}' is an argument"):
-        Event(control)
+        LoadedCompetition(control)
     with pytest.raises(ControlFileProblems, match=f"expected {name}=… in {where}, or '_{name}'"):
-        Event(control)
+        LoadedCompetition(control)
 
 
-def test_other_types_are_not_asked_about_a_sound_file(tmp_path: Path) -> None:
+def test_correct_file_needs_no_settings_of_other_types(tmp_path: Path) -> None:
     class Unasked(dict[str, list[str]]):
         def __contains__(self, key: object) -> bool:
             raise AssertionError(key)

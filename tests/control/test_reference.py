@@ -1,4 +1,4 @@
-"""The reference documentation made from a table."""
+"""The reference documentation of a settings table."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions import competition_class, type_names
-from ringmaster.control.reference import changes_rst, reference_rst
-from ringmaster.control.tables import calls_in
+from ringmaster.control.calls import calls_in
 from ringmaster.model.settings import CallOf, Integer, ListOf, Maybe, OneOf, Setting, String
+from scripts.make_reference import changes_rst, reference_rst
 from tests.control.samples import MC_TUNER, PLAYOFF, as_dict
 
 
@@ -23,7 +23,7 @@ def test_every_setting_and_argument_is_documented() -> None:
     assert "``startup_gtp_commands``\n" in text
 
 
-def test_entry_tells_type_default_and_change() -> None:
+def test_entry_has_type_default_and_change() -> None:
     table = [
         Setting("games", Integer(minimum=1), "How many.", 10, change="refused"),
         Setting("style", OneOf("a", "b"), "Which way."),
@@ -62,7 +62,7 @@ def at_most_doubled(before: Any, now: Any) -> str:
     return ""
 
 
-def test_changes_are_listed_by_what_they_mean() -> None:
+def test_settings_are_grouped_by_the_effect_of_a_change() -> None:
     doubled = Setting("x", Integer(), ".", 1, rule=at_most_doubled, limits="It may be doubled.")
     call = CallOf(
         "Part",
@@ -95,10 +95,13 @@ def test_changes_are_listed_by_what_they_mean() -> None:
     assert "    May be changed between runs. It may be doubled.\n" in text
 
 
-def test_every_rule_of_a_competition_type_says_what_it_lets_pass() -> None:
+def test_every_rule_of_a_competition_type_documents_its_limits() -> None:
     for name in type_names():
-        found = competition_class(name)
-        assert found is not None
-        settings = [*found.table, *(s for c in calls_in(found.table).values() for s in c.settings)]
+        competition = competition_class(name)
+        assert competition is not None
+        settings = [
+            *competition.table,
+            *(s for c in calls_in(competition.table).values() for s in c.settings),
+        ]
         for setting in settings:
             assert bool(setting.rule) == bool(setting.limits), f"{name}: {setting.name}"

@@ -11,8 +11,8 @@ from typing import Any
 import chess
 import pytest
 
-from ringmaster.datasets.build import build
-from ringmaster.datasets.settings import PositionSettings
+from ringmaster.datasets.position_set import build_positions
+from ringmaster.datasets.position_settings import PositionSettings
 from ringmaster.errors import DatasetError
 from ringmaster.positions import PositionFile
 
@@ -22,7 +22,7 @@ RESULTS = {1.0: "1-0", 0.5: "1/2-1/2", 0.0: "0-1"}
 
 @dataclass(frozen=True)
 class Row:
-    """A position as White sees it."""
+    """A position with White's score and result."""
 
     fen: str
     score: int
@@ -37,10 +37,9 @@ class Row:
 
 @functools.cache
 def rows(games: int = 12, plies: int = 40, seed: int = 1) -> tuple[Row, ...]:
-    """Return the positions of random games, those apart that another game has had; who
-    has more men wins."""
+    """Return different positions of random games; the side with more material wins."""
     rng = random.Random(seed)
-    found: list[Row] = []
+    labelled: list[Row] = []
     known: set[str] = set()
     for game in range(games):
         board, seen = chess.Board(), []
@@ -53,13 +52,13 @@ def rows(games: int = 12, plies: int = 40, seed: int = 1) -> tuple[Row, ...]:
         result = 0.5 if abs(last) < 2 else float(last > 0)
         for fen, score, ply in seen:
             if (place := fen.rsplit(" ", 2)[0]) not in known:
-                found.append(Row(fen, score, result, ply, game))
+                labelled.append(Row(fen, score, result, ply, game))
             known.add(place)
-    return tuple(found)
+    return tuple(labelled)
 
 
 def material(board: chess.Board) -> int:
-    """Return how many pawns White is ahead."""
+    """Return White's lead in pawns."""
     return sum(
         value * (len(board.pieces(piece, True)) - len(board.pieces(piece, False)))
         for piece, value in VALUES.items()
@@ -67,7 +66,7 @@ def material(board: chess.Board) -> int:
 
 
 def line(format: str, row: Row) -> str:
-    """Return a row as a format has it."""
+    """Return a row in a format."""
     own = row.score if row.white else -row.score
     outcome = row.result if row.white else 1 - row.result
     if format == "epd":
@@ -94,33 +93,33 @@ def make(
     variant: str = "standard",
     validation: float = 0.25,
     seed: int = 1,
-    said: list[str] | None = None,
+    messages: list[str] | None = None,
     **settings: Any,
 ) -> PositionFile:
-    """Make a position file of one file with `text`."""
+    """Build a position file from one file with `text`."""
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return made((path,), game, variant, validation, seed, said, **settings)
+    return build_set((path,), game, variant, validation, seed, messages, **settings)
 
 
-def made(
+def build_set(
     paths: tuple[Path, ...],
     game: Any = "chess",
     variant: str = "standard",
     validation: float = 0.25,
     seed: int = 1,
-    said: list[str] | None = None,
+    messages: list[str] | None = None,
     **settings: Any,
 ) -> PositionFile:
-    """Make a position file of files."""
+    """Build a position file from some files."""
     chosen = PositionSettings(tuple(map(str, paths)), **settings)
     target = paths[0].with_name("made.positions")
-    say = (said if said is not None else []).append
-    return build(game, variant, chosen, validation, seed, target, say)
+    say = (messages if messages is not None else []).append
+    return build_positions(game, variant, chosen, validation, seed, target, say)
 
 
 def refusal(folder: Path, text: str | bytes, name: str = "set.bar", **more: Any) -> str:
-    """Return the error for a file, which is named without its folder."""
+    """Return the error for a file, without the path of its folder."""
     with pytest.raises(DatasetError) as caught:
         make(folder, text, name, **more)
     assert not (folder / "made.positions").exists()

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.datasets.features import Pieces, build
-from ringmaster.datasets.position_keys import position_keys
+from ringmaster.datasets.boards import position_keys
+from ringmaster.datasets.feature_set import FeatureShards, build_features
 from ringmaster.errors import DatasetError, StoreCorrupt
 from ringmaster.positions import FeatureFile, PositionFile, PositionWriter
 
@@ -39,11 +39,11 @@ def position_file(path: Path, texts: tuple[str, ...]) -> PositionFile:
 
 
 def dense(file: FeatureFile) -> list[list[float]]:
-    found = np.zeros((len(file), len(file.names)))
+    features = np.zeros((len(file), len(file.names)))
     for i in range(len(file)):
         a, b = int(file.indptr[i]), int(file.indptr[i + 1])
-        found[i, file.columns[a:b]] = file.values[a:b]
-    return [[float(v) for v in row] for row in found]
+        features[i, file.columns[a:b]] = file.values[a:b]
+    return [[float(v) for v in row] for row in features]
 
 
 EXPECTED = [[float(v) for v in COUNTS[text][:2]] for text in TEXTS]
@@ -51,16 +51,18 @@ PHASES = [COUNTS[text][2] for text in TEXTS]
 
 
 class Builder:
-    """`build` with what the tests have in common."""
+    """`build_features` with the common arguments of the tests."""
 
     def __init__(self, positions: PositionFile, folder: Path) -> None:
         self.positions, self.target = positions, folder / "tune.features"
-        self.said: list[str] = []
+        self.messages: list[str] = []
 
     def __call__(self, source: Any, **arguments: Any) -> FeatureFile:
         given: dict[str, Any] = {"names": NAMES, "phase": True} | arguments
         names = given.pop("names")
-        return build(source, self.positions, names, self.target, self.said.append, **given)
+        return build_features(
+            source, self.positions, names, self.target, self.messages.append, **given
+        )
 
 
 @pytest.fixture
@@ -68,11 +70,11 @@ def make(positions: PositionFile, tmp_path: Path) -> Builder:
     return Builder(positions, tmp_path)
 
 
-def check(found: FeatureFile) -> None:
-    assert found.names == NAMES
-    assert dense(found) == EXPECTED
-    assert found.phase is not None
-    assert found.phase.tolist() == PHASES
+def check(features: FeatureFile) -> None:
+    assert features.names == NAMES
+    assert dense(features) == EXPECTED
+    assert features.phase is not None
+    assert features.phase.tolist() == PHASES
 
 
 def as_mapping(position: str) -> dict[str, float]:
@@ -101,28 +103,24 @@ def test_csv_is_matched_by_position_in_any_order(make: Builder, tmp_path: Path) 
     check(make(path))
 
 
-def test_packed_csv_with_semicolons_is_read(make: Builder, tmp_path: Path) -> None:
+def test_a_compressed_csv_with_semicolons_is_read(make: Builder, tmp_path: Path) -> None:
     path = tmp_path / "features.csv.gz"
     path.write_bytes(gzip.compress(csv_text().replace(",", ";").encode()))
     check(make(path))
 
 
-def test_position_is_found_whatever_its_counters_and_its_en_passant_field(
-    make: Builder, tmp_path: Path
-) -> None:
+def test_counters_and_unusable_en_passant_do_not_matter(make: Builder, tmp_path: Path) -> None:
     """No pawn can take on e3, so both ways to write it are the same position."""
     path = tmp_path / "features.csv"
     path.write_text(csv_text().replace(" b KQkq e3 0 1", " b KQkq - 0 17"))
     check(make(path))
 
 
-def test_rows_of_positions_that_are_not_in_the_set_are_passed_over(
-    make: Builder, tmp_path: Path
-) -> None:
+def test_rows_of_other_positions_are_ignored(make: Builder, tmp_path: Path) -> None:
     path = tmp_path / "features.csv"
     path.write_text(csv_text() + "7,8/8/8/4k3/8/4K3/8/8 w - - 0 1,0.5,7\n")
     check(make(path))
-    assert make.said == ["1 of 5 rows of features are of positions that are not in the set"]
+    assert make.messages == ["1 of 5 rows of features are of positions that are not in the set"]
 
 
 def test_equal_positions_have_the_same_row(tmp_path: Path) -> None:
@@ -148,7 +146,7 @@ def test_npz_with_a_dense_matrix_is_read(make: Builder, tmp_path: Path) -> None:
 
 
 def test_npz_with_a_sparse_matrix_is_read(make: Builder, tmp_path: Path) -> None:
-    found = make(
+    features = make(
         npz(
             tmp_path / "features.npz",
             features=None,
@@ -157,11 +155,11 @@ def test_npz_with_a_sparse_matrix_is_read(make: Builder, tmp_path: Path) -> None
             indptr=np.array([0, 1, 1, 2, 3]),
         )
     )
-    check(found)
-    assert len(found.values) == 2
+    check(features)
+    assert len(features.values) == 2
 
 
-def test_counts_are_found_again_only_when_something_is_new(make: Builder, tmp_path: Path) -> None:
+def test_features_are_rebuilt_only_after_a_change(make: Builder, tmp_path: Path) -> None:
     calls = []
 
     def function(position: str) -> Any:
@@ -179,10 +177,10 @@ CSV_FAULTS = {
     "no position": ("pawn,rook,phase\n", r"csv:1: no column with the position"),
     "no phase": ("fen,pawn,rook\n", r'csv:1: a tapered evaluation needs a column "phase"'),
     "no feature": ("fen,phase,pawn\n", r"csv:1: there is no column for the parameters' 'rook'"),
-    "unnamed": ("fen,phase,pawn,rook,x\n", r"csv:1: no parameter is the weight of 'x'; give"),
+    "unnamed": ("fen,phase,pawn,rook,x\n", r"csv:1: no parameter is the weight of 'x'; add"),
     "twice": ("fen,phase,pawn,rook,pawn\n", r"csv:1: there are two columns called 'pawn'"),
     "fields": (csv_text() + "1,2\n", r"csv:6: there are 2 fields, but 4 columns"),
-    "number": (csv_text() + f"1,{START},1,two\n", r"csv:6: 'two' is no number"),
+    "number": (csv_text() + f"1,{START},1,two\n", r"csv:6: 'two' is not a number"),
     "nan": (csv_text() + f"1,{START},1,nan\n", r"csv:6: a count is not a finite number"),
     "phase": (csv_text() + f"1,{START},24,1\n", r"csv:6: the phase must be from 0 .* not 24"),
     "missing": (csv_text((START, ROOK)), r"2 of 4 positions have no row: .* b KQkq e3"),
@@ -191,7 +189,9 @@ CSV_FAULTS = {
 
 
 @pytest.mark.parametrize("fault", CSV_FAULTS)
-def test_fault_of_a_csv_is_told_with_its_line(make: Builder, tmp_path: Path, fault: str) -> None:
+def test_a_fault_of_a_csv_is_reported_with_its_line(
+    make: Builder, tmp_path: Path, fault: str
+) -> None:
     text, words = CSV_FAULTS[fault]
     path = tmp_path / "features.csv"
     path.write_text(text)
@@ -215,13 +215,13 @@ NPZ_FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("fault", NPZ_FAULTS)
-def test_fault_of_an_npz_is_told(make: Builder, tmp_path: Path, fault: str) -> None:
+def test_a_fault_of_an_npz_is_reported(make: Builder, tmp_path: Path, fault: str) -> None:
     arrays, words = NPZ_FAULTS[fault]
     with pytest.raises(DatasetError, match=words):
         make(npz(tmp_path / "features.npz", **arrays))
 
 
-def test_file_that_is_no_table_is_refused(make: Builder, tmp_path: Path) -> None:
+def test_a_file_without_a_table_is_refused(make: Builder, tmp_path: Path) -> None:
     path = tmp_path / "features.npz"
     with pytest.raises(DatasetError, match="cannot read the features: no such file"):
         make(path)
@@ -256,7 +256,7 @@ def exits(position: str) -> Any:
         (lambda text: (0, 0, 1 if text != ROOK else 2), r"not 2; .* \(position 8/8/4k3/8/8/4K3/4R"),
     ],
 )
-def test_fault_of_a_function_is_told_with_the_position(
+def test_a_fault_of_a_function_is_reported_with_the_position(
     make: Builder, function: Any, words: str
 ) -> None:
     with pytest.raises(DatasetError, match=words):
@@ -275,15 +275,15 @@ def of_answer(answer: str, position: str) -> Any:
 def test_answers_of_shards_come_in_any_order_over_several_runs(
     positions: PositionFile, tmp_path: Path
 ) -> None:
-    def opened(function: Any = of_answer, version: str = "") -> Pieces:
+    def opened(function: Any = of_answer, version: str = "") -> FeatureShards:
         target = tmp_path / "tune.features"
-        return Pieces(function, positions, NAMES, target, phase=True, version=version)
+        return FeatureShards(function, positions, NAMES, target, phase=True, version=version)
 
     def answers(rows: range) -> list[str]:
         return [" ".join(map(str, COUNTS[TEXTS[i]])) for i in rows]
 
     first = opened()
-    assert first.kept() is None
+    assert first.existing() is None
     assert first.missing(3) == [0, 1, 2]
     first.put(1, range(1, 3, 2), answers(range(1, 3, 2)))
     assert opened(version="another").missing(3) == [0, 1, 2]
@@ -293,14 +293,14 @@ def test_answers_of_shards_come_in_any_order_over_several_runs(
     later.put(0, range(0, 3, 2), answers(range(0, 3, 2)))
     assert later.missing(3) == []
     check(later.finish(3))
-    kept = opened().kept()
-    assert kept is not None
-    check(kept)
+    finished = opened().existing()
+    assert finished is not None
+    check(finished)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["positions", "tune.features"]
 
 
-def test_shard_that_is_damaged_is_an_error(positions: PositionFile, tmp_path: Path) -> None:
-    pieces = Pieces(of_answer, positions, NAMES, tmp_path / "x", phase=True)
+def test_a_damaged_shard_is_an_error(positions: PositionFile, tmp_path: Path) -> None:
+    pieces = FeatureShards(of_answer, positions, NAMES, tmp_path / "x", phase=True)
     pieces.put(0, range(4), [" ".join(map(str, COUNTS[text])) for text in TEXTS])
     (path,) = (tmp_path / "x.pieces").iterdir()
     path.write_bytes(path.read_bytes()[:100])
@@ -308,14 +308,14 @@ def test_shard_that_is_damaged_is_an_error(positions: PositionFile, tmp_path: Pa
         pieces.finish(1)
 
 
-def test_position_of_a_variant_is_told_by_its_text() -> None:
+def test_positions_of_a_variant_are_compared_by_their_text() -> None:
     pocket = b"r1bqkbnr/8/8/8/8/8/8/R1BQKBNR[Nn] w - - 0 1"
     keys = position_keys([START.encode(), pocket, pocket.replace(b"0 1", b"9 9")], "chess")
     assert keys[0] == position_keys([START.encode()], "chess")[0]
     assert keys[1] == keys[2] != keys[0]
 
 
-def test_shogi_positions_are_told_by_board_side_and_hands() -> None:
+def test_shogi_positions_are_compared_by_board_side_and_hands() -> None:
     start = b"lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
     texts = [start + rest for rest in (b" b - 1", b" b - 33", b" w - 1", b" b P 1")]
     keys = position_keys(texts, "shogi").tolist()

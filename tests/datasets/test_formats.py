@@ -1,4 +1,4 @@
-"""Every format of text is read alike, told by its look, and refused where it is wrong."""
+"""Formats of text give the same positions, are recognised, and report faults."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from ringmaster.datasets import source
 from ringmaster.datasets.formats import format_of
-from ringmaster.datasets.intake import checked_batches
-from ringmaster.datasets.labels import Unfinished, result_of, score_of
-from ringmaster.datasets.settings import PositionSettings
-from tests.datasets.sets import Row, bars, line, made, make, refusal, rows
+from ringmaster.datasets.ingest import checked_batches
+from ringmaster.datasets.position_settings import PositionSettings
+from ringmaster.datasets.source import Unfinished, result_of, score_of
+from tests.datasets.sets import Row, bars, build_set, line, make, refusal, rows
 
 FORMATS = ("epd", "fen", "bar", "comma", "plain")
 START = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR"
@@ -46,8 +46,8 @@ def expected(row: Row) -> tuple[object, ...]:
 def test_every_format_gives_the_same_positions(tmp_path: Path, format: str, suffix: str) -> None:
     pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}[suffix]
     text = "".join(line(format, row) for row in rows(4))
-    found = everything(tmp_path, pack(text.encode()), f"set.txt{suffix}")
-    assert found == [expected(row) for row in rows(4)]
+    actual = everything(tmp_path, pack(text.encode()), f"set.txt{suffix}")
+    assert actual == [expected(row) for row in rows(4)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -63,8 +63,8 @@ def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.M
         monkeypatch.setattr(source.Source.pieces, "__defaults__", (size,))
         for format in ("fen", "plain"):
             text = "".join(line(format, row) for row in rows(2))
-            found = everything(tmp_path, text, f"set{size}.txt", format=format)
-            assert found == [expected(row) for row in rows(2)]
+            actual = everything(tmp_path, text, f"set{size}.txt", format=format)
+            assert actual == [expected(row) for row in rows(2)]
 
 
 @pytest.mark.parametrize(
@@ -91,19 +91,19 @@ def test_pieces_of_a_file_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.M
         ("0 1, -15, 1", 0.5, 15.0),
     ],
 )
-def test_ways_to_write_a_label(
+def test_notations_of_labels(
     tmp_path: Path, tail: str, result: float | None, score: float | None
 ) -> None:
     text = f"{START} b KQkq - {tail}\n"
     path = tmp_path / "set.txt"
     path.write_text(text)
     file = source.Source(str(path), "chess")
-    ((batch, _, _),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
-    found = [None if np.isnan(x) else float(x) for x in (batch.result[0], batch.teacher[0])]
-    assert found == [result, score]
+    ((batch, *_),) = checked_batches(file, format_of(file), PositionSettings((str(path),)))
+    actual = [None if np.isnan(x) else float(x) for x in (batch.result[0], batch.teacher[0])]
+    assert actual == [result, score]
 
 
-def test_positions_without_counters_get_them(tmp_path: Path) -> None:
+def test_positions_without_counters_get_default_counters(tmp_path: Path) -> None:
     text = f'{START} w KQkq - c9 "1-0";\n{START} b KQkq - c9 "0-1";\n'
     read = make(tmp_path, text, "set.epd")
     assert sorted(read.texts(0, 2)) == [
@@ -119,26 +119,26 @@ def test_games_without_a_result_are_left_out_and_counted(tmp_path: Path) -> None
     assert "left out: 1 positions of unfinished games" in read.notes
 
 
-def test_heading_comments_and_blank_lines_are_passed_over(tmp_path: Path) -> None:
+def test_heading_comments_and_blank_lines_are_skipped(tmp_path: Path) -> None:
     text = "fen,score,result\n# made by hand\n\n" + "".join(line("comma", r) for r in rows(2))
     assert everything(tmp_path, text, "set.csv") == [expected(r) for r in rows(2)]
 
 
 def test_shogi_is_read_with_and_without_the_word_sfen(tmp_path: Path) -> None:
     text = f"sfen {SFEN} b - 1 [1-0]\n{SFEN} w - 4 [0-1] 40\n"
-    found = everything(tmp_path, text, "set.sfen", game="shogi")
-    assert [row[0] for row in found] == [f"{SFEN} b - 1", f"{SFEN} w - 4"]
-    assert [row[1] for row in found] == [1.0, 0.0]
-    assert [row[3] for row in found] == [0, 3]
+    actual = everything(tmp_path, text, "set.sfen", game="shogi")
+    assert [row[0] for row in actual] == [f"{SFEN} b - 1", f"{SFEN} w - 4"]
+    assert [row[1] for row in actual] == [1.0, 0.0]
+    assert [row[3] for row in actual] == [0, 3]
 
 
-def test_plain_of_shogi_is_of_the_side_to_move(tmp_path: Path) -> None:
+def test_labels_of_shogi_plain_are_the_movers(tmp_path: Path) -> None:
     blocks = [
         f"sfen {SFEN} {side} - {n}\nmove 7g7f\nscore 30\nply {n}\nresult {result}\ne\n"
         for n, side, result in ((1, "b", 1), (2, "w", 1), (3, "b", 0))
     ]
-    found = everything(tmp_path, "".join(blocks), "set.plain", game="shogi")
-    assert [row[1:] for row in found] == [(1.0, 30.0, 1), (0.0, -30.0, 2), (0.5, 30.0, 3)]
+    actual = everything(tmp_path, "".join(blocks), "set.plain", game="shogi")
+    assert [row[1:] for row in actual] == [(1.0, 30.0, 1), (0.0, -30.0, 2), (0.5, 30.0, 3)]
 
 
 def test_block_with_its_lines_in_another_order_is_read(tmp_path: Path) -> None:
@@ -161,11 +161,11 @@ WRONG = {
 
 
 @pytest.mark.parametrize("tail", WRONG)
-def test_wrong_label_is_named_with_its_line(tmp_path: Path, tail: str) -> None:
+def test_a_wrong_label_is_reported_with_its_line(tmp_path: Path, tail: str) -> None:
     text = bars(rows(3)) + f"{rows(3)[0].fen} {tail}\n"
     number = len(rows(3)) + 1
-    said, remedy = refusal(tmp_path, text).split("\n")
-    assert said == f"set.bar:{number}: {WRONG[tail]}"
+    error_text, remedy = refusal(tmp_path, text).split("\n")
+    assert error_text == f"set.bar:{number}: {WRONG[tail]}"
     assert remedy.startswith("skip_bad=True in Positions(…), or --skip-bad, ")
 
 
@@ -178,7 +178,7 @@ BAD = [
 
 
 def with_bad_lines(count: int) -> tuple[str, list[int]]:
-    """Return lines of which some are bad, and the numbers of the bad ones."""
+    """Return lines with some bad ones, and the numbers of the bad lines."""
     lines = bars(rows(20)).splitlines()
     numbers = [7 * i + 3 for i in range(count)]
     for i, number in enumerate(numbers):
@@ -188,25 +188,25 @@ def with_bad_lines(count: int) -> tuple[str, list[int]]:
 
 def test_bad_lines_of_any_kind_are_listed_at_once(tmp_path: Path) -> None:
     text, numbers = with_bad_lines(9)
-    *said, _ = refusal(tmp_path, text).split("\n")
-    assert [line.partition(": ")[0] for line in said] == [f"set.bar:{n}" for n in numbers]
+    *error_text, _ = refusal(tmp_path, text).split("\n")
+    assert [line.partition(": ")[0] for line in error_text] == [f"set.bar:{n}" for n in numbers]
 
 
 def test_list_of_bad_lines_ends_with_the_twentieth(tmp_path: Path) -> None:
     text, _ = with_bad_lines(60)
-    *said, end, _ = refusal(tmp_path, text).split("\n")
-    assert len(said) == 20
+    *error_text, end, _ = refusal(tmp_path, text).split("\n")
+    assert len(error_text) == 20
     assert end == "these are the first 20; the rest of the file was not read"
 
 
 def test_bad_lines_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
     text, numbers = with_bad_lines(60)
-    found = make(tmp_path, text, skip_bad=True, duplicates="keep")
+    actual = make(tmp_path, text, skip_bad=True, duplicates="keep")
     good = make(tmp_path, bars(rows(20)), "good.bar", duplicates="keep")
-    assert found.texts(0, len(found)) == good.texts(0, len(good))
-    assert "left out: 60 bad lines" in found.notes
+    assert actual.texts(0, len(actual)) == good.texts(0, len(good))
+    assert "left out: 60 bad lines" in actual.notes
     assert any(
-        f"the first that was bad: {tmp_path}/set.bar:{numbers[0]}: " in n for n in found.notes
+        f"the first bad position: {tmp_path}/set.bar:{numbers[0]}: " in n for n in actual.notes
     )
 
 
@@ -214,7 +214,7 @@ def test_bad_blocks_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
     good = "".join(line("plain", row) for row in rows(3))
     text = "".join(block for block in BLOCKS if "not closed" not in BLOCKS[block][1])
     unclosed = next(block for block in BLOCKS if "not closed" in BLOCKS[block][1])
-    found = make(
+    actual = make(
         tmp_path,
         text + good + unclosed,
         "set.plain",
@@ -222,16 +222,17 @@ def test_bad_blocks_are_skipped_and_counted_on_request(tmp_path: Path) -> None:
         in_check=True,
         duplicates="keep",
     )
-    assert len(found) == len(rows(3))
-    assert "left out: 8 bad lines" in found.notes
+    assert len(actual) == len(rows(3))
+    assert "left out: 8 bad lines" in actual.notes
 
 
-def test_file_of_nothing_but_bad_lines_is_refused_with_their_number(tmp_path: Path) -> None:
+def test_a_file_of_bad_lines_only_is_refused_with_their_number(tmp_path: Path) -> None:
     text = BAD[3] + "\n" + BAD[2] + "\n"
-    said = refusal(tmp_path, text, skip_bad=True, format="bar")
-    assert said == "set.bar: there is no position in it (2 bad lines left out)"
+    error_text = refusal(tmp_path, text, skip_bad=True, format="bar")
+    assert error_text == "set.bar: there is no position in it (2 bad lines left out)"
 
 
+@pytest.mark.slow
 @given(
     garbage=st.lists(
         st.tuples(
@@ -241,38 +242,38 @@ def test_file_of_nothing_but_bad_lines_is_refused_with_their_number(tmp_path: Pa
         max_size=30,
     )
 )
-def test_lines_of_garbage_never_change_what_is_read_of_good_lines(
+def test_garbage_lines_never_change_the_good_lines(
     tmp_path_factory: pytest.TempPathFactory, garbage: list[tuple[int, str]]
 ) -> None:
     folder = tmp_path_factory.mktemp("garbage")
     lines = bars(rows(3)).splitlines()
     for place, text in garbage:
         lines.insert(min(place, len(lines)), text)
-    found = make(folder, "\n".join(lines), format="bar", skip_bad=True, duplicates="keep")
+    actual = make(folder, "\n".join(lines), format="bar", skip_bad=True, duplicates="keep")
     good = make(folder, bars(rows(3)), "good.bar", duplicates="keep")
-    assert found.texts(0, len(found)) == good.texts(0, len(good))
+    assert actual.texts(0, len(actual)) == good.texts(0, len(good))
 
 
 ILLEGAL = {
     "7k/8/8/8/8/8/8/8 w - - 0 1": "there is no white king",
     "P6k/8/8/8/8/8/8/K7 w - - 0 1": "there is a pawn on the first or the last rank",
-    "7k/8/8/7/8/8/8/K7 w - - 0 1": "rank 5, '7', has 7 squares, not 8",
+    "7k/8/8/7/8/8/8/K7 w - - 0 1": "expected 8 columns per row in position part of fen",
     "7k/8/8/8/8/8/8/K6R w - - 0 1": "the side that is not to move is in check",
     "7k/8/8/8/8/8/8/K7 w K - 0 1": "the castling rights do not fit the kings and rooks",
     "7k/8/8/8/8/8/8/K7 w - e6 0 1": "no pawn has just moved past the en-passant square",
-    "7k/8/8/8/8/8/K7 w - - 0 1": "the board has 7 ranks, not 8",
-    "7k/8/8/8/8/8/x7/K7 w - - 0 1": "rank 2, 'x7', has a character that is no piece",
+    "7k/8/8/8/8/8/K7 w - - 0 1": "expected 8 rows in position part of fen",
+    "7k/8/8/8/8/8/x7/K7 w - - 0 1": "invalid character in position part of fen",
     "7k/8/8/8/8/8/8/K7 x - - 0 1": "the side to move is 'x', not w or b",
     f"{SFEN} b - 1": "this is a position of shogi, but the game is chess",
 }
 
 
 @pytest.mark.parametrize("fen", ILLEGAL)
-def test_illegal_position_is_named_with_its_line(tmp_path: Path, fen: str) -> None:
+def test_an_illegal_position_is_reported_with_its_line(tmp_path: Path, fen: str) -> None:
     text = bars(rows(8)) + f"{fen} | 1 | 1.0\n" + bars(rows(1))
-    said = refusal(tmp_path, text)
-    assert said.startswith(f"set.bar:{len(rows(8)) + 1}: ")
-    assert ILLEGAL[fen] in said
+    error_text = refusal(tmp_path, text)
+    assert error_text.startswith(f"set.bar:{len(rows(8)) + 1}: ")
+    assert ILLEGAL[fen] in error_text
 
 
 BLOCKS = {
@@ -288,12 +289,12 @@ BLOCKS = {
 
 
 @pytest.mark.parametrize("block", BLOCKS)
-def test_wrong_block_is_named_with_its_line(tmp_path: Path, block: str) -> None:
+def test_a_wrong_block_is_reported_with_its_line(tmp_path: Path, block: str) -> None:
     good = "".join(line("plain", row) for row in rows(1))
     number, message = BLOCKS[block]
-    said = refusal(tmp_path, good + block, "set.plain")
-    assert said.startswith(f"set.plain:{good.count(chr(10)) + number}: ")
-    assert message in said
+    error_text = refusal(tmp_path, good + block, "set.plain")
+    assert error_text.startswith(f"set.plain:{good.count(chr(10)) + number}: ")
+    assert message in error_text
 
 
 REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
@@ -314,22 +315,24 @@ REFUSED: dict[str, tuple[str, str | bytes, str, str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_file_that_makes_no_sense_is_refused(tmp_path: Path, case: str) -> None:
+def test_an_invalid_file_is_refused(tmp_path: Path, case: str) -> None:
     name, text, game, message = REFUSED[case]
     format = "bar" if "NUL" in case or "line" in case else None
-    said = refusal(tmp_path, text, name, game=game, format=format)
-    assert said.startswith(name)
-    assert message in said
+    error_text = refusal(tmp_path, text, name, game=game, format=format)
+    assert error_text.startswith(name)
+    assert message in error_text
 
 
-def test_format_that_there_is_not_names_those_that_there_are(tmp_path: Path) -> None:
-    said = refusal(tmp_path, bars(rows(1)), format="epds")
-    assert "there is no format 'epds'; there are 'epd', 'fen', 'bar', 'comma', 'plain'" in said
+def test_an_unknown_format_is_refused_with_the_known_ones(tmp_path: Path) -> None:
+    error_text = refusal(tmp_path, bars(rows(1)), format="epds")
+    assert (
+        "there is no format 'epds'; there are 'epd', 'fen', 'bar', 'comma', 'plain'" in error_text
+    )
 
 
-def test_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(Exception, match=r"gone\.epd: cannot read the positions: no such file"):
-        made((tmp_path / "gone.epd",))
+        build_set((tmp_path / "gone.epd",))
 
 
 @given(st.binary(max_size=40))
@@ -348,10 +351,11 @@ def test_any_bytes_are_a_score_or_refused(text: bytes) -> None:
         pass
 
 
-def test_settings_of_positions_bring_no_reader_with_them() -> None:
+@pytest.mark.slow
+def test_position_settings_import_no_reader() -> None:
     code = (
         "import sys, ringmaster.competitions.texel.competition; "
         "print([m for m in sys.modules if m.startswith('ringmaster.datasets.')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "['ringmaster.datasets.settings']"
+    assert done.stdout.strip() == "['ringmaster.datasets.position_settings']"

@@ -1,4 +1,4 @@
-"""Packed positions of shogi come out as cshogi has put them in."""
+"""Packed positions of shogi are read as cshogi packed them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ringmaster.datasets.packed import HCPE, PSV, decode
-from ringmaster.datasets.sfen_text import sfens
+from ringmaster.datasets.packed import HCPE, PSV, fits, read_hcpe, read_psv
+from ringmaster.datasets.source import Source
 from tests.datasets.sets import make, refusal
+from tests.requirements import package
 
-cshogi = pytest.importorskip("cshogi")
+cshogi = package("cshogi")
 DTYPES = {"psv": PSV, "hcpe": HCPE}
 VALUES = (0, 1, 3, 4, 5, 8, 10, 6, 0, 4, 5, 6, 6, 10, 12)
 
@@ -52,7 +53,7 @@ def written(format: str, games: int = 20) -> tuple[Any, tuple[str, ...]]:
 
 
 def ahead(board: Any) -> int:
-    """Return what Black has more than White."""
+    """Return Black's lead in material."""
     on_board = sum(VALUES[p & 15] * (1 if p < 16 else -1) for p in board.pieces if p)
     hands = [
         sum(n * v for n, v in zip(hand, (1, 3, 4, 5, 6, 8, 10), strict=True))
@@ -62,20 +63,25 @@ def ahead(board: Any) -> int:
 
 
 @pytest.mark.parametrize("format", DTYPES)
-def test_positions_are_those_that_were_packed(format: str) -> None:
+def test_positions_are_unpacked_as_cshogi_packed_them(tmp_path: Path, format: str) -> None:
     records, texts = written(format)
     assert len(texts) > 2000
-    packed = np.frombuffer(records.tobytes(), dtype=DTYPES[format])["position"]
-    boards = decode(format, packed)
-    ply = np.array([int(text.rsplit(" ", 1)[1]) - 1 for text in texts])
-    assert [text.decode() for text in sfens(boards, ply)] == list(texts)
-    assert not boards.suspects().any()
+    path = tmp_path / f"set.{format}"
+    path.write_bytes(records.tobytes())
+    read = read_psv if format == "psv" else read_hcpe
+    batches = list(read(Source(str(path), "shogi")))
+    unpacked = [text.decode() for batch in batches for text in batch.texts]
+    if format == "psv":
+        assert unpacked == list(texts)
+    else:
+        # hcpe holds no move numbers
+        assert unpacked == [text.rsplit(" ", 1)[0] + " 1" for text in texts]
 
 
 @pytest.mark.parametrize("format", DTYPES)
-def test_labels_are_turned_to_black(tmp_path: Path, format: str) -> None:
+def test_labels_are_converted_to_black(tmp_path: Path, format: str) -> None:
     records, texts = written(format)
-    name = "set.bin"  # told by its look
+    name = "set.bin"  # the format is guessed
     read = make(
         tmp_path,
         records.tobytes(),
@@ -98,7 +104,7 @@ def test_labels_are_turned_to_black(tmp_path: Path, format: str) -> None:
 
 
 @pytest.mark.parametrize("format", DTYPES)
-def test_file_that_ends_within_a_record_is_refused(tmp_path: Path, format: str) -> None:
+def test_an_incomplete_last_record_is_refused(tmp_path: Path, format: str) -> None:
     records, _ = written(format)
     data = records[:10].tobytes()[:-3]
     size = DTYPES[format].itemsize
@@ -108,23 +114,21 @@ def test_file_that_ends_within_a_record_is_refused(tmp_path: Path, format: str) 
 
 
 @pytest.mark.parametrize("format", DTYPES)
-def test_other_format_of_records_is_refused_by_its_number(tmp_path: Path, format: str) -> None:
+def test_records_of_the_other_format_are_refused_by_number(tmp_path: Path, format: str) -> None:
     records, _ = written("hcpe" if format == "psv" else "psv")
-    said = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
-    assert said.startswith(f"set.{format}, record ")
-    assert "format" in said or "result" in said
+    message = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
+    assert message.startswith(f"set.{format}, record ")
+    assert "format" in message or "result" in message
 
 
 @pytest.mark.parametrize("format", DTYPES)
-def test_wrong_result_is_refused_by_the_number_of_its_record(tmp_path: Path, format: str) -> None:
+def test_a_wrong_result_is_refused_by_record_number(tmp_path: Path, format: str) -> None:
     records = np.frombuffer(written(format)[0].tobytes(), dtype=DTYPES[format]).copy()
     records["result"][41] = 3
-    said = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
-    assert said.startswith(f"set.{format}, record 42: the result is neither")
+    message = refusal(tmp_path, records.tobytes(), f"set.{format}", game="shogi")
+    assert message.startswith(f"set.{format}, record 42: the result is neither")
 
 
-def test_any_bytes_are_decoded_or_doubted() -> None:
-    packed = np.random.default_rng(1).integers(0, 256, (3000, 32), dtype=np.uint8)
-    for format in DTYPES:
-        boards = decode(format, packed)
-        assert boards.suspects().mean() > 0.99
+def test_random_bytes_are_not_records() -> None:
+    data = np.random.default_rng(1).integers(0, 256, 4000, dtype=np.uint8).tobytes()
+    assert not any(fits(format, data) for format in DTYPES)

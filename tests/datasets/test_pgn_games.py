@@ -12,14 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.datasets.pgn import pgn_games
+from ringmaster.datasets.chess_games import pgn_games, read_pgn
 from ringmaster.datasets.recorded_game import RecordedGame
-from ringmaster.datasets.records import read_pgn
 from ringmaster.datasets.source import Source
 from ringmaster.errors import DatasetError
 from ringmaster.games.pgn import write_pgn
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 
 TAGS = '[Event "?"]\n[Round "7"]\n[Result "1-0"]\n\n'
 
@@ -33,7 +32,7 @@ def only(text: str, variant: str = "standard") -> RecordedGame:
     return game
 
 
-def told(scores: list[float]) -> list[float | None]:
+def known_scores(scores: list[float]) -> list[float | None]:
     return [None if math.isnan(score) else score for score in scores]
 
 
@@ -43,86 +42,82 @@ def fault(text: str, variant: str = "standard") -> str:
     return str(caught.value)
 
 
-def test_scores_of_the_field_are_told_from_the_mover_of_the_move_before_them() -> None:
+def test_scores_of_fastchess_belong_to_the_mover_of_the_move_before() -> None:
     game = only(
         TAGS + "1. e4 {+0.35/12 0.10s} e5 {+0.20/11 0.1s} 2. Nf3 {-M4/20 0.5s, n=5} Nc6\n"
         "{+M5/20 1.2s} 3. Bc4 {0.00/9} Bc5 {book} 1-0\n"
     )
     assert game.moves == ["e2e4", "e7e5", "g1f3", "b8c6", "f1c4", "f8c5"]
-    assert told(game.scores) == [35, -20, -10000, -10000, 0, None]
+    assert known_scores(game.scores) == [35, -20, -10000, -10000, 0, None]
     assert (game.id, game.result, game.line, game.number) == ("7", 1.0, 1, 1)
 
 
-def test_an_evaluation_of_lichess_is_of_the_position_after_the_move_and_whites() -> None:
+def test_an_evaluation_of_lichess_is_whites_after_the_move() -> None:
     game = only(
         TAGS + "1. e4 { [%eval 0.17] [%clk 0:03:00] } 1... e5 { [%eval -0.25] } "
         "2. Nf3 { [%eval #-3] } 2... Nc6 { [%eval #2,20] } 3. Bc4 1-0"
     )
-    assert told(game.scores) == [None, 17, -25, -10000, 10000]
+    assert known_scores(game.scores) == [None, 17, -25, -10000, 10000]
 
 
 def test_an_evaluation_before_the_first_move_is_of_the_start_position() -> None:
-    assert told(only(TAGS + "{ [%eval 0.33] } 1. e4 1-0").scores) == [33]
+    assert known_scores(only(TAGS + "{ [%eval 0.33] } 1. e4 1-0").scores) == [33]
 
 
-def test_scores_of_tcec_are_whites_of_the_move() -> None:
+def test_scores_of_tcec_are_whites_for_the_move() -> None:
     game = only(TAGS + "1. e4 {d=20, sd=30, wv=0.31, R50=50} e5 {d=19, wv=-0.12,} 1-0")
-    assert told(game.scores) == [31, -12]
+    assert known_scores(game.scores) == [31, -12]
 
 
 @pytest.mark.parametrize("comment", ["0.52s", "a fine move", "12", "1/2", "e2e4 0.3", "=0.35"])
-def test_a_comment_without_a_score_is_none(comment: str) -> None:
-    assert told(only(TAGS + f"1. e4 {{{comment}}} e5 1-0").scores) == [None, None]
+def test_a_comment_without_a_score_is_ignored(comment: str) -> None:
+    assert known_scores(only(TAGS + f"1. e4 {{{comment}}} e5 1-0").scores) == [None, None]
 
 
-def test_variations_glyphs_and_notes_are_passed_over() -> None:
+def test_variations_glyphs_and_notes_are_skipped() -> None:
     game = only(
         TAGS + "1. e4! $1 (1. d4 {+9.00/1 (} d5 (1... Nf6 $2)) 1... e5?! ; 2. Ke2 {\n"
         "% 2. Qh5\n2.Nf3 {a comment\n[Event over lines]\n} Nc6 1-0\n"
     )
     assert game.moves == ["e2e4", "e7e5", "g1f3", "b8c6"]
-    assert told(game.scores) == [None] * 4
+    assert known_scores(game.scores) == [None] * 4
 
 
-def test_games_without_tags_stand_one_behind_the_other() -> None:
-    found = games("1. e4 e5 1-0 1. d4 d5 1/2-1/2\n\n1. c4 *\n")
-    assert [game.moves[0] for game in found] == ["e2e4", "d2d4", "c2c4"]
-    assert [game.number for game in found] == [1, 2, 3]
-    assert [game.line for game in found] == [1, 1, 3]
-    assert [game.result for game in found[:2]] == [1.0, 0.5]
-    assert not found[2].is_finished
+def test_games_without_tags_end_at_their_results() -> None:
+    recorded = games("1. e4 e5 1-0 1. d4 d5 1/2-1/2\n\n1. c4 *\n")
+    assert [game.moves[0] for game in recorded] == ["e2e4", "d2d4", "c2c4"]
+    assert [game.number for game in recorded] == [1, 2, 3]
+    assert [game.line for game in recorded] == [1, 1, 3]
+    assert [game.result for game in recorded[:2]] == [1.0, 0.5]
+    assert not recorded[2].is_finished
 
 
 def test_games_with_tags_begin_at_their_tags() -> None:
     text = TAGS + "1. e4 1-0\n\n" + '[Event "b"]\n[Result "0-1"]\n\n1. d4 0-1\n'
-    found = games(text)
-    assert [(game.line, game.result) for game in found] == [(1, 1.0), (7, 0.0)]
+    recorded = games(text)
+    assert [(game.line, game.result) for game in recorded] == [(1, 1.0), (7, 0.0)]
 
 
-def test_a_result_in_the_tags_stands_for_a_missing_one() -> None:
+def test_a_result_tag_replaces_a_missing_result() -> None:
     assert only(TAGS + "1. e4 e5").result == 1.0
 
 
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (TAGS + "1. e4 e5\n2. Nf6 1-0", "a.pgn:6: game 1: 'Nf6': it is not legal here"),
-        (TAGS + "1. e4 zz 1-0", "a.pgn:5: game 1: 'zz': it is not a move"),
-        (TAGS + "1. e4 -- 1-0", "a.pgn:5: game 1: a null move, which no engine can make: '--'"),
-        (TAGS + "1. e4 (1. d4 1-0", "a.pgn:5: game 1: a variation that does not end"),
-        (TAGS + "1. e4 ) 1-0", "a.pgn:5: game 1: a ) that closes nothing"),
-        (TAGS + "1. e4\n{no end 1-0\n", "a.pgn:6: game 1: a comment that does not end"),
-        (TAGS + "1. e4 } 1-0", "a.pgn:5: game 1: a } without a {"),
-        ("[Event 3]\n", "a.pgn:1: this is no PGN tag: '[Event 3]'"),
-        ('\n[FEN "8/8 w - - 0 1"]\n\n1. e4 1-0', "a.pgn:2: game 1: the board has 2 ranks, not 8"),
+        (TAGS + "1. e4 e5\n2. Nf6 1-0", "a.pgn:6: game 1: 'Nf6' is not legal here (after e4 e5)"),
+        (
+            '\n[FEN "8/8 w - - 0 1"]\n\n1. e4 1-0',
+            "a.pgn:2: game 1: expected 8 rows in position part of fen",
+        ),
         ('[Variant "Atomic"]\n\n1. e4 1-0', "a.pgn:1: game 1: this is a game of 'Atomic'"),
     ],
 )
-def test_what_is_wrong_is_told_with_line_and_game(text: str, expected: str) -> None:
+def test_a_fault_is_reported_with_line_and_game(text: str, expected: str) -> None:
     assert fault(text).startswith(expected)
 
 
-def test_castling_of_chess960_is_the_kings_capture_of_its_rook() -> None:
+def test_castling_in_chess960_is_king_takes_rook() -> None:
     fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1"
     text = f'[Variant "Chess960"]\n[FEN "{fen}"]\n\n1. O-O O-O-O 1-0\n'
     assert only(text, "chess960").moves == ["e1h1", "e8a8"]
@@ -152,7 +147,7 @@ def test_positions_have_ply_length_result_and_the_movers_score(tmp_path: Path) -
     assert source.counts == {"unfinished games": 1, "games lost by a fault or on time": 1}
 
 
-def test_a_file_with_a_nul_is_no_text(tmp_path: Path) -> None:
+def test_a_file_with_a_nul_is_not_text(tmp_path: Path) -> None:
     path = tmp_path / "a.pgn"
     path.write_bytes(b"1. e4 \0 1-0")
     with pytest.raises(DatasetError, match="not a text file"):
@@ -161,19 +156,19 @@ def test_a_file_with_a_nul_is_no_text(tmp_path: Path) -> None:
 
 def random_moves(seed: int, board: chess.Board) -> list[str]:
     rng = random.Random(seed)
-    found = []
+    recorded = []
     for _ in range(rng.randrange(60)):
         legal = list(board.legal_moves)
         if not legal:
             break
-        found.append(rng.choice(legal))
-        board.push(found[-1])
-    return [move.uci() for move in found]
+        recorded.append(rng.choice(legal))
+        board.push(recorded[-1])
+    return [move.uci() for move in recorded]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32), hostile=st.text("{}()[];%$ *\n1-0", max_size=30))
-def test_every_record_of_ours_is_read_as_it_was_played(seed: int, hostile: str) -> None:
+def test_our_own_records_are_read_back(seed: int, hostile: str) -> None:
     rng = random.Random(seed)
     fen = rng.choice((None, "4k2r/8/8/8/8/8/P7/4K3 b k - 4 30"))
     moves = random_moves(seed, chess.Board(fen or chess.STARTING_FEN))
@@ -212,7 +207,7 @@ def test_every_record_of_ours_is_read_as_it_was_played(seed: int, hostile: str) 
         else (move.score if (i % 2 == 0) != black else -move.score)
         for i, move in enumerate(played)
     ]
-    assert told(game.scores) == expected
+    assert known_scores(game.scores) == expected
 
 
 WORDS = ["[", "]", "{", "}", "(", ")", ";", "%", "$1", "1.", "e4", "e5", "Nf3", "O-O", "1-0", "*"]
@@ -220,12 +215,12 @@ WORDS += ['[FEN "x"]', '[Event "?"]', "{+0.3/1 2s}", "{[%eval #-]}", "{wv=M}", "
 WORDS += ['[Variant "Chess960"]', '[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]', "\0", "1...", "e8=Q"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(WORDS) | st.text(max_size=6), max_size=14))
-def test_whatever_a_file_says_is_games_or_an_error(words: list[str]) -> None:
+def test_any_text_gives_games_or_an_error(words: list[str]) -> None:
     for between in (" ", "\n"):
         try:
-            found = games(between.join(words))
+            recorded = games(between.join(words))
         except DatasetError:
             continue
-        assert all(len(game.moves) == len(game.scores) for game in found)
+        assert all(len(game.moves) == len(game.scores) for game in recorded)

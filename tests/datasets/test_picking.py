@@ -1,4 +1,4 @@
-"""Which positions of a game are picked, and which positions are quiet."""
+"""Picking positions of a game, and quiet positions."""
 
 from __future__ import annotations
 
@@ -10,15 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.datasets.exchange import is_quiet
-from ringmaster.datasets.picking import Labelled, Picker, Rules
-from ringmaster.datasets.recorded_game import RecordedGame
-from ringmaster.datasets.replay import Replay, replay
-from ringmaster.games.start import beginning
+from ringmaster.datasets.picking import Labelled, Picker, Rules, is_quiet
+from ringmaster.datasets.recorded_game import RecordedGame, Replay, replay
+from ringmaster.games.game import beginning
 
 
 def played(moves: list[str], start: str | None = None, game: str = "chess") -> Replay:
-    """Return a game whose scores are 10 times the plies, from the first player."""
+    """Return a game with the first player's scores of 10 times the plies."""
     scores = [10.0 * ply for ply in range(len(moves))]
     record = RecordedGame(1, 1, "g", start, moves, scores, result=1.0)
     return replay(record, game, beginning(game))  # type: ignore[arg-type]  # a name of a game
@@ -54,7 +52,7 @@ GAME = played(random_game(1, 120))
         "1r6/3k2P1/8/8/8/8/8/4K3 w - - 0 1",
     ],
 )
-def test_a_position_in_which_nothing_can_be_won_is_quiet(fen: str) -> None:
+def test_a_position_without_winning_captures_is_quiet(fen: str) -> None:
     assert is_quiet(fen, "chess")
 
 
@@ -74,7 +72,7 @@ def test_a_position_in_which_nothing_can_be_won_is_quiet(fen: str) -> None:
         "4k3/8/8/8/8/8/3p4/4K3 w - - 0 1",
     ],
 )
-def test_a_position_in_which_something_can_be_won_is_not_quiet(fen: str) -> None:
+def test_a_position_with_a_winning_capture_is_not_quiet(fen: str) -> None:
     assert not is_quiet(fen, "chess")
 
 
@@ -98,7 +96,7 @@ def test_exchanges_of_shogi(sfen: str, quiet: bool) -> None:
 
 
 def material_after_best_capture(board: chess.Board, square: int) -> int:
-    """Return what the side to move gains on a square, by playing all captures there."""
+    """Return the mover's gain on a square by a search of all captures there."""
     values = {1: 100, 2: 320, 3: 330, 4: 500, 5: 950, 6: 10000}
     best = 0
     for move in list(board.legal_moves):
@@ -111,9 +109,9 @@ def material_after_best_capture(board: chess.Board, square: int) -> int:
     return best
 
 
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 @given(seed=st.integers(0, 2**32), plies=st.integers(4, 60))
-def test_what_exchanges_win_agrees_with_playing_them_out(seed: int, plies: int) -> None:
+def test_exchange_gains_agree_with_a_search(seed: int, plies: int) -> None:
     board = chess.Board()
     for move in random_game(seed, plies):
         board.push_uci(move)
@@ -128,12 +126,12 @@ def test_what_exchanges_win_agrees_with_playing_them_out(seed: int, plies: int) 
     assert is_quiet(board.fen(), "chess") == (not gains)
 
 
-def test_what_is_no_position_is_refused() -> None:
-    with pytest.raises(ValueError, match="is no position"):
+def test_an_invalid_position_is_refused() -> None:
+    with pytest.raises(ValueError, match="is not a position"):
         is_quiet("hello", "chess")
 
 
-def test_a_game_is_sampled_by_its_own_words() -> None:
+def test_each_games_sample_depends_on_its_own_random_words() -> None:
     first, second = pick(GAME), pick(GAME)
     assert first == second
     assert len(first) == 10
@@ -142,7 +140,7 @@ def test_a_game_is_sampled_by_its_own_words() -> None:
     assert [p.ply for p in pick(GAME, seed=1)] != [p.ply for p in first]
 
 
-def test_more_positions_of_a_game_hold_the_fewer() -> None:
+def test_a_larger_sample_includes_the_smaller_one() -> None:
     few = {p.ply for p in pick(GAME, per_game=3)}
     assert few < {p.ply for p in pick(GAME, per_game=9)}
     assert len(pick(GAME, per_game=None, noise="all", first_ply=0)) == len(GAME) - sum(
@@ -150,7 +148,7 @@ def test_more_positions_of_a_game_hold_the_fewer() -> None:
     )
 
 
-def test_labels_are_told_from_the_side_to_move() -> None:
+def test_labels_are_the_movers() -> None:
     for position in pick(GAME, noise="all"):
         board = chess.Board(position.text)
         assert board.is_legal(chess.Move.from_uci(position.move))
@@ -160,7 +158,7 @@ def test_labels_are_told_from_the_side_to_move() -> None:
         assert (board.ply(), len(GAME)) == (position.ply, position.length)
 
 
-def test_quiet_positions_stand_between_moves_that_are_no_captures() -> None:
+def test_quiet_positions_are_not_beside_captures() -> None:
     for position in pick(GAME, per_game=None):
         ply = position.ply
         board = chess.Board(GAME.texts[ply - 1])
@@ -172,13 +170,13 @@ def test_quiet_positions_stand_between_moves_that_are_no_captures() -> None:
         assert not move.promotion
 
 
-def test_resolved_positions_are_quiet_and_follow_upon_captures_only() -> None:
+def test_resolved_positions_are_quiet_and_follow_captures_only() -> None:
     # the position after 1. e4 d5 2. exd5 is resolved by Qxd5, which leads to a quiet one
     game = played(["e2e4", "d7d5", "e4d5", "d8d5", "b1c3", "d5a5", "d2d4", "g8f6"])
-    found = {p.ply for p in pick(game, per_game=None, first_ply=2, noise="resolved")}
+    plies = {p.ply for p in pick(game, per_game=None, first_ply=2, noise="resolved")}
     # 2: exd5 is an even exchange; 3: the pawn hangs, 4 is where taking it leads; 5: the
     # queen hangs to nothing that Black can take
-    assert found == {2, 4, 5, 6, 7}
+    assert plies == {2, 4, 5, 6, 7}
     picker = Picker(Rules(per_game=None, first_ply=0, noise="resolved"), "chess")
     hanging = played(["e2e4", "d7d5", "d1h5", "a7a6", "b1c3", "g8f6", "a2a3", "f6h5"])
     # White leaves its queen to be taken, and Black does not see it before the last move
@@ -186,7 +184,7 @@ def test_resolved_positions_are_quiet_and_follow_upon_captures_only() -> None:
     assert picker.left_out["amid an exchange that was not played out"] > 0
 
 
-def test_the_rules_bound_what_is_picked() -> None:
+def test_rules_limit_the_picked_positions() -> None:
     assert min(p.ply for p in pick(GAME, per_game=None, first_ply=30)) >= 30
     assert max(p.ply for p in pick(GAME, per_game=None, last_plies=50)) < 70
     assert max(abs(p.score) for p in pick(GAME, per_game=None, score_cap=400)) <= 400
@@ -198,17 +196,17 @@ def test_plies_are_counted_from_the_move_number_of_the_start() -> None:
     assert [p.ply for p in pick(game, per_game=None)] == [19, 20, 21]
 
 
-def test_positions_without_a_score_are_left_out_or_not_and_counted() -> None:
+def test_positions_without_a_score_are_counted_or_kept() -> None:
     game = played(["e2e4", "e7e5", "g1f3"])
     game.game.scores[1] = math.nan
     picker = Picker(Rules(first_ply=0), "chess")
     assert [p.ply for p in picker.pick(game, "g", 0.5)] == [0, 2]
     assert picker.left_out == {"without a score": 1}
-    kept = Picker(Rules(first_ply=0, scored=False), "chess").pick(game, "g", 0.5)
-    assert [math.isnan(p.score) for p in kept] == [False, True, False]
+    unscored = Picker(Rules(first_ply=0, scored=False), "chess").pick(game, "g", 0.5)
+    assert [math.isnan(p.score) for p in unscored] == [False, True, False]
 
 
-def test_moves_of_the_book_are_nobodys() -> None:
+def test_opening_moves_are_never_picked() -> None:
     game = played(["e2e4", "e7e5", "g1f3"])
     game.game.book = 2
     assert [p.ply for p in pick(game, first_ply=0)] == [2]

@@ -1,4 +1,4 @@
-"""A console without a process: lines are given, what is written is kept."""
+"""A console without a process, with scripted input and recorded output."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Iterable
 
 
 class ScriptedConsole:
-    """A Console whose input is a list.
+    """A Console with scripted input.
 
-    lines    what `read` and `read_nowait` return, in order; None in it is a
-             moment at which nothing has arrived yet
-    written  what the engine wrote itself
+    lines    the input; None makes `read_nowait` return None once
+    written  output written by the engine itself
     """
 
     def __init__(self, lines: Iterable[str | None] = ()) -> None:

@@ -1,4 +1,4 @@
-"""What the engines that come with the package say of a position without a move."""
+"""Evaluations of the shipped engines for positions without a move."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import chess
 import pytest
 from rsshogi.core import Board
 
-from ringmaster.demo.uci import ChessEngine
+from ringmaster.demo.chess_engine import ChessEngine
+from ringmaster.demo.shogi_engine import START, ShogiEngine
 from ringmaster.demo.universal import UniversalEngine
-from ringmaster.demo.usi import START, ShogiEngine
-from ringmaster.engines.score_forms import recognise
-from tests.demo.test_uci import Quiet
+from ringmaster.engines.score_streams import recognise
+from tests.demo.test_chess_engine import Quiet
 
 GAMES = 3
 
@@ -46,7 +46,7 @@ def shogi_positions() -> Iterator[str]:
 CASES = [("fen", ChessEngine, chess_positions), ("sfen", ShogiEngine, shogi_positions)]
 
 
-def made(kind: type[UniversalEngine], **options: int) -> UniversalEngine:
+def new_engine(kind: type[UniversalEngine], **options: int) -> UniversalEngine:
     engine = kind(Quiet())  # type: ignore[call-arg]  # both take just a console
     for name, value in {"Noise": 0, **options}.items():
         engine.handle(f"setoption name {name} value {value}")
@@ -71,15 +71,15 @@ def features(engine: UniversalEngine) -> dict[str, float]:
 def test_features_times_weights_are_the_evaluation(
     notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
 ) -> None:
-    engine = made(kind, PawnValue=90, PawnAdvance=7)
+    engine = new_engine(kind, PawnValue=90, PawnAdvance=7)
     seen: set[str] = set()
     for position in positions():
         assert engine.handle(f"position {notation} {position}") == []
-        score, found = evaluation(engine), features(engine)
-        total = found.pop("constant")
-        assert list(found) == [o.name for o in engine.options.table[:-2]]
-        total += sum(engine.options.values[name] * c for name, c in found.items())
-        seen |= {name for name, c in found.items() if c}
+        score, values = evaluation(engine), features(engine)
+        total = values.pop("constant")
+        assert list(values) == [o.name for o in engine.options.table[:-2]]
+        total += sum(engine.options.values[name] * c for name, c in values.items())
+        seen |= {name for name, c in values.items() if c}
         assert score is None or abs(total - score) <= 1
     assert len(seen) > 8
 
@@ -88,7 +88,7 @@ def test_features_times_weights_are_the_evaluation(
 def test_features_foretell_the_evaluation_with_another_weight(
     notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
 ) -> None:
-    engine, other = made(kind), made(kind, PawnAdvance=40)
+    engine, other = new_engine(kind), new_engine(kind, PawnAdvance=40)
     step = 40 - engine.options.values["PawnAdvance"]
     for position in positions():
         for each in (engine, other):
@@ -99,7 +99,7 @@ def test_features_foretell_the_evaluation_with_another_weight(
 
 
 def test_chess_position_with_its_colours_swapped_has_the_opposite_evaluation() -> None:
-    engine = made(ChessEngine)
+    engine = new_engine(ChessEngine)
     for fen in chess_positions():
         engine.handle(f"position fen {fen}")
         score = evaluation(engine)
@@ -111,7 +111,7 @@ def test_chess_position_with_its_colours_swapped_has_the_opposite_evaluation() -
 def test_depth_0_is_a_score_and_a_move(
     notation: str, kind: type[UniversalEngine], positions: type[Iterator[str]]
 ) -> None:
-    engine = made(kind)
+    engine = new_engine(kind)
     for position in positions():
         engine.handle(f"position {notation} {position}")
         info, move = engine.handle("go depth 0")
@@ -120,7 +120,7 @@ def test_depth_0_is_a_score_and_a_move(
 
 
 def test_quiescence_search_sees_that_a_queen_is_lost() -> None:
-    engine = made(ChessEngine)
+    engine = new_engine(ChessEngine)
     engine.handle("position fen 4k3/8/2p5/3q4/8/2N5/8/4K3 w - - 0 1")
     static = evaluation(engine)
     info, _ = engine.handle("go depth 0")
@@ -130,7 +130,7 @@ def test_quiescence_search_sees_that_a_queen_is_lost() -> None:
 
 
 def test_mated_side_has_no_move_and_no_score() -> None:
-    engine = made(ChessEngine)
+    engine = new_engine(ChessEngine)
     engine.handle("position startpos moves f2f3 e7e5 g2g4 d8h4")
     assert evaluation(engine) is None
     info, move = engine.handle("go depth 0")

@@ -42,6 +42,7 @@ def pipe() -> Iterator[tuple[int, int]]:
                 pass
 
 
+@pytest.mark.process
 def test_chess_is_played_over_uci() -> None:
     done = run("isready\nposition startpos\ngo depth 1\nquit\n", "chess")
     assert done.returncode == 0
@@ -49,12 +50,14 @@ def test_chess_is_played_over_uci() -> None:
     assert done.stdout.splitlines()[-1].startswith("bestmove ")
 
 
+@pytest.mark.process
 def test_go_is_played_over_gtp_until_the_end_of_input() -> None:
     done = run("boardsize 9\ngenmove b\n", "go", "--seed", "3")
     assert done.returncode == 0
     assert done.stdout.startswith("=\n\n= ")
 
 
+@pytest.mark.process
 def test_first_line_decides_when_no_game_is_named() -> None:
     assert run("uci\nquit\n").stdout.endswith("uciok\n")
     assert run("usi\nquit\n").stdout.endswith("usiok\n")
@@ -62,11 +65,13 @@ def test_first_line_decides_when_no_game_is_named() -> None:
     assert run("").returncode == 0
 
 
+@pytest.mark.process
 def test_seed_of_the_command_line_is_the_option_seed() -> None:
     lines = "ringmaster-params\nquit\n"
     assert "Seed 77 0 " in run(lines, "--seed", "77", "go").stdout
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     "arguments", [("xiangqi",), ("chess", "shogi"), ("--seed",), ("--seed", "x"), ("--seed", "-1")]
 )
@@ -77,11 +82,13 @@ def test_usage_is_shown_for_arguments_not_understood(arguments: tuple[str, ...])
     assert "not understood" in done.stderr
 
 
+@pytest.mark.process
 def test_help_is_printed() -> None:
     done = run("", "--help")
     assert (done.returncode, done.stdout[:6]) == (0, "usage:")
 
 
+@pytest.mark.process
 def test_interrupt_is_ignored_and_stop_is_not() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "ringmaster.demo", "chess"],
@@ -103,6 +110,7 @@ def test_interrupt_is_ignored_and_stop_is_not() -> None:
         assert engine.wait(timeout=20) == 0
 
 
+@pytest.mark.process
 def test_lost_reader_ends_the_engine_quietly() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "ringmaster.demo", "go"],

@@ -63,7 +63,7 @@ class CarefulEngine:
         self._throws = 0
 
     def run(self) -> None:
-        """Answer commands until told to quit."""
+        """Answer commands until quit."""
         self._faults.begin()
         while (line := self._reader.line()) is not None:
             self._obey(line.decode("ascii", "replace").split())
@@ -153,7 +153,7 @@ class CarefulEngine:
         return True
 
     def _decide(self, numbers: dict[str, str]) -> tuple[str, str]:
-        """Return the move with what follows it in the bestmove line, and the info line."""
+        """Return the words of the bestmove line, and the info line."""
         board, flags = self._board, self._flags
         mate, move = self._search()
         if flags["dice"]:

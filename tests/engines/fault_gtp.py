@@ -1,4 +1,4 @@
-"""A GTP Go engine that answers at once and honestly, but for the faults it is told to have.
+"""A GTP Go engine that answers at once, with faults on request.
 
 Black fills the left half of the board in a fixed order, White the right half, and then
 they pass; Black is ahead on the board by the points of the middle column.  Flags combine.
@@ -102,7 +102,7 @@ class GtpEngine:
             self._commands.pop(name, None)
 
     def run(self) -> None:
-        """Answer commands until told to quit."""
+        """Answer commands until quit."""
         self._faults.begin()
         while True:
             line = self._reader.line()

@@ -1,4 +1,4 @@
-"""A UCI engine that answers at once and honestly, but for the faults it is told to have.
+"""A UCI engine that answers at once, with faults on request.
 
 Without flags for it, it plays like instant_uci.py.  Flags combine.
 """
@@ -51,7 +51,7 @@ class FaultyEngine:
         self._reader = faults.Reader()
 
     def run(self) -> None:
-        """Answer commands until told to quit."""
+        """Answer commands until quit."""
         self._faults.begin()
         while True:
             line = self._reader.line()

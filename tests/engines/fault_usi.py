@@ -1,4 +1,4 @@
-"""A USI engine that answers at once and honestly, but for the faults it is told to have.
+"""A USI engine that answers at once, with faults on request.
 
 Without flags for it, it plays like instant_usi.py.  Flags combine.
 """

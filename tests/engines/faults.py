@@ -1,4 +1,4 @@
-"""What can go wrong with an engine, on demand; shared by the UCI and the GTP engine.
+"""Faults of an engine on demand, shared by the UCI and the GTP engine.
 
 A fault with CMD[:N] strikes at the N-th command CMD of the process (the first unless
 given), and only there.
@@ -61,7 +61,7 @@ class Faults:
     every protocol.
 
     babble        a line that the engine may print for ever
-    move_command  what asks for a move
+    move_command  the command that requests a move
     """
 
     def __init__(self, flags: dict[str, Any], babble: bytes, move_command: str) -> None:
@@ -224,7 +224,7 @@ class Reader:
         self._lines.insert(0, line)
 
     def lose(self) -> None:
-        """Lose what has been read behind the last line."""
+        """Drop input behind the last line."""
         self._lines.clear()
         self._rest = b""
 

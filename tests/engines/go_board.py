@@ -72,7 +72,7 @@ class Board:
         return None
 
     def area(self) -> int:
-        """Return Black's area less White's, all stones taken as alive."""
+        """Return Black's area less White's, with all stones alive."""
         balance = sum(1 if colour == "b" else -1 for colour in self.stones.values())
         seen: set[tuple[int, int]] = set()
         for column in range(self.size):

@@ -1,7 +1,7 @@
 """A USI engine that answers at once, with moves from a script.
 
-Made to be played against itself; what needs the rules of chess (--outcome, --openings)
-has no meaning here.  Start it with `python -I -S`.
+It plays against itself.  --outcome and --openings, which need the rules of chess, do nothing.
+Start it with `python -I -S`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A UCI engine whose evaluation is material and nothing else, and that starts at once.
+"""A UCI engine with material as its only evaluation and a fast start.
 
 `--pid-file FILE` appends its process id there.  It plays no games.
 """

@@ -1,6 +1,6 @@
-"""An engine over UCI or USI that scores positions, honestly but for what it is told.
+"""An engine over UCI or USI that scores positions, with faults on request.
 
-The score is made of the letters of the position's board and of its option Weight.
+The score depends on the letters of the board and the option Weight.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Scored:
 
     def __init__(self, flags: dict[str, Any]) -> None:
         self.flags = flags
-        self.weight = self.told = 100
+        self.weight = self.new_weight = 100
         self.started = False
-        self.asked = 0
+        self.request_count = 0
         self.in_game = 0
         self.position = ""
         self.known: dict[str, int] = {}
@@ -96,16 +96,16 @@ class Scored:
         elif word == "isready":
             self.write("readyok\n")
             if self.flags["applies"] == "live" or not self.started:
-                self.weight = self.told
+                self.weight = self.new_weight
             self.started = True
         elif word in ("ucinewgame", "usinewgame"):
             if self.flags["applies"] == "newgame":
-                self.weight = self.told
+                self.weight = self.new_weight
             if not self.flags["never-clears"]:
                 self.in_game = 0
             self.known.clear()
         elif word == "setoption" and " Weight " in line:
-            self.told = int(line.split()[-1])
+            self.new_weight = int(line.split()[-1])
         elif word == "position":
             setup, _, board = rest.partition(" ")
             # of a line of moves any letters will do
@@ -127,8 +127,8 @@ class Scored:
         self.answer(lambda: self.search(words))
 
     def answer(self, make: Any) -> None:
-        self.asked += 1
-        flags, n = self.flags, self.asked
+        self.request_count += 1
+        flags, n = self.flags, self.request_count
         if n == flags["die-at"]:
             os._exit(3)
         if n == flags["hang-at"]:
@@ -171,11 +171,11 @@ class Scored:
     def evaluation(self) -> str:
         score = self.score()
         form = FORMS[self.flags["form"]]
-        if self.asked == self.flags["none-at"]:
+        if self.request_count == self.flags["none-at"]:
             return form.partition("{")[0].rstrip().rstrip(":") + ": none (in check)\n"
-        if self.asked == self.flags["garbage-at"]:
+        if self.request_count == self.flags["garbage-at"]:
             return form.replace("{pawns:+.2f}", "fine").format(pawns=0, units=0, mover=0, cp=0)
-        if self.asked == self.flags["infinite-at"]:
+        if self.request_count == self.flags["infinite-at"]:
             return form.replace("{pawns:+.2f}", "inf").format(pawns=0, units=0, mover=0, cp=0)
         mover = score if self.first_moves() else -score
         units = mover * 204 / 100
@@ -188,11 +188,11 @@ class Scored:
     def search(self, words: list[str]) -> str:
         score = self.score() if self.first_moves() else -self.score()
         if self.flags["random"]:
-            score += self.asked
+            score += self.request_count
         depth = self.flags["depth-0"] if words[1:] == ["0"] else words[-1]
         nodes = self.flags["nodes"] or words[-1]
         info = f"info depth {depth} score cp {{}} nodes {nodes} pv a1a2\n"
-        if self.asked == self.flags["none-at"]:
+        if self.request_count == self.flags["none-at"]:
             return "bestmove (none)\n"
         # only the last exact one counts
         bound = info.format(f"{score + 999} lowerbound")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scripted_shogi_game import GAME
+from scripted_games import SHOGI_GAME
 from uci_player import UciPlayer
 
 #: name, type and range as declared, default; USI_Hash is taken without a declaration
@@ -13,7 +13,7 @@ OPTIONS = [
 ]
 
 
-GAMES = {200: GAME}
+GAMES = {200: SHOGI_GAME}
 
 
 class UsiPlayer(UciPlayer):

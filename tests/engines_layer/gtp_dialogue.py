@@ -1,11 +1,10 @@
-"""A GTP engine without a process: what it is told is kept, what it answers is given."""
+"""A scripted GTP engine without a process, and scripted dialogues."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from ringmaster.engines.channel import Channel
-from ringmaster.engines.exchange import Exchange
+from ringmaster.engines.channel import Channel, Exchange
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.engines.process import Surroundings
 from ringmaster.errors import EngineError
@@ -31,13 +30,13 @@ class DialogueChannel(Channel):
 
     def __init__(self, answers: dict[str, Answer]) -> None:
         self.answers = answers
-        self.said: list[str] = []
-        #: The same by what was written at once.
+        self.written_lines: list[str] = []
+        #: The same, grouped by write.
         self.writes: list[str] = []
         self.has_failed = False
         #: What stands in the pipe before the next command.
         self.stray = b""
-        #: Commands that were written and whose answers were not asked for yet.
+        #: Commands written whose answers nobody has read yet.
         self.unanswered: list[str] = []
 
     def unasked(self) -> bytes:
@@ -49,7 +48,7 @@ class DialogueChannel(Channel):
             assert not self.unanswered, "answers are left behind"
             self.writes.append(exchange.request.decode())
             self.unanswered = self.writes[-1].splitlines()
-            self.said += self.unanswered
+            self.written_lines += self.unanswered
         words = self.unanswered.pop(0).split()
         answer = self.answers.get(words[0], "? unknown command")
         if words[0] == "list_commands" and "list_commands" not in self.answers:
@@ -67,9 +66,9 @@ class DialogueChannel(Channel):
 def talker(
     player: Player | None = None, *lacking: str, **more: Answer
 ) -> tuple[GtpEngine, DialogueChannel]:
-    """Return an engine after its handshake, and what it talks over.
+    """Return an engine after its handshake, and its channel.
 
-    more     answers by command, "__" for "-"; lacking commands are taken away
+    more     answers by command, "__" for "-"; None removes a command
     """
     answers = {**STANDARD, **{name.replace("__", "-"): text for name, text in more.items()}}
     for name in lacking:
@@ -78,5 +77,22 @@ def talker(
     channel = DialogueChannel(answers)
     engine._channel = channel
     engine._shake_hands()
-    channel.said.clear()
+    channel.written_lines.clear()
     return engine, channel
+
+
+def converse(exchange: Exchange, *lines: str) -> list[str]:
+    """Feed lines until the exchange is complete; returns the lines left over.
+
+    Fails when the exchange is still waiting after the last line.
+    """
+    for i, line in enumerate(lines):
+        if exchange.feed(line.encode()):
+            return list(lines[i + 1 :])
+    raise AssertionError(f"{exchange.request!r} is still waiting after {lines!r}")
+
+
+def still_waits(exchange: Exchange, *lines: str) -> bool:
+    """Whether an exchange is not complete after these lines."""
+    answers = [exchange.feed(line.encode()) for line in lines]
+    return not any(answers)

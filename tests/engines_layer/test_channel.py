@@ -11,9 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ringmaster.engines import tick
-from ringmaster.engines.channel import MAX_LINE, Channel
-from ringmaster.engines.exchange import Exchange, Stream
+from ringmaster.engines.channel import MAX_LINE, Channel, Exchange, Stream
 from ringmaster.engines.process import EngineProcess, Surroundings
 from ringmaster.errors import (
     EngineCrashed,
@@ -22,15 +20,6 @@ from ringmaster.errors import (
     EngineTimeout,
     JobAbandoned,
 )
-
-
-@pytest.fixture(params=["poll", "tick"], autouse=True)
-def way_to_read(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Everything holds for both ways of reading."""
-    if request.param == "tick":
-        tick.start()
-    yield
-    tick.stop()
 
 
 class Until(Exchange):
@@ -67,7 +56,7 @@ def test_answer_is_read_and_timed() -> None:
     ("printed", "unasked"),
     [(r"yes\n", b""), (r"yes\n\n \n", b""), (r"yes\nmore\n", b"more"), (r"yes\n= A", b"= A")],
 )
-def test_what_is_printed_unasked_is_told_once(printed: str, unasked: bytes) -> None:
+def test_unasked_output_is_returned_once(printed: str, unasked: bytes) -> None:
     with shell(f"read x; printf '{printed}'; read x; echo no; cat") as channel:
         channel.converse(Until(b"yes", b"1\n"), 10)
         assert channel.unasked() == unasked
@@ -107,7 +96,7 @@ def test_answer_that_comes_later_is_timed_from_the_sight_of_the_one_before() -> 
         assert channel.converse(Until(b"two"), 10, day) < day
 
 
-def test_each_answer_to_what_was_written_together_has_its_own_deadline_and_name() -> None:
+def test_each_answer_to_joined_requests_has_its_own_deadline_and_name() -> None:
     with shell("read x; echo one; cat > /dev/null") as channel:
         ahead = channel.converse(Until(b"one", b"1\n2\n"), 10)
         with pytest.raises(EngineTimeout, match=r"no answer to .* in 0\.05 s"):
@@ -136,7 +125,7 @@ class _Forgetful(Exchange):
         return False
 
 
-def test_what_an_engine_does_before_the_write_returns_is_charged(
+def test_time_before_the_write_returns_is_charged(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now, write = [0], os.write
@@ -159,7 +148,7 @@ def test_what_an_engine_does_before_the_write_returns_is_charged(
         process.end(patience=0.05)
 
 
-def test_deadline_holds_on_the_given_clock_alone() -> None:
+def test_deadline_holds_on_the_channels_clock_alone() -> None:
     now = iter(range(0, 10**15, 10**9))
     process = EngineProcess(["/bin/sh", "-c", "yes info"])
     try:
@@ -179,7 +168,7 @@ def test_line_without_end_is_refused() -> None:
         channel.converse(Until(b"never"), 30)
 
 
-def test_crash_tells_status_and_last_words() -> None:
+def test_crash_reports_status_and_last_words() -> None:
     with shell("read x; echo 'out of paper' >&2; exit 7") as channel:
         with pytest.raises(EngineCrashed, match="status 7"):
             channel.converse(Until(b"never", b"go\n"), 10)
@@ -252,6 +241,7 @@ def test_discard_input_does_not_stay_with_an_endless_printer() -> None:
         channel.discard_input()
 
 
+@pytest.mark.slow
 def test_end_kills_an_engine_that_ignores_sigterm_and_its_children() -> None:
     process = EngineProcess(
         ["/bin/sh", "-c", "trap '' TERM; sleep 1000 & echo $!; exec 1>&-; while :; do wait; done"]
@@ -266,6 +256,7 @@ def test_end_kills_an_engine_that_ignores_sigterm_and_its_children() -> None:
     assert not psutil.pid_exists(process.pid)
 
 
+@pytest.mark.slow
 def test_end_kills_a_child_in_a_session_of_its_own() -> None:
     process = EngineProcess(["/bin/sh", "-c", "setsid sleep 1000 & echo $!; cat"])
     channel = Channel(process, "p")
@@ -343,15 +334,15 @@ def test_attended_engine_is_read_while_another_is_waited_for(tmp_path: Path) -> 
     # more than a pipe holds, so that nothing comes through the gate unless it is read
     noisy = f"for i in $(seq 20000); do echo info string $i; done; echo last; echo go > {gate}; cat"
     with shell(f"read x < {gate}; echo yes; cat") as waiting, shell(noisy) as talking:
-        heard = Until(b"last")
-        waiting.attend(talking, heard)
+        pondered = Until(b"last")
+        waiting.attend(talking, pondered)
         waiting.converse(Until(b"yes"), 20)
         waiting.leave()
-        # what is left in the pipe is still there
-        assert len(heard.seen) > 10_000
-        if heard.seen[-1] != b"last":
-            talking.converse(heard, 20)
-        assert len(heard.seen) == 20_001
+        # The rest stays in the pipe.
+        assert len(pondered.seen) > 10_000
+        if pondered.seen[-1] != b"last":
+            talking.converse(pondered, 20)
+        assert len(pondered.seen) == 20_001
 
 
 def test_attended_engine_that_prints_for_ever_moves_no_deadline() -> None:
@@ -376,7 +367,7 @@ class _Refusing(Exchange):
         raise EngineProtocolError("not this")
 
 
-def test_what_is_wrong_with_an_attended_engine_is_raised_when_it_is_spoken_to() -> None:
+def test_error_of_an_attended_engine_is_raised_at_its_next_request() -> None:
     with shell("read x; sleep 0.05; echo yes; cat") as waiting, shell("echo x; cat") as wrong:
         waiting.attend(wrong, _Refusing())
         waiting.converse(Until(b"yes", b"go\n"), 20)
@@ -438,7 +429,7 @@ def test_stream_ends_when_an_answer_does_not_come_whatever_is_printed(script: st
         assert channel.has_failed
 
 
-def test_stream_takes_what_an_engine_said_before_it_exited() -> None:
+def test_stream_reads_output_from_before_the_exit() -> None:
     with shell("head -n 5") as channel:
         stream = Counted(5, 5)
         channel.stream(stream, 10)
@@ -447,7 +438,7 @@ def test_stream_takes_what_an_engine_said_before_it_exited() -> None:
         channel.stream(Counted(6, 6), 10)
 
 
-def test_stream_is_abandoned_when_told_to() -> None:
+def test_stream_is_abandoned_on_request() -> None:
     read_fd, write_fd = os.pipe()
     os.write(write_fd, b"x")
     try:

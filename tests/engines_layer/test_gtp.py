@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.engines.exchange import Exchange
+from ringmaster.engines.channel import Exchange
 from ringmaster.engines.gtp import MAX_RESPONSE, Command
+from ringmaster.engines.gtp_clock import ClockNotExpressible, clock_command, read_kinds
 from ringmaster.errors import EngineProtocolError
-from tests.engines_layer.dialogue import converse, still_waits
+from ringmaster.model.players import Player
+from ringmaster.model.time_control import TimeControl
+from tests.engines_layer.gtp_dialogue import converse, still_waits
 
 
 def test_command_is_one_line() -> None:
     assert Command("play", "b", "D4").request == b"play b D4\n"
 
 
-def test_success_and_failure_are_told_apart() -> None:
+def test_success_and_failure_are_distinguished() -> None:
     good, bad = Command("name"), Command("name")
     converse(good, "= GNU Go", "")
     converse(bad, "? unknown command", "")
@@ -60,7 +63,7 @@ def test_control_characters_and_tabs_are_cleaned() -> None:
 
 
 @pytest.mark.parametrize("line", ["hello", "=2 text", "?7 no", "GNU Go ready"])
-def test_what_is_no_response_is_an_error(line: str) -> None:
+def test_a_malformed_response_is_an_error(line: str) -> None:
     with pytest.raises(EngineProtocolError, match="genmove"):
         Command("genmove", "b").feed(line.encode())
 
@@ -94,17 +97,16 @@ PIECES += [b"\r", b"\x00", b"\xff", b"a" * 99, "\u265e".encode(), b"W+3.5", b"(x
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=12).map(b"".join), st.data())
-@settings(max_examples=500)
-def test_usual_answers_are_read_as_all_others_are(said: bytes, data: st.DataObject) -> None:
-    lines = [line + b"\n" for line in said.split(b"\n")]
+def test_usual_answers_are_read_as_all_others_are(output: bytes, data: st.DataObject) -> None:
+    lines = [line + b"\n" for line in output.split(b"\n")]
     size = data.draw(st.integers(1, len(lines)))
     reads = [b"".join(lines[at : at + size]) for at in range(0, len(lines), size)]
     assert _outcome(Command("genmove", "b"), reads) == _outcome(Plain("genmove", "b"), reads)
 
 
 def _outcome(command: Command, reads: list[bytes]) -> object:
-    """Return what becomes of a command whose answer is read in pieces of whole lines:
-    what it holds, which piece completes it, and what stands behind the answer."""
+    """Feed an answer to a command in pieces of whole lines; return the command's fields, the
+    piece that completes it, and the rest behind the answer."""
     try:
         for number, lines in enumerate(reads):
             rest = command.take(lines)
@@ -115,7 +117,88 @@ def _outcome(command: Command, reads: list[bytes]) -> object:
     return None
 
 
-def test_what_stands_behind_an_answer_is_kept_whole() -> None:
+def test_output_behind_an_answer_is_returned_whole() -> None:
     for command in (Command("play", "b", "D4"), Plain("play", "b", "D4")):
         assert command.take(b"=\n\n= E5\n\n") == b"= E5\n\n"
         assert (command.ok, command.text) == (True, "")
+
+
+ALL_KINDS = "none absolute byo-yomi canadian fischer"
+
+
+def clock_line(
+    text: str | None, *commands: str, kinds: str = ALL_KINDS, move_time: float | None = None
+) -> str | None:
+    control = None if text is None else TimeControl.parse(text)
+    player = Player("p", ("x",), time_control=control, move_time=move_time)
+    command = clock_command(player, commands.__contains__, lambda: read_kinds(kinds))
+    if command is None:
+        return None
+    assert command.fractions == (command.words[0] == "kata-time_settings")
+    return " ".join(command.words)
+
+
+GTP, KGS, KATA = "time_settings", "kgs-time_settings", "kata-time_settings"
+
+
+@pytest.mark.parametrize(
+    ("text", "commands", "line"),
+    [
+        ("600", [GTP], "time_settings 600 0 0"),
+        ("600+25/300", [GTP, KGS, KATA], "time_settings 600 300 25"),
+        ("0+25/300", [GTP], "time_settings 0 300 25"),
+        ("600+5x30", [GTP, KGS], "kgs-time_settings byoyomi 600 30 5"),
+        ("600+5x30", [GTP, KATA], "kata-time_settings byoyomi 600 30 5"),
+        ("600+30byo", [GTP, KGS], "kgs-time_settings byoyomi 600 30 1"),
+        ("600+30byo", [GTP], "time_settings 600 30 1"),
+        ("0+30byo", [GTP], "time_settings 0 30 1"),
+        ("600+5", [GTP, KGS, KATA], "kata-time_settings fischer 600 5"),
+        ("0.5+0.1", [KATA], "kata-time_settings fischer 0.5 0.1"),
+        # Fractions are cut off for engines that do not understand them.
+        ("10.75", [GTP], "time_settings 10 0 0"),
+        ("10.75", [GTP, KATA], "kata-time_settings absolute 10.75"),
+        ("10+25/20.5", [GTP], "time_settings 10 20 25"),
+        ("0+25/0.5", [GTP, KATA], "kata-time_settings canadian 0 0.5 25"),
+        ("600", [KATA], "kata-time_settings absolute 600"),
+    ],
+)
+def test_clock_is_sent_by_the_command_that_can_express_it(
+    text: str, commands: list[str], line: str
+) -> None:
+    assert clock_line(text, *commands) == line
+
+
+@pytest.mark.parametrize(
+    ("text", "commands", "kinds", "message"),
+    [
+        ("600", [], ALL_KINDS, "needs the command time_settings"),
+        ("600+25/300", [KGS], ALL_KINDS, "needs the command time_settings"),
+        ("600+5x30", [GTP], ALL_KINDS, "600+5x30 needs the command kgs-time_settings"),
+        ("600+30byo", [], ALL_KINDS, "needs the command time_settings or kgs-time_settings"),
+        ("10+0.1", [GTP, KGS], ALL_KINDS, "has an increment, which needs"),
+        ("10+0.1", [GTP, KGS, KATA], "absolute byoyomi", "has an increment, which needs"),
+        ("0.5", [GTP], ALL_KINDS, "is less than a second"),
+        ("0+5x0.5", [GTP, KGS], ALL_KINDS, "is less than a second"),
+    ],
+)
+def test_clock_without_a_command_is_refused_with_the_command_it_needs(
+    text: str, commands: list[str], kinds: str, message: str
+) -> None:
+    with pytest.raises(ClockNotExpressible, match="time control") as caught:
+        clock_line(text, *commands, kinds=kinds)
+    assert message in str(caught.value)
+
+
+def test_move_time_is_a_period_of_one_stone_if_the_engine_has_a_command() -> None:
+    assert clock_line(None, GTP, move_time=5) == "time_settings 0 5 1"
+    assert clock_line(None, KATA, move_time=0.5) == "kata-time_settings byoyomi 0 0.5 1"
+    assert clock_line(None, GTP, move_time=0.5) is None
+    assert clock_line(None, move_time=5) is None
+
+
+def test_nothing_is_sent_without_a_clock() -> None:
+    assert clock_line(None, GTP, KGS, KATA) is None
+
+
+def test_time_control_comes_before_move_time() -> None:
+    assert clock_line("600", GTP, move_time=5) == "time_settings 600 0 0"

@@ -1,4 +1,4 @@
-"""What a GTP engine is told before and during a game, as dialogues."""
+"""Dialogues with a GTP engine before and during a game."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def test_game_begins_with_startup_commands_size_board_and_komi() -> None:
         player(startup_gtp_commands=(("level", "3"), ("loud",))), level="ok", loud="!"
     )
     engine.start_game(go(komi=6.0), Opening(), 0)
-    assert channel.said == ["level 3", "loud", "boardsize 9", "clear_board", "komi 6"]
+    assert channel.written_lines == ["level 3", "loud", "boardsize 9", "clear_board", "komi 6"]
 
 
 @pytest.mark.parametrize("command", ["level", "boardsize", "clear_board", "komi", "time_settings"])
-def test_refused_setup_is_told_with_the_command_and_the_engines_words(command: str) -> None:
+def test_refused_setup_is_reported_with_the_command_and_the_engines_words(command: str) -> None:
     engine, _ = talker(
         player(startup_gtp_commands=(("level", "3"),), time_control="600"),
         **{"level": "", "time_settings": "", command: "? cannot do that"},
@@ -41,31 +41,31 @@ def test_refused_setup_is_told_with_the_command_and_the_engines_words(command: s
         engine.start_game(go(), Opening(), 0)
 
 
-def test_clock_is_set_after_the_board_and_told_before_each_move() -> None:
+def test_clock_is_set_after_the_board_and_sent_before_each_move() -> None:
     engine, channel = talker(player(time_control="600+25/300"), time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
-    assert channel.said[-2:] == ["komi 6.5", "time_settings 600 300 25"]
-    channel.said.clear()
-    engine.tell_time(Limits(60, time_left=((599.9, 0), (31.25, 3))))
-    engine.catch_up()
-    assert channel.said == ["time_left b 599 0", "time_left w 31 3"]
+    assert channel.written_lines[-2:] == ["komi 6.5", "time_settings 600 300 25"]
+    channel.written_lines.clear()
+    engine.send_time(Limits(60, time_left=((599.9, 0), (31.25, 3))))
+    engine.send_delayed()
+    assert channel.written_lines == ["time_left b 599 0", "time_left w 31 3"]
 
 
-def test_side_without_a_clock_is_not_told_of() -> None:
+def test_side_without_a_clock_is_not_sent() -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
     engine.start_game(go(), Opening(), 1)
-    channel.said.clear()
-    engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
-    engine.catch_up()
-    assert channel.said == ["time_left w 12 0"]
+    channel.written_lines.clear()
+    engine.send_time(Limits(60, time_left=(None, (12.0, 0))))
+    engine.send_delayed()
+    assert channel.written_lines == ["time_left w 12 0"]
 
 
-def test_fractions_are_told_to_engines_that_were_told_of_them() -> None:
+def test_fractions_go_to_engines_that_understand_them() -> None:
     engine, channel = talker(player(time_control="10+0.5"), kata__time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
-    engine.tell_time(Limits(60, time_left=((9.125, 0), (10.0, 0))))
-    engine.catch_up()
-    assert channel.said[-3:] == [
+    engine.send_time(Limits(60, time_left=((9.125, 0), (10.0, 0))))
+    engine.send_delayed()
+    assert channel.written_lines[-3:] == [
         "kata-time_settings fischer 10 0.5",
         "time_left b 9.125 0",
         "time_left w 10 0",
@@ -87,16 +87,16 @@ def test_engine_without_time_left_plays_on(time_left: str | None) -> None:
     more = {} if time_left is None else {"time_left": time_left}
     engine, channel = talker(player(time_control="600"), time_settings="", **more)
     engine.start_game(go(), Opening(), 0)
-    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
-    engine.catch_up()
-    assert ("time_left b 600 0" in channel.said) == (time_left is not None)
+    engine.send_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.send_delayed()
+    assert ("time_left b 600 0" in channel.written_lines) == (time_left is not None)
 
 
 def test_engine_that_hangs_over_time_left_is_no_loss_on_time() -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
     channel.answers["time_left"] = EngineTimeout("no answer")
-    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.send_time(Limits(60, time_left=((600.0, 0), None)))
     with pytest.raises(EngineTimeout):
         engine.begin(0, Limits(60))
 
@@ -104,9 +104,9 @@ def test_engine_that_hangs_over_time_left_is_no_loss_on_time() -> None:
 def test_engine_without_a_clock_hears_nothing_of_time() -> None:
     engine, channel = talker(None, time_settings="", time_left="")
     engine.start_game(go(), Opening(), 0)
-    engine.tell_time(Limits(60, time_left=(None, (12.0, 0))))
-    engine.catch_up()
-    assert not any("time" in line for line in channel.said)
+    engine.send_time(Limits(60, time_left=(None, (12.0, 0))))
+    engine.send_delayed()
+    assert not any("time" in line for line in channel.written_lines)
 
 
 def test_aliases_hold_for_clock_and_cleanup_too() -> None:
@@ -124,20 +124,20 @@ def test_aliases_hold_for_clock_and_cleanup_too() -> None:
         tidy="pass",
     )
     engine.start_game(go(cleanup=True), Opening(), 0)
-    engine.tell_time(Limits(60, time_left=((600.0, 0), None)))
-    engine.catch_up()
+    engine.send_time(Limits(60, time_left=((600.0, 0), None)))
+    engine.send_delayed()
     assert engine.think(0, Limits(60, cleanup=True)).move == "pass"
-    assert channel.said[-3:] == ["my-clock 600 0 0", "my-left b 600 0", "tidy b"]
+    assert channel.written_lines[-3:] == ["my-clock 600 0 0", "my-left b 600 0", "tidy b"]
 
 
-def test_cleanup_moves_are_asked_for_with_the_cleanup_command() -> None:
+def test_cleanup_moves_are_requested_with_the_cleanup_command() -> None:
     engine, channel = talker(
         player(allow_claim=True), gomill__genmove_ex="claim", kgs__genmove_cleanup="E5"
     )
     engine.start_game(go(cleanup=True), Opening(), 1)
     engine.think(1, Limits(60))
     thought = engine.think(1, Limits(60, cleanup=True))
-    assert channel.said[-2:] == ["gomill-genmove_ex w claim", "kgs-genmove_cleanup w"]
+    assert channel.written_lines[-2:] == ["gomill-genmove_ex w claim", "kgs-genmove_cleanup w"]
     assert (thought.kind, thought.move) == ("move", "E5")
 
 
@@ -148,24 +148,26 @@ def test_game_with_cleanup_does_not_begin_without_the_command() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keywords", "asked"),
+    ("keywords", "command_line"),
     [
         ("claim", "gomill-genmove_ex b claim"),
         ("other\nclaim", "gomill-genmove_ex b claim"),
-        # as Gomill does: an engine has to ignore what it does not know
+        # As in Gomill: an engine must ignore unknown keywords.
         ("? no colour", "gomill-genmove_ex b claim"),
         ("other", "genmove b"),
         ("", "genmove b"),
     ],
 )
-def test_claims_are_allowed_where_the_engine_knows_the_word(keywords: str, asked: str) -> None:
+def test_claims_are_allowed_where_the_engine_knows_the_word(
+    keywords: str, command_line: str
+) -> None:
     engine, channel = talker(
         player(allow_claim=True),
         gomill__genmove_ex=lambda words: "claim" if words else keywords,
     )
     engine.start_game(go(), Opening(), 0)
     engine.think(0, Limits(60))
-    assert channel.said[-1] == asked
+    assert channel.written_lines[-1] == command_line
 
 
 def test_claim_of_an_engine_that_may_not_is_a_move_like_any_other() -> None:
@@ -174,7 +176,7 @@ def test_claim_of_an_engine_that_may_not_is_a_move_like_any_other() -> None:
     assert engine.think(0, Limits(60)).kind == "move"
 
 
-def test_description_is_asked_for_again_after_startup_commands() -> None:
+def test_description_is_requested_again_after_startup_commands() -> None:
     engine, _ = talker(
         player(startup_gtp_commands=(("level", "3"),)),
         level="",
@@ -197,19 +199,19 @@ def test_engine_of_another_protocol_version_is_refused() -> None:
         talker(None, protocol_version="1")
 
 
-def test_engine_without_protocol_version_is_taken_to_speak_version_2() -> None:
+def test_engine_without_protocol_version_speaks_version_2() -> None:
     assert talker(None, "protocol_version")[0].name == "Talker:1.0"
 
 
-def test_engine_without_a_list_is_asked_for_each_command_once() -> None:
+def test_engine_without_a_list_gets_known_command_once_for_each_command() -> None:
     engine, channel = talker(
         None, list_commands="? no", known_command=lambda words: str(words[0] == "undo").lower()
     )
-    channel.said.clear()
+    channel.written_lines.clear()
     assert engine.knows("undo")
     assert engine.knows("undo")
     assert not engine.knows("time_left")
-    assert channel.said == ["known_command undo", "known_command time_left"]
+    assert channel.written_lines == ["known_command undo", "known_command time_left"]
 
 
 def test_list_that_leaves_commands_out_is_not_the_last_word() -> None:
@@ -220,9 +222,9 @@ def test_list_that_leaves_commands_out_is_not_the_last_word() -> None:
     )
     assert engine.knows("final_score")
     assert not engine.knows("undo")
-    channel.said.clear()
-    assert engine.check(go()) == ["it has no command clear_board, komi, genmove"]
-    assert "known_command boardsize" not in channel.said
+    channel.written_lines.clear()
+    assert [*map(str, engine.check(go()))] == ["it has no command clear_board, komi, genmove"]
+    assert "known_command boardsize" not in channel.written_lines
 
 
 def test_engine_that_does_not_say_what_it_knows_is_tried() -> None:
@@ -250,7 +252,7 @@ def test_version_that_repeats_the_name_or_greets_is_cut(
     assert talker(None, name=name, version=version)[0].name == shown
 
 
-def test_word_that_nobody_asked_for_is_a_broken_protocol_not_the_next_answer() -> None:
+def test_unasked_word_is_a_broken_protocol_and_not_the_next_answer() -> None:
     engine, channel = talker()
     engine.start_game(go(), Opening(), 0)
     channel.stray = b"= A9"
@@ -276,7 +278,7 @@ def test_check_names_the_commands_that_games_will_need(
     settings: dict[str, Any], lacking: list[str], problem: str
 ) -> None:
     engine, _ = talker(None, *lacking)
-    assert engine.check(go(**settings)) == [problem]
+    assert [*map(str, engine.check(go(**settings)))] == [problem]
 
 
 def test_check_sets_up_a_game_with_its_clock() -> None:
@@ -287,7 +289,7 @@ def test_check_sets_up_a_game_with_its_clock() -> None:
         set_free_handicap="",
     )
     assert engine.check(go(handicap=2, handicap_style="free")) == []
-    assert channel.said == [
+    assert channel.written_lines == [
         "level 3",
         "boardsize 9",
         "clear_board",
@@ -305,17 +307,19 @@ def test_check_sets_up_a_game_with_its_clock() -> None:
         ({"level": "? no"}, "it refused 'level 3': no"),
     ],
 )
-def test_check_tells_what_was_refused(more: dict[str, Any], problem: str) -> None:
+def test_check_reports_refusals(more: dict[str, Any], problem: str) -> None:
     engine, _ = talker(player(startup_gtp_commands=(("level", "3"),)), **{"level": "", **more})
-    assert engine.check(go()) == [problem]
+    assert [*map(str, engine.check(go()))] == [problem]
 
 
-def test_check_tells_of_a_clock_that_the_engine_cannot_be_told_of() -> None:
+def test_check_reports_a_clock_without_a_command() -> None:
     engine, _ = talker(player(time_control="600+5x30"), time_settings="")
-    assert engine.check(go()) == ["its time control 600+5x30 needs the command kgs-time_settings"]
+    assert [*map(str, engine.check(go()))] == [
+        "its time control 600+5x30 needs the command kgs-time_settings"
+    ]
 
 
-# what is written together
+# Delayed commands
 
 
 def test_move_clocks_and_request_are_written_in_one_piece() -> None:
@@ -323,29 +327,29 @@ def test_move_clocks_and_request_are_written_in_one_piece() -> None:
     engine.start_game(go(), Opening(), 1)
     limits = Limits(60, time_left=((599.9, 0), (31.25, 0)))
     engine.observe(0, "C3", own=False)
-    engine.tell_time(limits)
+    engine.send_time(limits)
     engine.begin(1, limits)
     assert channel.writes[-1] == "play b C3\ntime_left b 599 0\ntime_left w 31 0\ngenmove w\n"
     assert engine.think(1, limits).move == "D4"
     assert channel.unanswered == []
 
 
-def test_move_at_the_end_of_a_game_is_told_without_a_request() -> None:
+def test_move_at_the_end_of_a_game_is_sent_without_a_request() -> None:
     engine, channel = talker()
     engine.start_game(go(), Opening(), 1)
     engine.observe(0, "pass", own=False)
-    assert channel.said[-1] != "play b pass"
-    engine.catch_up()
-    engine.catch_up()
+    assert channel.written_lines[-1] != "play b pass"
+    engine.send_delayed()
+    engine.send_delayed()
     assert channel.writes[-1] == "play b pass\n"
 
 
-def test_what_was_held_back_comes_before_any_other_command() -> None:
+def test_delayed_commands_come_before_any_other() -> None:
     engine, channel = talker(None, final_score="0")
     engine.start_game(go(), Opening(), 1)
     engine.observe(0, "pass", own=False)
     assert engine.optional("final_score") == "0"
-    assert channel.said[-2:] == ["play b pass", "final_score"]
+    assert channel.written_lines[-2:] == ["play b pass", "final_score"]
 
 
 def test_next_game_does_not_hear_of_the_last_move_of_the_one_before() -> None:
@@ -353,28 +357,28 @@ def test_next_game_does_not_hear_of_the_last_move_of_the_one_before() -> None:
     engine.start_game(go(), Opening(), 1)
     engine.observe(0, "C3", own=False)
     engine.start_game(go(), Opening(), 1)
-    assert not any(line.startswith("play") for line in channel.said)
+    assert not any(line.startswith("play") for line in channel.written_lines)
 
 
 @pytest.mark.parametrize("plies", [0, 1, 64, 65, 150])
-def test_opening_is_told_in_few_pieces_and_in_order(plies: int) -> None:
+def test_opening_is_sent_in_few_writes_and_in_order(plies: int) -> None:
     engine, channel = talker()
     moves = tuple(f"A{n}" for n in range(plies))
     engine.start_game(go(), Opening(moves=moves), 0)
-    played = [line for line in channel.said if line.startswith("play")]
+    played = [line for line in channel.written_lines if line.startswith("play")]
     assert played == [f"play {'bw'[n % 2]} A{n}" for n in range(plies)]
     assert sum("play" in text for text in channel.writes) == -(-plies // 64)
     assert channel.unanswered == []
 
 
-def test_refused_move_is_told_and_the_answer_on_its_way_is_read() -> None:
+def test_refused_move_is_reported_and_later_answers_are_read() -> None:
     engine, channel = talker(
         player(time_control="600"), time_settings="", time_left="", play="? illegal move"
     )
     engine.start_game(go(), Opening(), 1)
     limits = Limits(60, time_left=((599.9, 0), None))
     engine.observe(0, "C3", own=False)
-    engine.tell_time(limits)
+    engine.send_time(limits)
     with pytest.raises(EngineRefused, match=r"^illegal move$"):
         engine.begin(1, limits)
     assert channel.unanswered == []
@@ -395,13 +399,13 @@ def test_refused_clock_is_passed_over() -> None:
     engine, channel = talker(player(time_control="600"), time_settings="", time_left="? what?")
     engine.start_game(go(), Opening(), 0)
     limits = Limits(60, time_left=((599.9, 0), (600.0, 0)))
-    engine.tell_time(limits)
+    engine.send_time(limits)
     engine.begin(0, limits)
     assert engine.think(0, limits).move == "D4"
     assert channel.unanswered == []
 
 
-def test_failure_of_a_move_that_was_asked_for_ahead_is_a_refusal_to_move() -> None:
+def test_failure_of_a_delayed_request_is_a_refusal_to_move() -> None:
     engine, _ = talker(None, genmove="? out of memory")
     engine.start_game(go(), Opening(), 1)
     engine.observe(0, "C3", own=False)

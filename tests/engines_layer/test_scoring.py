@@ -1,4 +1,4 @@
-"""What is found in the bytes of an engine that is asked for the scores of positions."""
+"""Scores from an engine's output."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.engines.score_forms import FORMS, CustomForm, recognise
-from ringmaster.engines.scoring import (
+from ringmaster.engines.score_streams import (
+    FORMS,
     MAX_ANSWER,
     AnswerStream,
+    CustomForm,
     EvaluationStream,
     Requests,
     SearchStream,
+    recognise,
 )
 from ringmaster.errors import EngineProtocolError
 from ringmaster.model.jobs import ScoreKind
@@ -31,13 +33,13 @@ def requests(count: int) -> list[bytes]:
 def feed(stream: Requests, output: bytes, sizes: Iterable[int] = ()) -> bool:
     """Feed output in pieces, as a channel does; returns whether all is answered."""
     stream.begin()
-    kept = b""
+    partial = b""
     cuts = iter(sizes)
     while output:
         size = next(cuts, len(output))
-        chunk, output = kept + output[:size], output[size:]
+        chunk, output = partial + output[:size], output[size:]
         end = chunk.rfind(b"\n") + 1
-        kept = chunk[end:]
+        partial = chunk[end:]
         if end and stream.take(chunk[:end]) is None:
             return True
     return False
@@ -60,8 +62,8 @@ def test_scores_do_not_depend_on_how_the_output_was_cut(
     stream = EvaluationStream(requests(len(values)), in_flight, STOCKFISH)
     stream._sent = len(values)
     assert feed(stream, output + b"readyok\n", sizes)
-    found = [None if math.isnan(v) else round(100 * v) for v in stream.values]
-    assert found == values
+    rounded_values = [None if math.isnan(v) else round(100 * v) for v in stream.values]
+    assert rounded_values == values
 
 
 @given(values=VALUES, sizes=CHUNKS)
@@ -82,11 +84,11 @@ def test_scores_of_searches_do_not_either(values: list[int | None], sizes: list[
 
 @given(texts=st.lists(st.text("ab \n", max_size=20), min_size=1, max_size=8), sizes=CHUNKS)
 def test_answers_as_texts_do_not_either(texts: list[str], sizes: list[int]) -> None:
-    said = [text.encode() + b"\n" for text in texts]
-    stream = AnswerStream(requests(len(said)), 1, searches=False)
-    stream._sent = len(said)
-    assert feed(stream, b"".join(text + b"readyok\r\n" for text in said), sizes)
-    assert stream.answers == said
+    text_lines = [text.encode() + b"\n" for text in texts]
+    stream = AnswerStream(requests(len(text_lines)), 1, searches=False)
+    stream._sent = len(text_lines)
+    assert feed(stream, b"".join(text + b"readyok\r\n" for text in text_lines), sizes)
+    assert stream.answers == text_lines
 
 
 @given(count=st.integers(1, 50), in_flight=st.integers(1, 20), data=st.data())
@@ -95,7 +97,7 @@ def test_no_more_requests_are_under_way_than_may_be(
 ) -> None:
     stream = SearchStream(requests(count), in_flight)
     sent = stream.begin().count(b"\n")
-    asked = [stream.begin()]
+    requests_written = [stream.begin()]
     done = 0
     while done < count:
         assert sent - done <= in_flight
@@ -105,7 +107,7 @@ def test_no_more_requests_are_under_way_than_may_be(
         more = stream.take(b"bestmove a1a2\n" * answers)
         assert (more is None) == (done == count)
         sent += (more or b"").count(b"\n")
-    assert asked == [b""]
+    assert requests_written == [b""]
 
 
 def test_every_request_is_sent_once_and_in_order() -> None:
@@ -118,7 +120,7 @@ def test_every_request_is_sent_once_and_in_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("output", "told"),
+    ("output", "error_caught"),
     [
         (b"Final evaluation 1.0\nreadyok\n", "a score for 1 of 2 positions"),
         (b"Final evaluation 1.0\n" * 3, "3 answers to 2 requests"),
@@ -127,8 +129,8 @@ def test_every_request_is_sent_once_and_in_order() -> None:
         (b"Final evaluation nan\nFinal evaluation 1\nreadyok\n", "nan for a score"),
     ],
 )
-def test_what_cannot_be_the_answers_is_refused(output: bytes, told: str) -> None:
-    with pytest.raises(EngineProtocolError, match=told):
+def test_impossible_answers_are_refused(output: bytes, error_caught: str) -> None:
+    with pytest.raises(EngineProtocolError, match=error_caught):
         feed(EvaluationStream(requests(2), 2, STOCKFISH), output)
 
 
@@ -174,7 +176,7 @@ def test_families_are_known_by_their_lines(
 
 
 @pytest.mark.parametrize("answer", ["Total: 5", "", "Final evaluation: soon", "eval = 1\neval = 2"])
-def test_unknown_form_is_refused_with_what_was_seen_and_what_to_write(answer: str) -> None:
+def test_unknown_form_is_refused_with_the_answer_and_advice(answer: str) -> None:
     with pytest.raises(EngineProtocolError, match=r"Score\(command=") as caught:
         recognise(answer.encode() + b"\n")
     assert (answer.splitlines() or ["nothing at all"])[-1] in str(caught.value)
@@ -191,11 +193,11 @@ def test_pattern_finds_the_last_line_that_matches() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "told"),
+    ("pattern", "error_caught"),
     [("Total: (", "no regular expression"), ("Total", "no group"), (r"T(\w+)", "'otal'")],
 )
-def test_pattern_that_cannot_be_is_refused(pattern: str, told: str) -> None:
-    with pytest.raises(EngineProtocolError, match=re.escape(told)):
+def test_pattern_that_cannot_be_is_refused(pattern: str, error_caught: str) -> None:
+    with pytest.raises(EngineProtocolError, match=re.escape(error_caught)):
         custom(pattern).value(b"Total: 1\n")
 
 

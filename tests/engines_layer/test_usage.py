@@ -1,8 +1,7 @@
-"""What a process uses, as /proc tells it."""
+"""CPU time and memory of a process."""
 
 from __future__ import annotations
 
-import math
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from ringmaster.engines.usage import ProcessUsage, Usage
+from ringmaster.engines.usage import Usage, measure, reset_peak
 
 pytestmark = pytest.mark.skipif(
     not Path(f"/proc/self/task/{os.getpid()}/children").exists(), reason="needs Linux's /proc"
@@ -44,7 +43,7 @@ else:
 
 
 @contextmanager
-def running(code: str, *words: str) -> Iterator[tuple[subprocess.Popen[str], ProcessUsage]]:
+def running(code: str, *words: str) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-c", code, *words],
         stdin=subprocess.PIPE,
@@ -52,11 +51,9 @@ def running(code: str, *words: str) -> Iterator[tuple[subprocess.Popen[str], Pro
         text=True,
         bufsize=1,
     )
-    usage = ProcessUsage(process.pid)
     try:
-        yield process, usage
+        yield process
     finally:
-        usage.close()
         process.kill()
         process.communicate()
 
@@ -80,108 +77,78 @@ def status(pid: int) -> int:
 
 @pytest.mark.parametrize("words", [(), ("thread",)], ids=["by the process", "by a thread"])
 def test_children_are_counted_as_long_as_they_live(words: tuple[str, ...]) -> None:
-    with running(PARENT, *words) as (process, usage):
+    with running(PARENT, *words) as process:
         step(process, "ready")
-        alone = usage.measure()
+        alone = measure(process.pid)
         assert alone.peak_memory == status(process.pid)
         go_on(process)
         step(process, "started")
-        together = usage.measure().peak_memory
+        together = measure(process.pid).peak_memory
         assert together is not None
         assert together >= status(process.pid) + 32 * MIB
         go_on(process)
         step(process, "ended")
-        after = usage.measure()
+        after = measure(process.pid)
         assert after.peak_memory == status(process.pid)
-        # the child has been waited for: what it used belongs to its parent now
+        # The child is reaped: its use belongs to its parent now.
         assert alone.cpu_time is not None
         assert after.cpu_time is not None
         assert after.cpu_time >= alone.cpu_time
 
 
-def test_cpu_time_is_that_of_now_however_often_it_is_asked_for() -> None:
-    with running("print('ready', flush=True)\nwhile True: pass") as (process, usage):
+def test_cpu_time_is_current_at_each_request() -> None:
+    with running("print('ready', flush=True)\nwhile True: pass") as process:
         step(process, "ready")
-        first = usage.measure().cpu_time
+        first = measure(process.pid).cpu_time
         assert first is not None
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            now = usage.measure().cpu_time
+            now = measure(process.pid).cpu_time
             assert now is not None
             if now > first:
                 return
         pytest.fail("the CPU time has stood still")
 
 
-def test_cpu_time_alone_is_that_of_the_whole_family() -> None:
-    with running(PARENT) as (process, usage):
+def test_cpu_time_is_finer_than_hundredths_of_a_second() -> None:
+    with running("print('ready', flush=True)\ninput()") as process:
         step(process, "ready")
-        for word in ("started", "ended"):
-            before = usage.measure().cpu_time or math.inf
-            alone = usage.cpu_time()
-            after = usage.measure().cpu_time or 0.0
-            assert alone is not None
-            assert before <= alone <= after
-            go_on(process)
-            step(process, word)
-        family = usage.measure().cpu_time
-        # the child, which is known by now, is counted in hundredths of a second
-        assert family is not None
-        assert usage.cpu_time() == pytest.approx(family, abs=0.1)
-
-
-def test_cpu_time_is_told_in_less_than_hundredths_of_a_second() -> None:
-    with running("print('ready', flush=True)\ninput()") as (process, usage):
-        step(process, "ready")
-        assert usage.measure().cpu_time is not None
-        shares = {(usage.measure().cpu_time or 0.0) * 100 % 1 for _ in range(3)}
+        assert measure(process.pid).cpu_time is not None
+        shares = {(measure(process.pid).cpu_time or 0.0) * 100 % 1 for _ in range(3)}
         assert shares != {0.0}
 
 
-@pytest.mark.parametrize("is_known", [True, False], ids=["measured before", "not measured"])
 def test_without_a_clock_of_the_process_its_ticks_are_counted(
-    monkeypatch: pytest.MonkeyPatch, is_known: bool
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def no_clock(_number: int) -> float:
         raise OSError("no such clock")
 
     monkeypatch.setattr("time.clock_gettime", no_clock)
-    with running("print('ready', flush=True)\ninput()") as (process, usage):
+    with running("print('ready', flush=True)\ninput()") as process:
         step(process, "ready")
-        if is_known:
-            usage.measure()
-        found = usage.cpu_time()
-        assert found is not None
-        assert found * 100 == pytest.approx(round(found * 100))
+        seconds = measure(process.pid).cpu_time
+        assert seconds is not None
+        assert seconds * 100 == pytest.approx(round(seconds * 100))
 
 
-def test_peak_of_memory_starts_anew() -> None:
+def test_peak_of_memory_is_reset() -> None:
     code = "x = b'x' * (64 << 20)\ndel x\nprint('ready', flush=True)\ninput()"
-    with running(code) as (process, usage):
+    with running(code) as process:
         step(process, "ready")
-        before = usage.measure().peak_memory
-        usage.forget_peak()
-        after = usage.measure().peak_memory
+        before = measure(process.pid).peak_memory
+        reset_peak(process.pid)
+        after = measure(process.pid).peak_memory
         assert before is not None
         assert after is not None
         assert before >= 64 * MIB > after
 
 
-def test_nothing_is_known_of_a_process_that_is_gone() -> None:
-    with running("print('ready', flush=True)\ninput()") as (process, usage):
+def test_use_of_a_dead_process_is_unknown() -> None:
+    with running("print('ready', flush=True)\ninput()") as process:
         step(process, "ready")
-        assert usage.measure().cpu_time is not None
+        assert measure(process.pid).cpu_time is not None
         process.kill()
         process.communicate()
-        assert usage.measure() == Usage(None, None)
-        usage.forget_peak()
-
-
-def test_no_file_stays_open() -> None:
-    before = os.listdir("/proc/self/fd")
-    usage = ProcessUsage(os.getpid())
-    usage.measure()
-    usage.forget_peak()
-    assert len(os.listdir("/proc/self/fd")) > len(before)
-    usage.close()
-    assert os.listdir("/proc/self/fd") == before
+        assert measure(process.pid) == Usage(None, None)
+        reset_peak(process.pid)

@@ -12,20 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.engines import usi
-from ringmaster.engines.channel import Channel
+from ringmaster.engines import uci
+from ringmaster.engines.channel import Channel, Exchange
 from ringmaster.engines.engine import Engine, Limits, Thought, start_timeout
-from ringmaster.engines.exchange import Exchange
-from ringmaster.engines.info import LONG_MATE, read_info, read_pv, read_score
-from ringmaster.engines.options import OptionDeclaration
 from ringmaster.engines.process import Surroundings
-from ringmaster.engines.uci import UciEngine
-from ringmaster.engines.universal import Go, Handshake, PonderedGo, UniversalEngine
-from ringmaster.engines.usi import UsiEngine, go_command
+from ringmaster.engines.uci import UciEngine, UciOrUsiEngine, UsiEngine, usi_go_command
+from ringmaster.engines.uci_messages import (
+    LONG_MATE,
+    Go,
+    Handshake,
+    OptionDeclaration,
+    PonderedGo,
+    read_info,
+    read_pv,
+    read_score,
+)
 from ringmaster.errors import EngineCrashed, EngineTimeout, OptionRefused
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
-from tests.engines_layer.dialogue import converse
+from tests.engines_layer.gtp_dialogue import converse
 
 ENGINES = Path(__file__).parent.parent / "engines"
 SHOGI = GameSettings("shogi")
@@ -55,8 +60,8 @@ def player(*flags: str, program: str = "fault_usi", **settings: Any) -> Player:
 
 @contextmanager
 def launched(
-    *flags: str, kind: type[UniversalEngine] = UsiEngine, **settings: Any
-) -> Iterator[tuple[UniversalEngine, Lines]]:
+    *flags: str, kind: type[UciOrUsiEngine] = UsiEngine, **settings: Any
+) -> Iterator[tuple[UciOrUsiEngine, Lines]]:
     if kind is UciEngine:
         settings["program"] = "fault_uci"
     engine, lines = kind(player(*flags, **settings), Surroundings({})), Lines()
@@ -68,7 +73,7 @@ def launched(
 
 
 class Interposed(Channel):
-    """A channel whose conversations another function has instead."""
+    """A channel with another function for its conversations."""
 
     def __init__(self, channel: Channel, instead: Callable[[Channel, Exchange, float], int]):
         super().__init__(channel.process, channel.code)
@@ -83,12 +88,12 @@ def interpose(engine: Engine, instead: Callable[[Channel, Exchange, float], int]
     engine._channel = Interposed(engine.channel, instead)
 
 
-def test_handshake_passes_over_what_is_no_part_of_it() -> None:
+def test_handshake_ignores_other_lines() -> None:
     shake = Handshake("usi")
     assert shake.request == b"usi\n"
     rest = converse(
         shake,
-        "info string build for AVX2",  # YaneuraOu tells of itself before it answers
+        "info string build for AVX2",  # YaneuraOu describes itself first
         "id name gpsshogi (smp) vm r3033",
         "option name USI_Hash type spin default 256 min 1 max 33554432",
         "option name EvalDir type string default eval",
@@ -127,7 +132,7 @@ def test_scores_of_usi_are_read(line: bytes, score: tuple[int | None, int | None
     st.none() | st.tuples(st.sampled_from(["cp", "mate"]), st.integers(-30000, 30000)),
     st.lists(st.sampled_from(["7g7f", "P*5e", "2h2b+", "e7e8q", "depth", "score"]), max_size=9),
 )
-def test_what_an_info_line_says_is_read(
+def test_numbers_of_an_info_line_are_read(
     numbers: dict[str, int], score: tuple[str, int] | None, pv: list[str]
 ) -> None:
     words = [f"{name} {value}" for name, value in numbers.items()]
@@ -140,7 +145,7 @@ def test_what_an_info_line_says_is_read(
     assert read_pv(line) == tuple(pv)
     thought = Thought("move", "7g7f", 1)
     thought._info = line
-    assert thought.nodes == numbers.get("nodes")
+    assert thought.number("nodes") == numbers.get("nodes")
     assert thought.number("hashfull") == numbers.get("hashfull")
     assert thought.pv == tuple(pv)
 
@@ -169,7 +174,7 @@ WORDS = (
 )
 
 
-def what(go: Go) -> tuple[object, ...]:
+def summary(go: Go) -> tuple[object, ...]:
     return go.info, go.bestmove, go.ponder, go.is_complete
 
 
@@ -192,7 +197,7 @@ def test_lines_of_a_read_are_worth_as_much_as_one_by_one(
                 line + b"\n" for line in lines[read + 1 :]
             )
             break
-    assert what(whole) == what(single)
+    assert summary(whole) == summary(single)
     # the rule itself, for the simplest reader there can be
     seen = lines[: read + 1] if lines else []
     scores = [
@@ -207,7 +212,7 @@ def test_lines_of_a_read_are_worth_as_much_as_one_by_one(
     assert whole.info == (exact or scores or [b""])[-1]
 
 
-def test_bound_is_taken_only_where_there_is_no_exact_score() -> None:
+def test_bound_counts_only_without_an_exact_score() -> None:
     go = Go(b"")
     converse(
         go,
@@ -246,9 +251,11 @@ def test_bound_is_taken_only_where_there_is_no_exact_score() -> None:
         (NODES, "go nodes 1"),
     ],
 )
-def test_go_tells_clocks_and_combined_limits(limits: Limits, line: str) -> None:
-    assert go_command(limits) == f"{line}\n".encode()
-    assert go_command(limits, ponder=True) == line.replace("go ", "go ponder ", 1).encode() + b"\n"
+def test_go_has_clocks_and_combined_limits(limits: Limits, line: str) -> None:
+    assert usi_go_command(limits) == f"{line}\n".encode()
+    assert (
+        usi_go_command(limits, ponder=True) == line.replace("go ", "go ponder ", 1).encode() + b"\n"
+    )
 
 
 def test_options_come_before_isready_and_usinewgame_after_it() -> None:
@@ -269,7 +276,7 @@ def test_options_come_before_isready_and_usinewgame_after_it() -> None:
 
 @pytest.mark.parametrize("kind", [UciEngine, UsiEngine])
 def test_button_is_pressed_before_each_game_and_other_options_are_set_once(
-    kind: type[UniversalEngine],
+    kind: type[UciOrUsiEngine],
 ) -> None:
     settings = GameSettings("chess" if kind is UciEngine else "shogi")
     with launched(kind=kind, options={"Clear Hash": True, "Style": "solid"}) as (engine, lines):
@@ -281,7 +288,7 @@ def test_button_is_pressed_before_each_game_and_other_options_are_set_once(
         assert lines.sent.count("setoption name Style value Solid") == 1
 
 
-def test_position_is_given_as_sfen_with_the_moves_of_the_opening() -> None:
+def test_position_is_sent_as_sfen_with_the_opening() -> None:
     sfen = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
     with launched() as (engine, lines):
         engine.start_game(SHOGI, Opening(sfen, ("3c3d",)), 0)
@@ -312,7 +319,7 @@ def test_undeclared_ponder_option_is_set_by_the_text_of_the_protocol() -> None:
 
 
 @pytest.mark.parametrize(
-    ("opening", "changes", "own", "told"),
+    ("opening", "changes", "own", "sent_value"),
     [
         (Opening(), {}, None, "320"),
         (Opening(None, ("2g2f", "8c8d")), {}, None, "322"),
@@ -325,8 +332,8 @@ def test_undeclared_ponder_option_is_set_by_the_text_of_the_protocol() -> None:
     ],
 )
 @pytest.mark.parametrize("name", ["MaxMovesToDraw", "Draw_Ply"])
-def test_move_limit_is_told_to_an_engine_that_has_a_word_for_it(
-    opening: Opening, changes: Any, own: int | None, told: str | None, name: str
+def test_move_limit_goes_to_an_engine_with_an_option_for_it(
+    opening: Opening, changes: Any, own: int | None, sent_value: str | None, name: str
 ) -> None:
     options = {} if own is None else {name.upper(): own}
     settings = GameSettings("shogi", **{"move_limit": 320, **changes})
@@ -335,28 +342,28 @@ def test_move_limit_is_told_to_an_engine_that_has_a_word_for_it(
             name, "spin", "0", minimum=0, maximum=2000
         )
         engine.start_game(settings, opening, 0)
-        said = [line.split()[-1] for line in lines.sent if f"name {name} " in line]
-        assert said == ([] if told is None else [told])
+        sent_values = [line.split()[-1] for line in lines.sent if f"name {name} " in line]
+        assert sent_values == ([] if sent_value is None else [sent_value])
 
 
-def test_engine_kept_for_another_move_limit_is_told_again() -> None:
+def test_reused_engine_gets_the_new_move_limit() -> None:
     with launched() as (engine, lines):
         engine.options["draw_ply"] = OptionDeclaration("Draw_Ply", "spin", "0", minimum=0)
         for limit, result in ((320, None), (256, None), (256, "unknown")):
             settings = GameSettings("shogi", move_limit=limit, move_limit_result=result)  # type: ignore[arg-type]
             engine.start_game(settings, Opening(), 0)
-        said = [line.split()[-1] for line in lines.sent if "Draw_Ply" in line]
-        assert said == ["320", "256", "0"]
+        sent_values = [line.split()[-1] for line in lines.sent if "Draw_Ply" in line]
+        assert sent_values == ["320", "256", "0"]
 
 
 def test_option_that_the_engine_does_not_know_is_answered_with_those_it_has(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Fairy-Stockfish has no USI_Hash over USI: "No such option: USI_Hash"
-    monkeypatch.setitem(usi._ALWAYS, "usi_strong", OptionDeclaration("USI_Strong", "string"))
+    monkeypatch.setitem(uci._ALWAYS, "usi_strong", OptionDeclaration("USI_Strong", "string"))
     with launched(options={"USI_Strong": "x"}) as (engine, _):
-        (complaint,) = engine.check(SHOGI)
-    assert complaint.startswith("it has no option 'USI_Strong'; it has '")
+        (problem,) = engine.check(SHOGI)
+    assert str(problem).startswith("it has no option 'USI_Strong'; it has '")
 
 
 def test_wrong_options_are_all_named() -> None:
@@ -385,7 +392,7 @@ def test_ponderhit_and_gameover() -> None:
         ]
 
 
-def test_search_that_has_not_begun_yet_is_not_told_of_the_hit_at_once() -> None:
+def test_ponderhit_waits_until_the_search_has_begun() -> None:
     # Ethereal forgets a ponderhit that comes before its search thread runs
     with launched("--expect", "right", ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
@@ -428,12 +435,13 @@ def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> Non
     with launched(command=command, ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
         engine.observe(0, engine.think(0, NODES).move, own=True)
-        # nothing of what it says is read before its opponent has moved
+        # Its output is read only after its opponent's move.
         assert isinstance(engine.ponder(0, NODES), PonderedGo)
         engine.observe(1, "3c3d", own=False)
         engine._clock = lambda: 0  # the time that a search is given to begin is not over
         thought = engine.think(0, NODES)
-        assert (thought.move, thought.score, thought.elapsed_ns) == ("2g2f", 5, 0)
+        assert (thought.move, thought.elapsed_ns) == ("2g2f", 0)
+        assert thought.score_and_mate() == (5, None)
         assert "ponderhit" not in lines.sent
 
 
@@ -443,7 +451,7 @@ def test_answer_that_comes_with_the_first_lines_of_a_search_is_not_lost() -> Non
     [("mover", "neither"), ("opponent", "both"), ("white", "black"), ("black", "white")],
 )
 def test_scores_from_another_side_are_turned_round(
-    kind: type[UniversalEngine], view: Any, turned: str
+    kind: type[UciOrUsiEngine], view: Any, turned: str
 ) -> None:
     names = ("white", "black") if kind is UciEngine else ("black", "white")
     settings = GameSettings("chess") if kind is UciEngine else SHOGI
@@ -453,17 +461,17 @@ def test_scores_from_another_side_are_turned_round(
             thought = engine.think(colour, NODES)
             plain = read_score(thought.info)[0]
             assert plain
-            assert thought.score == (-plain if turned in (name, "both") else plain)
+            assert thought.score_and_mate()[0] == (-plain if turned in (name, "both") else plain)
 
 
-@pytest.mark.parametrize(("said", "meant"), [("3", -3), ("-2", 2), ("0", None), ("+", -LONG_MATE)])
-def test_mates_are_turned_round_too(said: str, meant: int | None) -> None:
+@pytest.mark.parametrize(("mate", "meant"), [("3", -3), ("-2", 2), ("0", None), ("+", -LONG_MATE)])
+def test_mates_are_turned_round_too(mate: str, meant: int | None) -> None:
     with launched(score_pov="opponent") as (engine, _):
         engine.start_game(SHOGI, Opening(), 0)
         go = Go(b"")
-        converse(go, f"info score mate {said}", "bestmove 7g7f")
+        converse(go, f"info score mate {mate}", "bestmove 7g7f")
         thought = engine._thought(0, go, 1)
-        assert (thought.score, thought.mate) == (None, meant)
+        assert thought.score_and_mate() == (None, meant)
 
 
 def test_engine_that_names_no_answer_does_not_ponder() -> None:
@@ -474,7 +482,7 @@ def test_engine_that_names_no_answer_does_not_ponder() -> None:
             assert engine.ponder(0, NODES) is None
 
 
-def test_time_spent_on_stopping_is_taken_off_the_clock_that_is_told() -> None:
+def test_time_spent_on_stopping_is_off_the_reported_clock() -> None:
     clock = Limits(9.0, clock_ms=(1000, 2000), byoyomi_ms=500)
     with launched("--expect", "wrong", ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
@@ -483,8 +491,8 @@ def test_time_spent_on_stopping_is_taken_off_the_clock_that_is_told() -> None:
         engine.observe(1, "3c3d", own=False)
 
         def slowly(channel: Channel, exchange: Exchange, seconds: float) -> int:
-            taken = channel.converse(exchange, seconds)
-            return 1_200_000_000 if exchange.request == b"stop\n" else taken
+            elapsed = channel.converse(exchange, seconds)
+            return 1_200_000_000 if exchange.request == b"stop\n" else elapsed
 
         interpose(engine, slowly)
         thought = engine.think(0, clock)
@@ -522,7 +530,7 @@ def test_engine_that_loads_for_longer_than_its_player_allows_is_not_waited_for()
         engine.start_game(SHOGI, Opening(), 0)
 
 
-def _hang(engine: UniversalEngine) -> None:
+def _hang(engine: UciOrUsiEngine) -> None:
     with pytest.raises(EngineTimeout, match="no answer to 'go"):
         engine.think(0, Limits(0.1, nodes=1))
 
@@ -535,19 +543,19 @@ def _hang(engine: UniversalEngine) -> None:
         (["--slow", "1000"], _hang),
     ],
 )
-def test_silence_and_noise_end_at_the_deadline_and_stop_tells_them_apart(
-    flags: list[str], fails: Callable[[UniversalEngine], None]
+def test_silence_and_noise_end_at_the_deadline_and_stop_separates_them(
+    flags: list[str], fails: Callable[[UciOrUsiEngine], None]
 ) -> None:
     with launched(*flags) as (engine, _):
         engine.start_game(SHOGI, Opening(), 0)
         fails(engine)
-        assert not engine.is_alive()
+        assert not engine.is_usable()
         stopped = engine.stop_thinking(0.2)
         assert (stopped is not None) == (flags[0] == "--slow")
-        assert engine.is_alive() == (stopped is not None)
+        assert engine.is_usable() == (stopped is not None)
 
 
-def test_crash_tells_the_command_and_the_time() -> None:
+def test_crash_reports_the_command_and_the_time() -> None:
     with launched("--crash-on", "go", "--exit-code", "7") as (engine, _):
         engine.start_game(SHOGI, Opening(), 0)
         with pytest.raises(EngineCrashed, match=r"status 7, 0\.\d{3} s after 'go nodes 1'"):
@@ -558,7 +566,7 @@ def chess(variant: str) -> GameSettings:
     return GameSettings("chess", variant=variant)
 
 
-def test_variant_is_set_and_taken_back() -> None:
+def test_variant_is_set_and_reset() -> None:
     with launched(kind=UciEngine) as (engine, lines):
         declared = Handshake()
         converse(
@@ -577,7 +585,7 @@ def test_variant_is_set_and_taken_back() -> None:
             "setoption name UCI_Chess960 value false",
             "setoption name UCI_Variant value chess",
         ]
-        assert engine.check(chess("shatranj")) == [
+        assert [*map(str, engine.check(chess("shatranj")))] == [
             "option 'UCI_Variant' cannot be 'shatranj', which it does not play"
         ]
 

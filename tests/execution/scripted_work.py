@@ -8,11 +8,11 @@ import select
 import signal
 import subprocess
 import sys
+import time
 
 import msgspec
 
-from ringmaster import waiting
-from ringmaster.engines import watcher
+from ringmaster.engines import reaper
 from ringmaster.execution.worker import WorkerContext
 from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Job
 from ringmaster.model.players import Player
@@ -53,7 +53,7 @@ class Scripted:
         pass
 
 
-# An "engine" that says that it is ready, then ignores all but SIGKILL.
+# An "engine" that ignores everything but SIGKILL.
 ENGINE = """
 import os, signal, subprocess, sys
 for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
@@ -74,7 +74,7 @@ def start_engine(
 ) -> tuple[subprocess.Popen[bytes], list[int]]:
     """Start a stubborn engine; with `family`, one with a child in a session of
     its own.  Returns it and the process ids."""
-    environ = {**os.environ, **({watcher.MARKER_NAME: marker} if marker else {})}
+    environ = {**os.environ, **({reaper.MARKER_NAME: marker} if marker else {})}
     process = subprocess.Popen(
         [sys.executable, "-S", "-c", ENGINE, *(["family"] if family else [])],
         stdin=subprocess.DEVNULL,
@@ -87,7 +87,7 @@ def start_engine(
 
 
 class InProcess(Scripted):
-    """Also does what only a worker process can do.
+    """Work for a worker process.
 
     do   "die": SIGKILL to itself; "exit": leaves in the middle; "block": until
          told to abandon; "stick": for ever, whatever happens; "pause": until
@@ -108,7 +108,7 @@ class InProcess(Scripted):
             engine, engine_pids = start_engine(
                 marker=self.context.setup["marker"], family=ticket["engine"] == "family"
             )
-            watcher.announce(self.context.watcher_fd, self.context.slot, engine.pid)
+            reaper.announce(self.context.reaper_fd, self.context.slot, engine.pid)
             self.engines.append(engine)
             pids += engine_pids
         if "say" in ticket:
@@ -124,7 +124,7 @@ class InProcess(Scripted):
             case "exit":
                 os._exit(3)
             case "block":
-                poll = waiting.new_poll()
+                poll = select.poll()
                 poll.register(self.context.control_fd, select.POLLIN)
                 poll.poll()
                 raise InterruptedError("abandoned")
@@ -142,7 +142,7 @@ class InProcess(Scripted):
             case "wrong result":
                 return "draw"  # type: ignore[return-value]  # what a faulty work might do
             case "sleep":
-                waiting.sleep(ticket["seconds"])
+                time.sleep(ticket["seconds"])
             case "context":
                 context = self.context
                 return expected(job, f"{context.slot} {sorted(context.setup.items())}")
@@ -167,7 +167,7 @@ class InProcess(Scripted):
         for engine in self.engines:
             engine.kill()
             engine.wait()
-            watcher.retire(self.context.watcher_fd, self.context.slot, engine.pid)
+            reaper.retire(self.context.reaper_fd, self.context.slot, engine.pid)
 
 
 def _link(fd: str) -> str:
@@ -186,7 +186,7 @@ def broken_factory(context: WorkerContext) -> InProcess:
 
 
 def late_factory(context: WorkerContext) -> InProcess:
-    """Work of which all but the first worker's waits for a line on a fifo."""
+    """Work that starts after a line on a fifo, except in the first worker."""
     if context.slot > 0:
         with open(context.setup["fifo"]) as fifo:
             fifo.readline()
@@ -199,7 +199,7 @@ def dying_factory(context: WorkerContext) -> InProcess:
 
 
 def stubborn_factory(context: WorkerContext) -> InProcess:
-    """Work whose close never ends."""
+    """Work that never closes."""
 
     class Stubborn(InProcess):
         def close(self) -> None:

@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ringmaster.engines import watcher
+from ringmaster.engines import reaper
 from ringmaster.errors import ExecutorError
 from ringmaster.execution import local
-from ringmaster.execution.executor import Done, Event, Lost
+from ringmaster.execution.executor import Done, JobEnd, Lost
 from ringmaster.execution.local import LocalExecutor
 from ringmaster.execution.processes import WorkerProcess
 from ringmaster.model.jobs import CheckJob, GameSettings
@@ -40,11 +40,9 @@ class Maker:
     def __init__(self, stack: ExitStack) -> None:
         self._stack = stack
 
-    def __call__(
-        self, slots: int, work: str = WORK, *, reaper: bool = True, processes: int | None = None
-    ) -> LocalExecutor:
-        reaper_program = watcher.__file__ if reaper else None
-        executor = LocalExecutor(work, slots, watcher=reaper_program, processes=processes)
+    def __call__(self, slots: int, work: str = WORK, *, with_reaper: bool = True) -> LocalExecutor:
+        reaper_program = reaper.__file__ if with_reaper else None
+        executor = LocalExecutor(work, slots, reaper=reaper_program)
         self._stack.callback(executor.close)
         return executor
 
@@ -59,16 +57,17 @@ class TestLocalExecutor(ExecutorContract):
     """The contract; `make` is the fixture of the module."""
 
 
-class TestLocalExecutorThatGivesAhead(ExecutorContract):
-    """The contract, however long jobs take: they are all given ahead, and taken back."""
+class TestLocalExecutorWithQueues(ExecutorContract):
+    """The contract with every job queued ahead and taken back."""
 
     @pytest.fixture(autouse=True)
     def ahead(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(local, "AHEAD", 1e9)
+        monkeypatch.setattr(local, "AHEAD_SECONDS", 1e9)
         monkeypatch.setattr(local, "LATE", 0.0)
 
 
-def test_quick_checks_are_no_reason_to_give_games_ahead(make: Maker) -> None:
+@pytest.mark.process
+def test_quick_checks_are_no_reason_to_queue_games(make: Maker) -> None:
     executor = make(1)
     run_all(executor, map(check, range(50)))
     assert executor.room(ahead=True) == 1
@@ -83,12 +82,13 @@ with open(sys.argv[1], "a") as file:
 """
 
 
+@pytest.mark.process
 def test_workers_and_engines_share_a_session_and_lead_groups_of_their_own(
     make: Maker, tmp_path: Path
 ) -> None:
     written = tmp_path / "written"
     engine = Player("a", (sys.executable, "-S", "-c", REPORTER, str(written)), protocol="uci")
-    executor = make(2, "ringmaster.play.worker:make_worker")
+    executor = make(2, "ringmaster.play.worker:Worker")
     run_all(executor, [CheckJob(f"check_{n}", engine, GameSettings("chess")) for n in range(4)])
     lines = [[int(word) for word in line.split()] for line in written.read_text().splitlines()]
     assert len(lines) == 4
@@ -101,7 +101,7 @@ def test_workers_and_engines_share_a_session_and_lead_groups_of_their_own(
 
 
 class Fifo:
-    """Where workers tell the process ids of themselves and their engines."""
+    """A pipe on which workers write the process ids of themselves and their engines."""
 
     def __init__(self, path: Path) -> None:
         os.mkfifo(path)
@@ -112,7 +112,7 @@ class Fifo:
         os.close(self._fd)
 
     def pids(self, executor: LocalExecutor | None = None) -> list[int]:
-        """Wait for one worker, whose job does not end, to tell.
+        """Wait for the process ids of one worker with a job that does not end.
 
         The executor goes on meanwhile.
         """
@@ -121,7 +121,7 @@ class Fifo:
         deadline = time.monotonic() + LONG
         text = b""
         while not text.endswith(b"\n"):
-            assert time.monotonic() < deadline, "no worker told its process id"
+            assert time.monotonic() < deadline, "no worker wrote its process id"
             if executor is None:
                 poll.poll(LONG * 1000)
             else:
@@ -132,9 +132,9 @@ class Fifo:
 
 @pytest.fixture
 def fifos(tmp_path: Path) -> Iterator[list[Fifo]]:
-    made = [Fifo(tmp_path / f"fifo{n}") for n in range(3)]
-    yield made
-    for fifo in made:
+    pipes = [Fifo(tmp_path / f"fifo{n}") for n in range(3)]
+    yield pipes
+    for fifo in pipes:
         fifo.close()
 
 
@@ -143,7 +143,7 @@ def fifo(fifos: list[Fifo]) -> Fifo:
     return fifos[0]
 
 
-def one_event(executor: LocalExecutor) -> Event:
+def one_event(executor: LocalExecutor) -> JobEnd:
     (event,) = executor.wait(LONG)
     return event
 
@@ -164,7 +164,7 @@ def detail(executor: LocalExecutor, **ticket: object) -> str:
 
 
 def helper(name: str, parent: int | None = None) -> int:
-    """Return the process id of the nursery or the watcher among the children."""
+    """Return the process id of the fork server or the reaper among the children."""
     (pid,) = [
         child.pid
         for child in psutil.Process(parent).children()
@@ -181,7 +181,8 @@ def all_work(executor: LocalExecutor) -> bool:
 # What a worker is given
 
 
-def test_the_factory_is_told_its_slot_and_the_setup() -> None:
+@pytest.mark.process
+def test_the_factory_gets_its_slot_and_the_setup() -> None:
     executor = LocalExecutor(WORK, 1, setup={"marker": "m1", "folder": "ü"})
     try:
         assert detail(executor, do="context") == "0 [('folder', 'ü'), ('marker', 'm1')]"
@@ -189,10 +190,12 @@ def test_the_factory_is_told_its_slot_and_the_setup() -> None:
         executor.close()
 
 
-def test_a_marker_is_made_up_when_none_is_given(make: Maker) -> None:
+@pytest.mark.process
+def test_a_missing_marker_is_random(make: Maker) -> None:
     assert re.fullmatch(r"0 \[\('marker', '[0-9a-f]{24}'\)\]", detail(make(1), do="context"))
 
 
+@pytest.mark.process
 def test_a_worker_holds_no_descriptor_of_its_parent_but_its_own(
     make: Maker, tmp_path: Path
 ) -> None:
@@ -210,18 +213,21 @@ def test_a_worker_holds_no_descriptor_of_its_parent_but_its_own(
     assert sorted(k for k in kinds.values() if k != "gone") == ["pipe:[]", "socket:[]", "socket:[]"]
 
 
+@pytest.mark.process
 def test_a_worker_ignores_the_interrupt_of_its_terminal(make: Maker) -> None:
     executor = make(1)
     executor.submit(job := game(1, do="signals"))
     assert one_event(executor) == Done(job, expected(job))
 
 
+@pytest.mark.process
 def test_workers_are_not_in_the_terminals_group_nor_session(make: Maker) -> None:
     pid = int(detail(make(1), do="pid"))
     assert os.getpgid(pid) != os.getpgid(0)
     assert os.getsid(pid) != os.getsid(0)
 
 
+@pytest.mark.slow
 def test_the_main_script_is_not_run_again_and_the_current_folder_shadows_nothing(
     tmp_path: Path,
 ) -> None:
@@ -237,13 +243,14 @@ def test_the_main_script_is_not_run_again_and_the_current_folder_shadows_nothing
     )
     assert done.stderr == ""
     assert done.stdout.count("run\n") == 1
-    assert "nursery.py" in done.stdout
+    assert "fork_server.py" in done.stdout
     assert done.stdout.endswith("closed\n")
 
 
 # Workers that die
 
 
+@pytest.mark.process
 def test_a_killed_worker_costs_only_its_own_job(make: Maker, fifos: list[Fifo]) -> None:
     executor = make(2)
     jobs = [game(n, do="block", tell=fifo.path) for n, fifo in enumerate(fifos[:2])]
@@ -261,6 +268,7 @@ def test_a_killed_worker_costs_only_its_own_job(make: Maker, fifos: list[Fifo]) 
     assert isinstance(one_event(executor), Done)
 
 
+@pytest.mark.process
 def test_the_engines_of_a_killed_worker_are_killed_with_their_children(
     make: Maker, fifo: Fifo
 ) -> None:
@@ -275,8 +283,9 @@ def test_the_engines_of_a_killed_worker_are_killed_with_their_children(
     assert all_work(executor)
 
 
+@pytest.mark.process
 def test_a_terminated_worker_ends_its_engines_itself(make: Maker, fifo: Fifo) -> None:
-    executor = make(1, reaper=False)
+    executor = make(1, with_reaper=False)
     executor.submit(game(1, do="pause", engine="plain", tell=fifo.path))
     worker, *engines = fifo.pids(executor)
     with Watched(engines) as watched:
@@ -285,6 +294,7 @@ def test_a_terminated_worker_ends_its_engines_itself(make: Maker, fifo: Fifo) ->
         assert watched.alive() == []
 
 
+@pytest.mark.process
 def test_a_worker_killed_while_idle_is_replaced_without_a_word(make: Maker) -> None:
     executor = make(1)
     pid = int(detail(executor, do="pid"))
@@ -294,7 +304,8 @@ def test_a_worker_killed_while_idle_is_replaced_without_a_word(make: Maker) -> N
     assert all_work(executor)
 
 
-def test_what_a_worker_said_before_it_died_is_in_the_reason(make: Maker) -> None:
+@pytest.mark.process
+def test_last_words_of_a_dead_worker_are_in_the_reason(make: Maker) -> None:
     executor = make(1)
     executor.submit(game(1, do="exit", say="no\x1b[31mmemory"))
     reason = lost(executor)
@@ -303,6 +314,7 @@ def test_what_a_worker_said_before_it_died_is_in_the_reason(make: Maker) -> None
     )
 
 
+@pytest.mark.process
 def test_a_fault_of_the_work_is_reported_with_its_traceback(make: Maker) -> None:
     executor = make(1)
     executor.submit(game(1, **{"raise": "many"}, say="warned"))
@@ -314,14 +326,16 @@ def test_a_fault_of_the_work_is_reported_with_its_traceback(make: Maker) -> None
     assert all_work(executor)
 
 
+@pytest.mark.process
 def test_a_result_of_the_wrong_type_is_a_fault_of_the_work(make: Maker) -> None:
     executor = make(1)
     executor.submit(game(1, do="wrong result"))
-    assert lost(executor).startswith("worker 0 failed: sent what is no result")
+    assert lost(executor).startswith("worker 0 failed: sent no valid result")
 
 
+@pytest.mark.process
 def test_a_fault_ends_the_engines_of_its_worker(make: Maker, fifo: Fifo) -> None:
-    executor = make(1, reaper=False)
+    executor = make(1, with_reaper=False)
     executor.submit(game(1, do="fault", engine="plain", tell=fifo.path))
     worker, *engines = fifo.pids(executor)
     with Watched(engines) as watched:
@@ -330,6 +344,7 @@ def test_a_fault_ends_the_engines_of_its_worker(make: Maker, fifo: Fifo) -> None
         assert watched.alive() == []
 
 
+@pytest.mark.process
 def test_a_job_that_kills_every_worker_ends_the_run_though_others_succeed(make: Maker) -> None:
     executor = make(2)
     deadly = game("deadly", do="die")
@@ -350,6 +365,7 @@ def test_a_job_that_kills_every_worker_ends_the_run_though_others_succeed(make: 
     assert [event.job for event in losses] == [deadly] * 3
 
 
+@pytest.mark.process
 def test_a_job_lost_twice_and_then_done_starts_over(make: Maker) -> None:
     executor = make(1)
     for _ in range(2):
@@ -360,6 +376,7 @@ def test_a_job_lost_twice_and_then_done_starts_over(make: Maker) -> None:
         assert isinstance(one_event(executor), Done)
 
 
+@pytest.mark.process
 def test_results_are_reported_before_the_failure_of_others(make: Maker) -> None:
     executor = make(1)
     for n in range(3):
@@ -371,6 +388,7 @@ def test_results_are_reported_before_the_failure_of_others(make: Maker) -> None:
             executor.wait(LONG)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("work", "words"),
     [
@@ -408,10 +426,11 @@ def test_a_marker_with_a_space_is_refused() -> None:
 
 
 def test_a_reaper_that_is_not_there_is_an_error() -> None:
-    with pytest.raises(ExecutorError, match=r"/nowhere/watcher\.py"):
-        LocalExecutor(WORK, 1, watcher="/nowhere/watcher.py")
+    with pytest.raises(ExecutorError, match=r"/nowhere/reaper\.py"):
+        LocalExecutor(WORK, 1, reaper="/nowhere/reaper.py")
 
 
+@pytest.mark.process
 def test_a_job_that_is_no_json_data_is_refused_when_it_is_submitted(make: Maker) -> None:
     executor = make(1)
     with pytest.raises(ExecutorError, match="job 0_1 cannot be sent"):
@@ -420,7 +439,8 @@ def test_a_job_that_is_no_json_data_is_refused_when_it_is_submitted(make: Maker)
     assert all_work(executor)
 
 
-def test_no_job_is_given_out_before_every_worker_is_there(tmp_path: Path) -> None:
+@pytest.mark.process
+def test_no_job_starts_before_every_worker_is_ready(tmp_path: Path) -> None:
     # games that are being played would hold up the start of the others
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
@@ -445,10 +465,11 @@ def everything() -> list[int]:
     return [p.pid for p in psutil.Process().children(recursive=True)]
 
 
+@pytest.mark.slow
 def test_close_leaves_no_process_and_no_descriptor(fifo: Fifo) -> None:
     me = psutil.Process()
     before = me.num_fds(), everything()
-    executor = LocalExecutor(WORK, 3, watcher=watcher.__file__)
+    executor = LocalExecutor(WORK, 3, reaper=reaper.__file__)
     executor.submit(game(1, do="block", engine="family", tell=fifo.path))
     pids = fifo.pids(executor)
     executor.submit(game(2, do="die"))
@@ -462,6 +483,7 @@ def test_close_leaves_no_process_and_no_descriptor(fifo: Fifo) -> None:
     assert (me.num_fds(), everything()) == before
 
 
+@pytest.mark.slow
 def test_close_kills_a_worker_that_does_not_abandon_its_job(make: Maker, fifo: Fifo) -> None:
     executor = make(1)
     executor.submit(game(1, do="stick", engine="plain", tell=fifo.path))
@@ -470,6 +492,7 @@ def test_close_kills_a_worker_that_does_not_abandon_its_job(make: Maker, fifo: F
         assert watched.alive() == []
 
 
+@pytest.mark.slow
 def test_close_kills_a_worker_whose_work_does_not_close(make: Maker) -> None:
     executor = make(1, f"{HERE}:stubborn_factory")
     assert all_work(executor)
@@ -478,12 +501,14 @@ def test_close_kills_a_worker_whose_work_does_not_close(make: Maker) -> None:
         assert watched.alive() == []
 
 
+@pytest.mark.process
 def test_an_executor_can_be_closed_before_its_workers_have_started() -> None:
     before = psutil.Process().num_fds()
-    LocalExecutor(WORK, 4, watcher=watcher.__file__).close()
+    LocalExecutor(WORK, 4, reaper=reaper.__file__).close()
     assert (psutil.Process().num_fds(), everything()) == (before, [])
 
 
+@pytest.mark.process
 def test_a_close_that_was_interrupted_goes_on_when_called_again(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -501,6 +526,7 @@ def test_a_close_that_was_interrupted_goes_on_when_called_again(
     assert everything() == []
 
 
+@pytest.mark.process
 def test_two_executors_do_not_meet(make: Maker) -> None:
     first, second = make(1), make(2)
     assert all_work(first)
@@ -508,40 +534,43 @@ def test_two_executors_do_not_meet(make: Maker) -> None:
     assert all_work(second)
 
 
-def test_a_nursery_that_is_killed_costs_nothing(make: Maker, fifo: Fifo) -> None:
+@pytest.mark.slow
+def test_a_fork_server_that_is_killed_costs_nothing(make: Maker, fifo: Fifo) -> None:
     executor = make(1)
     worker = int(detail(executor, do="pid"))
-    nursery = helper("nursery")
-    with Watched([nursery]) as watched:
-        os.kill(nursery, signal.SIGKILL)
+    fork_server = helper("fork_server")
+    with Watched([fork_server]) as watched:
+        os.kill(fork_server, signal.SIGKILL)
         assert watched.alive(LONG) == []
-    # The worker works on; when it dies too, a new nursery brings up another.
+    # The worker works on; when it dies too, a new fork server brings up another.
     executor.submit(game(2, do="block", tell=fifo.path))
     assert fifo.pids(executor) == [worker]
     os.kill(worker, signal.SIGKILL)
     assert lost(executor) == f"worker 0 (process {worker}) ended"
     assert all_work(executor)
-    assert helper("nursery") != nursery
+    assert helper("fork_server") != fork_server
 
 
-def test_workers_without_a_nursery_are_ended_by_close(make: Maker, fifo: Fifo) -> None:
+@pytest.mark.slow
+def test_workers_without_a_fork_server_are_ended_by_close(make: Maker, fifo: Fifo) -> None:
     executor = make(1)
     executor.submit(game(1, do="stick", engine="plain", tell=fifo.path))
     pids = fifo.pids(executor)
-    nursery = helper("nursery")
-    with Watched([*pids, nursery]) as watched:
-        os.kill(nursery, signal.SIGKILL)
+    fork_server = helper("fork_server")
+    with Watched([*pids, fork_server]) as watched:
+        os.kill(fork_server, signal.SIGKILL)
         executor.close(patience=0.0)
         assert watched.alive() == []
 
 
+@pytest.mark.slow
 def test_engines_are_found_by_their_marker_when_the_reaper_was_killed(
     make: Maker, fifo: Fifo
 ) -> None:
     executor = make(1)
     executor.submit(game(1, do="block", engine="family", tell=fifo.path))
     worker, *engines = fifo.pids(executor)
-    reaper = helper("watcher")
+    reaper = helper("reaper")
     with Watched(engines) as watched, Watched([reaper]) as dead:
         os.kill(reaper, signal.SIGKILL)
         assert dead.alive(LONG) == []
@@ -558,9 +587,7 @@ def test_engines_are_found_by_their_marker_when_the_reaper_was_killed(
 class Parent:
     """A program with an executor, two jobs and their engines, to be killed."""
 
-    def __init__(
-        self, fifos: list[Fifo], grace: float, *ways: str, processes: int | None = None
-    ) -> None:
+    def __init__(self, fifos: list[Fifo], grace: float, *ways: str) -> None:
         tickets = [
             {"do": way, "engine": "family", "tell": fifo.path}
             for way, fifo in zip(ways, fifos, strict=False)
@@ -569,15 +596,16 @@ class Parent:
             [sys.executable, "tests/execution/parent_script.py", WORK, str(grace)]
             + [json.dumps(ticket) for ticket in tickets],
             cwd=ROOT,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "PROCESSES": str(processes or 0)},
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
             stdout=subprocess.DEVNULL,
             process_group=0,
         )
         self.pids = [pid for fifo, _ in zip(fifos, ways, strict=False) for pid in fifo.pids()]
-        self.helpers = [helper(name, self.process.pid) for name in ("nursery", "watcher")]
+        self.helpers = [helper(name, self.process.pid) for name in ("fork_server", "reaper")]
 
 
 @pytest.mark.parametrize("way", ["block", "stick"])
+@pytest.mark.slow
 def test_nothing_survives_a_killed_parent(fifos: list[Fifo], way: str) -> None:
     parent = Parent(fifos, LONG if way == "block" else 0.05, "block", way)
     with Watched([*parent.pids, *parent.helpers]) as watched:
@@ -587,17 +615,18 @@ def test_nothing_survives_a_killed_parent(fifos: list[Fifo], way: str) -> None:
         assert watched.alive(LONG) == []
 
 
+@pytest.mark.slow
 def test_nothing_survives_when_all_processes_of_ringmaster_are_killed_at_once(
     fifos: list[Fifo],
 ) -> None:
     parent = Parent(fifos, LONG, "block", "stick")
-    nursery, reaper = parent.helpers
-    workers = [child.pid for child in psutil.Process(nursery).children()]
-    with Watched([*parent.pids, nursery, reaper]) as watched:
-        for group in (nursery, *workers):
+    fork_server, reaper = parent.helpers
+    workers = [child.pid for child in psutil.Process(fork_server).children()]
+    with Watched([*parent.pids, fork_server, reaper]) as watched:
+        for group in (fork_server, *workers):
             os.killpg(group, signal.SIGSTOP)
         os.killpg(parent.process.pid, signal.SIGKILL)
-        for group in (nursery, *workers):
+        for group in (fork_server, *workers):
             os.killpg(group, signal.SIGKILL)
         parent.process.wait()
         assert watched.alive(LONG) == []
@@ -608,21 +637,21 @@ def test_nothing_survives_when_all_processes_of_ringmaster_are_killed_at_once(
 
 @pytest.fixture
 def quick(make: Maker, monkeypatch: pytest.MonkeyPatch) -> LocalExecutor:
-    """Two workers which are known for being done in no time."""
-    monkeypatch.setattr(local, "AHEAD", 1e9)
+    """Two workers known to be quick."""
+    monkeypatch.setattr(local, "AHEAD_SECONDS", 1e9)
     executor = make(2)
     run_all(executor, [game(f"first{n}") for n in range(2)])
     return executor
 
 
-def names(events: list[Event]) -> list[str]:
+def names(events: list[JobEnd]) -> list[str]:
     """Return the ids of the jobs that are done."""
     return [event.job.id for event in events if isinstance(event, Done)]
 
 
-def first_events(executor: LocalExecutor, number: int, complaint: str) -> list[Event]:
+def first_events(executor: LocalExecutor, number: int, complaint: str) -> list[JobEnd]:
     """Wait until so many jobs have been reported."""
-    events: list[Event] = []
+    events: list[JobEnd] = []
     while len(events) < number:
         some = executor.wait(LONG)
         assert some, complaint
@@ -630,23 +659,22 @@ def first_events(executor: LocalExecutor, number: int, complaint: str) -> list[E
     return events
 
 
+@pytest.mark.process
 def test_quick_workers_are_worth_more_jobs_than_one_each(quick: LocalExecutor) -> None:
-    assert quick.room(ahead=True) == 2 * (1 + local.MOST_AHEAD)
+    assert quick.room(ahead=True) == 2 * (1 + local.AHEAD_JOBS)
     assert quick.room() == 2
 
 
-def test_slow_workers_are_given_one_job_at_a_time(
-    make: Maker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(local, "AHEAD", 0.0)
+@pytest.mark.process
+def test_slow_workers_get_one_job_at_a_time(make: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "AHEAD_SECONDS", 0.0)
     executor = make(2)
     run_all(executor, [game(n) for n in range(6)])
     assert executor.room(ahead=True) == 2
 
 
-def test_what_a_late_worker_was_given_ahead_is_done_by_others(
-    quick: LocalExecutor, fifo: Fifo
-) -> None:
+@pytest.mark.process
+def test_jobs_queued_at_a_late_worker_are_done_by_others(quick: LocalExecutor, fifo: Fifo) -> None:
     quick.submit(game("late", do="block", tell=fifo.path))
     fifo.pids(quick)
     jobs = [game(n) for n in range(20)]
@@ -657,27 +685,28 @@ def test_what_a_late_worker_was_given_ahead_is_done_by_others(
     assert [job.id for job in quick.running()] == ["0_late"]
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("way", ["die", "exit", "raise"])
-def test_end_of_a_worker_costs_nothing_of_what_it_was_given_ahead(
-    quick: LocalExecutor, way: str
-) -> None:
+def test_end_of_a_worker_costs_no_queued_job(quick: LocalExecutor, way: str) -> None:
     ticket = {"raise": "on purpose"} if way == "raise" else {"do": way}
     events = run_all(quick, [game("bad", **ticket), *(game(n) for n in range(20))])
     assert [event.job.id for event in events if isinstance(event, Lost)] == ["0_bad"]
     assert sorted(names(events)) == sorted(f"0_{n}" for n in range(20))
 
 
-def test_a_job_too_large_to_be_given_ahead_waits_for_an_idle_worker(quick: LocalExecutor) -> None:
+@pytest.mark.process
+def test_a_job_too_large_for_the_queue_waits_for_an_idle_worker(quick: LocalExecutor) -> None:
     long = game("long", text="x" * 1_000_000)
     events = run_all(quick, [game(0), game(1), long, *(game(n) for n in range(2, 9))])
     assert all(isinstance(e, Done) and e.result == expected(e.job) for e in events)
     assert len(events) == 10
 
 
-def test_what_was_given_ahead_to_a_stopped_worker_that_had_not_begun_is_done_by_others(
+@pytest.mark.process
+def test_jobs_queued_at_a_stopped_worker_are_done_by_others(
     make: Maker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(local, "AHEAD", 1e9)
+    monkeypatch.setattr(local, "AHEAD_SECONDS", 1e9)
     executor = make(2)
     pids = {int(detail(executor, do="pid")) for _ in range(2)}
     assert len(pids) == 2

@@ -1,4 +1,4 @@
-"""`plan`: what a tune will give, and warnings of what would waste it."""
+"""`plan`: expectations of a tune, and warnings of wasteful settings."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from ringmaster.cli import run
-from ringmaster.storage.sqlite_store import SqliteStore
-from tests.events import SPSA, ringmaster, write_event
+from ringmaster.storage.store import Store
+from tests.program import SPSA, ringmaster, write_control_file
 
 Screen = Callable[[], tuple[str, str]]
 
@@ -35,9 +35,9 @@ GOOD = 'Parameter("a", start=40, min=0, max=100, c_end=12, r_end=0.004)'
 def plan(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., tuple[int, dict[str, Any]]]:
-    """Return what plans an event and gives the status and the data."""
+    """Return a function that plans a tune and returns exit status and data."""
 
-    def of(
+    def make_plan(
         *options: str,
         parameters: str = GOOD,
         games: int = 600_000,
@@ -52,7 +52,7 @@ def plan(
         status = run([str(path), "plan", "--json", *options])
         return status, json.loads(capsys.readouterr().out)
 
-    return of
+    return make_plan
 
 
 def warned(data: dict[str, Any], words: str) -> bool:
@@ -84,13 +84,14 @@ def test_plan_takes_the_games_at_a_time_of_the_control_file(plan: Any) -> None:
     assert plan()[1]["hours"] is None
 
 
+@pytest.mark.process
 def test_seconds_and_draws_are_measured_where_games_have_been_played(tmp_path: Path) -> None:
-    path = write_event(tmp_path, SPSA, 40)
+    path = write_control_file(tmp_path, SPSA, 40)
     assert ringmaster(path).returncode == 0
     done = ringmaster(path, "plan", "--json")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
-    store = SqliteStore.open_readonly(path.with_suffix(".status"))
+    store = Store.open_readonly(path.with_suffix(".status"))
     results = [r.result for r in store.results()]
     store.close()
     mean = sum(r.seconds for r in results) / len(results)
@@ -103,7 +104,7 @@ def test_seconds_and_draws_are_measured_where_games_have_been_played(tmp_path: P
     [
         (
             {"parameters": 'Parameter("a", 5, 0, 10, c_end=0.2, integer=True)'},
-            "below 0.5 and raised",
+            "is raised to 0.5",
         ),
         (
             {"parameters": 'Parameter("a", 5, 0, 10, c_end=0.7, integer=True)'},
@@ -120,11 +121,11 @@ def test_seconds_and_draws_are_measured_where_games_have_been_played(tmp_path: P
             {"parameters": 'Parameter("a", 5, 0, 10, c_end=0.02, format="%.1f")'},
             "the format gives both sides the same value",
         ),
-        ({"parameters": 'Parameter("a", 5, 0, 10, c_end=4)'}, "more than half the range"),
+        ({"parameters": 'Parameter("a", 5, 0, 10, c_end=4)'}, "exceeds half the range"),
         ({"parameters": 'Parameter("a", 0, 0, 10, c_end=2)'}, "the start is at a bound"),
         ({"games": 2000}, "R cannot converge"),
-        ({"games": 2000}, "a larger R (r_end)"),
-        ({"games": 2000, "settings": 'method = "blog"'}, "a larger R (epsilon)"),
+        ({"games": 2000}, "increase R (r_end)"),
+        ({"games": 2000, "settings": 'method = "blog"'}, "increase R (epsilon)"),
         ({"games": 300_000}, "shorter than 3 time"),
         ({"parameters": GOOD.replace("0.004", "0.2")}, "noise of θ costs more Elo"),
         ({"parameters": GOOD.replace("0.004", "0.9")}, "by more than c"),
@@ -139,17 +140,17 @@ def test_seconds_and_draws_are_measured_where_games_have_been_played(tmp_path: P
         ),
     ],
 )
-def test_what_wastes_a_tune_is_told(plan: Any, changes: dict[str, Any], words: str) -> None:
+def test_wasteful_settings_give_warnings(plan: Any, changes: dict[str, Any], words: str) -> None:
     status, data = plan(**changes)
     assert status == 0
     assert warned(data, words), data["warnings"]
     assert not warned(plan()[1], words)
 
 
-def test_more_games_in_flight_than_the_gains_bear_are_told(plan: Any) -> None:
+def test_too_many_games_in_progress_give_a_warning(plan: Any) -> None:
     steep = {"parameters": GOOD.replace("0.004", "0.05")}
     assert not warned(plan("-j", "2", **steep)[1], "in flight")
-    assert warned(plan("-j", "2000", **steep)[1], "2000 games in flight")
+    assert warned(plan("-j", "2000", **steep)[1], "2000 games in progress")
 
 
 def test_long_list_of_codes_is_cut(plan: Any) -> None:
@@ -179,18 +180,19 @@ def test_many_parameters_that_hardly_matter_are_told_also_where_nothing_is_simul
     assert plan(**tune)[1]["warnings"] == []
 
 
+@pytest.mark.slow
 def test_sound_tune_by_the_default_method_is_planned_without_a_warning(plan: Any) -> None:
     four = ", ".join(f'Parameter("p{i}", 60, 0, 200)' for i in range(4))
     assert plan(settings="", parameters=four, games=20_000)[1]["warnings"] == []
 
 
-def test_tune_too_long_to_be_simulated_says_so(
+def test_tune_too_long_for_a_simulation_says_so(
     plan: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, data = plan(settings="", games=10**8, parameters='Parameter("a", 20, 0, 100)')
     assert "lost_at_end" not in data["all"]
     assert run([str(tmp_path / "event.ctl"), "plan"]) == 0
-    assert "too long to be simulated" in capsys.readouterr().out
+    assert "too long for a simulation" in capsys.readouterr().out
 
 
 def test_text_names_every_parameter_and_what_was_assumed(

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from ringmaster.cli import run
-from ringmaster.forecast.processes import divide
-from ringmaster.forecast.progress import Meter
-from tests.events import ringmaster
+from ringmaster.forecast.simulate import Meter, divide
+from tests.program import ringmaster
 
 EVENT = """
 competition_type = "spsa"
@@ -45,13 +44,13 @@ def event(tmp_path: Path) -> Callable[..., Path]:
 def simulate(
     event: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> Callable[..., dict[str, Any]]:
-    def of(*options: str, **changes: Any) -> dict[str, Any]:
+    def run_simulation(*options: str, **changes: Any) -> dict[str, Any]:
         path = event(**changes)
         assert run([str(path), "simulate", "--json", "-q", "--replicates", "20", *options]) == 0
-        found: dict[str, Any] = json.loads(capsys.readouterr().out)
-        return found
+        data: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return data
 
-    return of
+    return run_simulation
 
 
 def test_tune_gains_what_simulated_players_have_to_give(simulate: Any) -> None:
@@ -61,9 +60,9 @@ def test_tune_gains_what_simulated_players_have_to_give(simulate: Any) -> None:
     assert data["better_than_start"] == 1
     assert [point["games"] for point in data["course"]] == list(range(400, 4001, 400))
     for parameter in data["parameters"]:
-        found = parameter["estimate"]
-        assert found["q10"] <= found["median"] <= found["q90"]
-        assert found["mean"] == pytest.approx(60, abs=15)
+        data = parameter["estimate"]
+        assert data["q10"] <= data["median"] <= data["q90"]
+        assert data["mean"] == pytest.approx(60, abs=15)
 
 
 def test_each_parameter_may_have_its_own_elo_and_optimum(simulate: Any) -> None:
@@ -91,6 +90,8 @@ def test_elo_model_is_the_one_that_was_asked_for(simulate: Any, model: str, lost
     assert data["start"]["mean"] == pytest.approx(lost)
 
 
+@pytest.mark.process
+@pytest.mark.slow
 def test_outcome_depends_on_the_seed_and_not_on_the_processes(
     simulate: Any, event: Callable[..., Path]
 ) -> None:
@@ -127,7 +128,7 @@ def test_error_of_the_gain_is_of_95_percent_in_data_and_text(
     simulate: Any, event: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = simulate("--elo", "40")
-    # the replicates are alike, so that quantiles say how far they scatter
+    # equal replicates: the quantiles show their spread
     gain = data["gain"]
     deviation = (gain["q90"] - gain["q10"]) / 2 / 1.2816
     assert gain["error"] == pytest.approx(1.96 * deviation / math.sqrt(20), rel=0.35)
@@ -184,7 +185,7 @@ def test_replicates_are_divided_in_whole_groups(replicates: int, processes: int)
 
 
 class Stream:
-    """A stream that remembers what was written."""
+    """A stream that records its output."""
 
     def __init__(self, terminal: bool) -> None:
         self.text, self._terminal = "", terminal

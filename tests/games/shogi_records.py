@@ -9,7 +9,7 @@ from rsshogi.core import Board
 
 from ringmaster.games.shogi import new_shogi_game
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 
 HANDICAPS = {
     "香落ち": "lnsgkgsn1/1r5b1",
@@ -55,7 +55,7 @@ def random_game(rng: random.Random, fen: str | None, plies: int) -> list[str]:
 def make_record(
     moves: list[MoveRecord] | list[str], *, fen: str | None = None, book: int = 0, **fields: Any
 ) -> GameRecord:
-    """Return a record; `book` is how many of its moves are the opening's."""
+    """Return a record with `book` opening moves."""
     played = [MoveRecord(m, i % 2) if isinstance(m, str) else m for i, m in enumerate(moves)]
     info = fields.pop("info", ())
     defaults: dict[str, Any] = {
@@ -94,7 +94,7 @@ def random_record(seed: int) -> GameRecord:
     return make_record(played, fen=fen, book=book, score="0-1", reason="?", info=("pv", "nodes"))
 
 
-#: Score, reason, whose move it is, and who has won as readers should see it.
+#: Score, reason, and side to move.
 ENDINGS = [
     ("1-0", "resignation", 1),
     ("0-1", "resignation", 0),
@@ -119,7 +119,7 @@ ENDINGS = [
 
 
 def ended_record(score: str, reason: str, to_move: int, **fields: Any) -> GameRecord:
-    """Return a record of one or two moves that ends so."""
+    """Return a record of one or two moves with an ending."""
     return make_record(
         ["7g7f", "3c3d"] if to_move == 0 else ["7g7f"], score=score, reason=reason, **fields
     )

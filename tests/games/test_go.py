@@ -55,7 +55,7 @@ class TestLargeGoFulfilsTheContract(GoContract):
 
 
 @given(st.sampled_from((2, 3, 4, 5, 7, 9, 13, 19, 25)), st.integers(0, 1 << 32))
-@settings(max_examples=80, deadline=None)
+@settings(deadline=None)
 def test_random_games_agree_with_sgfmill_on_stones_ko_and_area(size: int, seed: int) -> None:
     rng = random.Random(seed)
     # A small corner of the board fills up soon and gives captures of all kinds.
@@ -142,7 +142,7 @@ def test_a_pass_lifts_a_ko() -> None:
     assert game.ko == "C2"
 
 
-def test_taking_two_stones_at_once_is_no_ko() -> None:
+def test_capturing_two_stones_is_not_a_ko() -> None:
     game = play_all(GoGame(5), "A2 A1 B2 B1 C1")
     assert game.stones() == ({"A2", "B2", "C1"}, set())
     assert game.ko is None
@@ -150,7 +150,7 @@ def test_taking_two_stones_at_once_is_no_ko() -> None:
     game.play("A1")
 
 
-def test_a_chain_without_liberties_is_taken_by_its_own_side_too() -> None:
+def test_self_capture_removes_the_own_chain() -> None:
     game = play_all(GoGame(5), "A2 pass B1 pass C3 A1")
     assert game.stones() == ({"A2", "B1", "C3"}, set())
     assert game.moves[-1] == "A1"
@@ -217,7 +217,7 @@ def test_territory_counts_surrounded_points_and_prisoners() -> None:
 
 
 @given(st.integers(2, 9), st.booleans(), st.lists(st.integers(0, 80), max_size=200))
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 def test_area_is_territory_and_the_difference_of_stones_played(
     size: int, handicap: bool, choices: list[int]
 ) -> None:
@@ -250,7 +250,7 @@ def test_area_is_territory_and_the_difference_of_stones_played(
         assert territory[side] == area[side] - len(stones[side]) + lost[1 - side]
 
 
-def test_play_goes_on_when_a_game_is_resumed() -> None:
+def test_play_continues_after_a_resumption() -> None:
     game = play_all(GoGame(5), "C3 pass pass")
     assert game.ending() is not None
     game.resume()
@@ -297,8 +297,7 @@ def test_an_impossible_start_is_refused(size: int, setup: tuple[str, ...], messa
 
 
 @given(sizes, st.data())
-@settings(max_examples=60)
-def test_vertices_are_read_as_they_are_written(size: int, data: st.DataObject) -> None:
+def test_vertices_are_read_back(size: int, data: st.DataObject) -> None:
     point = data.draw(st.tuples(*[st.integers(0, size - 1)] * 2))
     text = format_vertex(point)
     assert parse_vertex(text, size) == point
@@ -307,7 +306,7 @@ def test_vertices_are_read_as_they_are_written(size: int, data: st.DataObject) -
 
 
 @given(st.text(max_size=4) | st.from_regex("[a-zA-Z][0-9]{1,3}", fullmatch=True), sizes)
-def test_what_is_no_vertex_is_refused(text: str, size: int) -> None:
+def test_an_invalid_vertex_is_refused(text: str, size: int) -> None:
     allowed = {v for upper in vertices(size) for v in (upper, upper.lower())}
     if text in allowed or text.lower() == "pass":
         parse_vertex(text, size)
@@ -335,7 +334,7 @@ LAYOUT_19 = {
 
 
 @pytest.mark.parametrize("n", LAYOUT_19)
-def test_fixed_handicap_stands_where_the_gtp_specification_says(n: int) -> None:
+def test_fixed_handicap_follows_the_gtp_specification(n: int) -> None:
     assert fixed_handicap(19, n) == tuple(LAYOUT_19[n].split())
 
 
@@ -357,7 +356,7 @@ def test_fixed_handicap_is_on_the_third_line_below_13_and_on_the_fourth_from_the
     assert fixed_handicap(size, n) == tuple(expected.split())
 
 
-def test_how_many_handicap_stones_a_board_takes() -> None:
+def test_largest_handicaps() -> None:
     limits = {size: max_fixed_handicap(size) for size in range(2, 20)}
     assert [s for s, most in limits.items() if most == 0] == [2, 3, 4, 5, 6]
     assert [s for s, most in limits.items() if most == 4] == [7, 8, 10, 12, 14, 16, 18]

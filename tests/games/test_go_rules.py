@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import IllegalMove
 from ringmaster.games.game import Game
-from ringmaster.games.go import GoGame
+from ringmaster.games.go import GoGame, format_vertex
 from ringmaster.games.go_rules import StrictGoGame, new_go_game
-from ringmaster.games.vertices import format_vertex
 from tests.contracts.game_contract import GameContract
 
 RULES: list[dict[str, Any]] = [
@@ -55,7 +54,7 @@ def play_all(game: GoGame, moves: str) -> GoGame:
     return game
 
 
-def test_gomills_rules_need_no_history() -> None:
+def test_gomills_rules_use_the_fast_game() -> None:
     assert type(new_go_game(9)) is GoGame
     assert type(new_go_game(9, ko_rule="positional")) is StrictGoGame
     assert type(new_go_game(9, suicide=False)) is StrictGoGame
@@ -67,8 +66,8 @@ def test_gomills_rules_need_no_history() -> None:
     st.booleans(),
     st.lists(st.integers(0, 17), max_size=120),
 )
-@settings(max_examples=200, deadline=None)
-def test_refusals_agree_with_a_list_of_all_positions(
+@settings(deadline=None)
+def test_superko_agrees_with_a_list_of_all_positions(
     size: int, rules: dict[str, Any], handicap: bool, choices: list[int]
 ) -> None:
     points = [format_vertex((c, r)) for c in range(size) for r in range(size)]
@@ -121,7 +120,7 @@ def test_superko_forbids_it_also_after_passes(rule: Any) -> None:
     game.play("C2")
 
 
-def test_positional_superko_looks_at_the_board_and_situational_at_the_side_to_move_too() -> None:
+def test_situational_superko_also_compares_the_side_to_move() -> None:
     # a single stone that takes itself off leaves the board as it was, and the
     # other side to move
     moves = "A2 E5 B1 A1"
@@ -139,7 +138,7 @@ def test_handicap_position_counts_as_an_earlier_one() -> None:
 
 
 @pytest.mark.parametrize("rule", ["simple", "positional"])
-def test_self_capture_is_refused_where_it_is_forbidden(rule: Any) -> None:
+def test_forbidden_self_capture_is_refused(rule: Any) -> None:
     game = play_all(new_go_game(5, ko_rule=rule, suicide=False), "A2 pass B1")
     with pytest.raises(IllegalMove, match="self-capture is not allowed"):
         game.play("A1")

@@ -17,10 +17,9 @@ from ringmaster.errors import OpeningsError
 from ringmaster.games.openings import PolyglotBook, format_of, load_openings
 from ringmaster.games.shogi import new_shogi_game
 from ringmaster.model.jobs import Opening
+from tests.requirements import package
 
-in_a_folder = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+in_a_folder = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def file(folder: Path, content: str | bytes, name: str = "book.pgn") -> str:
@@ -71,13 +70,11 @@ def test_games_end_at_their_results_or_where_tags_begin(tmp_path: Path) -> None:
     assert pgn(tmp_path, text) == expected
 
 
-def test_plies_cut_the_lines_and_what_comes_after_is_not_read(tmp_path: Path) -> None:
+def test_plies_cut_the_lines_and_later_text_is_not_checked(tmp_path: Path) -> None:
     text = '1. e4 c5 2. Nf3 {x} nonsense\n(3. more)\nand more *\n\n[Event "b"]\n\n1. d4 *\n'
     assert pgn(tmp_path, text, plies=2) == [("e2e4", "c7c5"), ("d2d4",)]
     assert pgn(tmp_path, text, plies=3) == [SICILIAN, ("d2d4",)]
-    assert ":1: game 1: it is not a move (after e4 c5 Nf3): 'nonsense'" in refusal(
-        file(tmp_path, text)
-    )
+    assert ":1: game 1: 'nonsense' is not a move (after e4 c5 Nf3)" in refusal(file(tmp_path, text))
 
 
 def test_start_positions_names_and_sources_are_kept(tmp_path: Path) -> None:
@@ -100,7 +97,8 @@ def test_an_old_file_in_latin_1_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1. e4 *\n\n1. e4\ne5 2. Ke3 *", ":4: game 2: it is not legal here (after e4 e5): 'Ke3'"),
+        ("1. e4 *\n\n1. e4\ne5 2. Ke3 *", ":4: game 2: 'Ke3' is not legal here (after e4 e5)"),
+        ("1. e4 Sf6 *", ":1: game 1: 'Sf6' is not a move (after e4)"),
         ("1. e4 e5 2. Qh5 -- *", ":1: game 1: an engine cannot make a null move: '--'"),
         ("1. f3 e5 2. g4 Qh4# *", ":1: game 1: the game is over after 4 plies (mate); fewer"),
         ('[FEN "x"]\n\n*', ":1: game 1: a FEN has 6 fields, this has 1: 'x'"),
@@ -108,14 +106,14 @@ def test_an_old_file_in_latin_1_is_read(tmp_path: Path) -> None:
         ('1. e4\n(1. d4\n\n[Event "b"]\n\n1. c4 *', ":2: game 1: a variation begins here"),
         ("1. e4 ) *", ":1: game 1: ) closes nothing"),
         ("1. e4 } *", ":1: game 1: } closes nothing"),
-        ("[Event x]\n\n1. e4 *", ":1: this is no PGN tag: '[Event x]'"),
+        ("[Event x]\n\n1. e4 *", ":1: this is not a PGN tag: '[Event x]'"),
         ('[Event "x"]\n', ":1: game 1: it has no moves and no result"),
         ('[Variant "Chess960"]\n\n1. e4 *', ":1: game 1: this is a game of 'Chess960'; expected"),
         ("\n\n", ": there is no opening in this file"),
         (b"1. e4 \0", ":1: this is not a text file (it has a NUL)"),
     ],
 )
-def test_a_bad_game_is_named_with_its_line_number_and_text(
+def test_a_bad_game_is_reported_with_its_line_and_text(
     tmp_path: Path, text: str | bytes, message: str
 ) -> None:
     assert refusal(file(tmp_path, text)).startswith(message)
@@ -194,8 +192,8 @@ def test_no_file_raises_anything_but_an_openings_error(
     ],
 )
 def test_a_line_of_a_chess_file_may_have_moves(tmp_path: Path, line: str, opening: Opening) -> None:
-    (found,) = load_openings(file(tmp_path, f"{line}\n", "a.epd"), "chess")
-    assert found == Opening(opening.fen, opening.moves, "a.epd:1", opening.name)
+    (loaded,) = load_openings(file(tmp_path, f"{line}\n", "a.epd"), "chess")
+    assert loaded == Opening(opening.fen, opening.moves, "a.epd:1", opening.name)
 
 
 @pytest.mark.parametrize(
@@ -207,7 +205,7 @@ def test_a_line_of_a_chess_file_may_have_moves(tmp_path: Path, line: str, openin
         ("startpos moves f2f3 e7e5 g2g4 d8h4", "the game is over after 4 plies (mate)"),
     ],
 )
-def test_a_bad_line_of_moves_is_named(tmp_path: Path, line: str, message: str) -> None:
+def test_a_bad_line_of_moves_is_reported(tmp_path: Path, line: str, message: str) -> None:
     text = refusal(file(tmp_path, f"# book\n{line}\n", "a.epd"))
     assert text.startswith(f":2: {message}")
 
@@ -231,10 +229,10 @@ LANCE = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
 def test_a_line_of_a_shogi_file_is_read(
     tmp_path: Path, line: str, fen: str | None, moves: tuple[str, ...]
 ) -> None:
-    (found,) = load_openings(file(tmp_path, f"\n# x\n{line}\n", "a.sfen"), "shogi")
-    assert found == Opening(fen, moves, "a.sfen:3")
-    game = new_shogi_game(found.fen)
-    for move in found.moves:
+    (loaded,) = load_openings(file(tmp_path, f"\n# x\n{line}\n", "a.sfen"), "shogi")
+    assert loaded == Opening(fen, moves, "a.sfen:3")
+    game = new_shogi_game(loaded.fen)
+    for move in loaded.moves:
         game.play(move)
 
 
@@ -247,7 +245,7 @@ def test_a_line_of_a_shogi_file_is_read(
         ("7g7f 3c3d", "a SFEN has 4 fields, then moves; this has 2"),
     ],
 )
-def test_a_bad_line_of_a_shogi_file_is_named(tmp_path: Path, line: str, message: str) -> None:
+def test_a_bad_line_of_shogi_is_reported(tmp_path: Path, line: str, message: str) -> None:
     text = refusal(file(tmp_path, f"startpos\n{line}\n", "a.sfen"), "shogi")
     assert text.startswith(f":2: {message}")
     assert line[:20] in text
@@ -273,7 +271,7 @@ def test_plies_cut_lists_of_moves(tmp_path: Path) -> None:
         ("a", b"\x00\x01", "polyglot"),
     ],
 )
-def test_a_format_is_known_by_suffix_or_look(
+def test_a_format_is_recognised_by_suffix_or_content(
     tmp_path: Path, name: str, content: str | bytes, format: str
 ) -> None:
     assert format_of(file(tmp_path, content, name), "chess") == format
@@ -296,29 +294,30 @@ def test_a_chess960_book_is_read_and_every_opening_has_its_position(tmp_path: Pa
         "fen 4k3/8/8/8/8/8/8/1R2K1R1 w BG - 0 1 moves e1g1\n"
         "startpos moves e2e4\n"
     )
-    found = load_openings(file(tmp_path, text, "a.epd"), "chess", variant="chess960")
-    assert [opening.fen for opening in found] == [
+    loaded = load_openings(file(tmp_path, text, "a.epd"), "chess", variant="chess960")
+    assert [opening.fen for opening in loaded] == [
         "bnrbnqkr/pppppppp/8/8/8/8/PPPPPPPP/BNRBNQKR w KQkq - 0 1",
         "4k3/8/8/8/8/8/8/1R2K1R1 w KQ - 0 1",
         chess.STARTING_FEN,
     ]
-    assert found[1].moves == ("e1g1",)
+    assert loaded[1].moves == ("e1g1",)
 
 
+@pytest.mark.optional
 def test_a_book_of_a_variant_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("pyffish")
+    package("pyffish")
     text = (
         'rnb1kbnr/ppp1pppp/8/3q4/8/8/PPPP1PPP/RNBQKBNR[Pp] w KQkq - 0 3 id "x";\n'
         "rnb1kbnr/ppp1pppp/8/3q4/8/8/PPPP1PPP/RNBQKBNR[Pp] w KQkq - 0 3;variant crazyhouse\n"
         "startpos moves e2e4 d7d5 e4d5 d8d5 P@e4\n"
     )
-    found = load_openings(file(tmp_path, text, "a.epd"), "chess", variant="crazyhouse")
-    assert found[0].name == "x"
-    assert found[0].fen == found[1].fen
-    assert found[2].moves[-1] == "P@e4"
+    loaded = load_openings(file(tmp_path, text, "a.epd"), "chess", variant="crazyhouse")
+    assert loaded[0].name == "x"
+    assert loaded[0].fen == loaded[1].fen
+    assert loaded[2].moves[-1] == "P@e4"
     games = '[Variant "Crazyhouse"]\n\n1. e4 d5 2. exd5 Qxd5 3. @e4 *\n'
     (game,) = load_openings(file(tmp_path, games), "chess", variant="crazyhouse")
-    assert game.moves == found[2].moves
+    assert game.moves == loaded[2].moves
 
 
 # Polyglot
@@ -343,6 +342,7 @@ def polyglot(lines: list[tuple[str, int]]) -> bytes:
     )
 
 
+@pytest.mark.slow
 def test_walks_through_a_book_follow_its_weights(tmp_path: Path) -> None:
     content = polyglot([("e4 e5 Nf3", 3), ("d4 d5", 1), ("c4", 0)])
     book = PolyglotBook(file(tmp_path, content, "a.bin"), seed=1)
@@ -355,7 +355,7 @@ def test_walks_through_a_book_follow_its_weights(tmp_path: Path) -> None:
     assert [book.opening(number) for number in (7, 3)] == [walks[7], walks[3]]
 
 
-def test_a_walk_has_so_many_plies_and_castles_as_uci_does(tmp_path: Path) -> None:
+def test_a_walk_has_the_requested_plies_and_castles_in_uci(tmp_path: Path) -> None:
     path = file(tmp_path, polyglot([("Nf3 Nf6 g3 g6 Bg2 Bg7 O-O O-O", 1)]), "a.bin")
     assert PolyglotBook(path).opening(0).moves[-2:] == ("e1g1", "e8g8")
     assert PolyglotBook(path, plies=3).opening(0).moves == ("g1f3", "g8f6", "g2g3")
@@ -370,15 +370,13 @@ def test_a_walk_stops_before_the_move_that_ends_the_game(tmp_path: Path) -> None
     ("content", "message"),
     [
         (b"", "there is no opening in this file"),
-        (b"x" * 17, "this is no Polyglot book: its 17 bytes are not entries of 16"),
-        (b"\2" * 16 + b"\1" * 16, "this is no Polyglot book: entry 2 is out of order"),
+        (b"x" * 17, "this is not a Polyglot book: its 17 bytes are not entries of 16"),
+        (b"\2" * 16 + b"\1" * 16, "this is not a Polyglot book: entry 2 is out of order"),
         (b"\1" * 32, "this book has no move for the usual start position"),
         (polyglot([("e4", 0)]), "this book has no move for the usual start position"),
     ],
 )
-def test_a_file_that_is_no_usable_book_is_refused(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_an_unusable_book_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     with pytest.raises(OpeningsError, match=message):
         PolyglotBook(file(tmp_path, content, "a.bin"))
 
@@ -388,6 +386,6 @@ def test_a_missing_book_is_refused(tmp_path: Path) -> None:
         PolyglotBook(str(tmp_path / "a.bin"))
 
 
-def test_a_book_is_no_list(tmp_path: Path) -> None:
+def test_a_polyglot_book_is_not_a_list(tmp_path: Path) -> None:
     path = file(tmp_path, polyglot([("e4", 1)]), "a.bin")
-    assert refusal(path) == ": a Polyglot book is no list of openings"
+    assert refusal(path) == ": a Polyglot book is not a list of openings"

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ringmaster.games.clean_text import one_line
 from ringmaster.games.pgn import write_pgn
-from ringmaster.games.text import one_line
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
+from tests.requirements import package
 
 anything = st.text(st.characters(), max_size=60)
 hostile = st.text('"\\]{}[%;()$!?*\n\r\t \0\x1b\x85\u2028\u202e\ud800aé1', max_size=120)
@@ -49,7 +50,7 @@ def record(**changes: Any) -> GameRecord:
 
 
 def parse(text: str) -> chess.pgn.Game:
-    """Read the one game of `text`, which must be without fault and alone."""
+    """Return the only game of `text`, which must have no errors."""
     handle = io.StringIO(text)
     game = chess.pgn.read_game(handle)
     assert game is not None
@@ -85,7 +86,7 @@ def test_a_record_reads_back() -> None:
     assert moves(game) == ["f2f3", "e7e5", "g2g4", "d8h4"]
 
 
-def test_the_text_is_as_the_field_writes_it() -> None:
+def test_text_follows_the_fields_style() -> None:
     full = record(
         moves=(
             MoveRecord("f2f3", 0),
@@ -152,7 +153,7 @@ def test_move_comments_hold_score_depth_and_time(move: dict[str, Any], expected:
         ("?", "odd", "normal", "No result: odd"),
     ],
 )
-def test_the_last_comment_says_why_the_game_ended(
+def test_the_last_comment_gives_the_reason_of_the_result(
     score: str, reason: str, termination: str, comment: str
 ) -> None:
     text = write_pgn(record(score=score, reason=reason, moves=uci("e2e4 e7e5")))
@@ -202,8 +203,7 @@ def test_parameters_have_tags() -> None:
 
 
 def limited(*limits: tuple[str, str]) -> chess.pgn.Headers:
-    """Return the tags of a game with these limits: a clock ("" for none) and all
-    limits in words."""
+    """Return the tags of a game by each player's clock ("" for none) and limits in words."""
     controls = [TimeControl.parse(text) if text else None for text, _ in limits]
     words = [words for _, words in limits]
     full = record(clocks=tuple(controls), time_controls=tuple(words))
@@ -224,13 +224,13 @@ def test_players_with_different_clocks_have_a_tag_each() -> None:
     assert headers["BlackTimeControl"] == "-"
 
 
-def test_limits_that_are_no_clock_are_told_beside_it() -> None:
+def test_limits_beside_the_clock_have_tags() -> None:
     headers = limited(("", "nodes 1000"), ("10+0.1", "10+0.1, depth 9"))
     assert (headers["WhiteTimeControl"], headers["WhiteLimits"]) == ("-", "nodes 1000")
     assert (headers["BlackTimeControl"], headers["BlackLimits"]) == ("10+0.1", "10+0.1, depth 9")
 
 
-def test_start_end_and_duration_are_told() -> None:
+def test_start_end_and_duration_have_tags() -> None:
     headers = parse(write_pgn(record(started=1_700_000_000.25, seconds=3725.9))).headers
     assert headers["GameDuration"] == "01:02:05"
     start = datetime.fromisoformat(headers["GameStartTime"])
@@ -251,9 +251,7 @@ def test_start_end_and_duration_are_told() -> None:
         ('A00: "Grob"', "A00", r"\"Grob\""),
     ],
 )
-def test_the_opening_is_named_as_the_book_names_it(
-    name: str, eco: str | None, opening: str | None
-) -> None:
+def test_the_opening_has_the_books_name(name: str, eco: str | None, opening: str | None) -> None:
     headers = parse(write_pgn(record(opening=Opening(name=name)))).headers
     assert (headers.get("ECO"), headers.get("Opening")) == (eco, opening)
 
@@ -289,7 +287,7 @@ FULL = MoveRecord(
         ),
     ],
 )
-def test_a_record_says_of_moves_what_is_asked_for(info: tuple[str, ...], expected: str) -> None:
+def test_a_record_has_the_requested_details_of_moves(info: tuple[str, ...], expected: str) -> None:
     full = record(
         settings=GameSettings("chess", record_info=info),
         moves=(MoveRecord("e2e4", 0), FULL, MoveRecord("g1f3", 0)),
@@ -305,7 +303,7 @@ def test_a_record_says_of_moves_what_is_asked_for(info: tuple[str, ...], expecte
     assert last.clock() == (3661.25 if "left" in info else None)
 
 
-def test_what_an_engine_did_not_say_is_left_out_of_a_record() -> None:
+def test_unknown_details_are_left_out_of_a_record() -> None:
     info = ("seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "left")
     full = record(settings=GameSettings("chess", record_info=info))
     assert comments(write_pgn(full))[:3] == ["", "", ""]
@@ -321,7 +319,7 @@ def test_a_long_or_hostile_line_does_no_harm() -> None:
     assert len(text) < 2500
 
 
-def test_chess960_castles_as_its_engines_write_it_and_names_itself() -> None:
+def test_chess960_has_a_variant_tag_and_castling_in_san() -> None:
     fen = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w GBgb - 0 1"
     full = record(
         settings=GameSettings("chess", variant="chess960"),
@@ -337,6 +335,7 @@ def test_chess960_castles_as_its_engines_write_it_and_names_itself() -> None:
     assert [move.uci() for move in game.mainline_moves()] == ["e1g1", "e8b8"]
 
 
+@pytest.mark.optional
 @pytest.mark.parametrize(
     ("variant", "named", "played"),
     [
@@ -346,6 +345,7 @@ def test_chess960_castles_as_its_engines_write_it_and_names_itself() -> None:
     ],
 )
 def test_variants_that_python_chess_knows_read_back(variant: str, named: str, played: str) -> None:
+    package("pyffish")
     full = record(settings=GameSettings("chess", variant=variant), moves=uci(played), score="*")
     text = write_pgn(full)
     game = parse(text)
@@ -354,8 +354,9 @@ def test_variants_that_python_chess_knows_read_back(variant: str, named: str, pl
     assert type(game.board()) is not chess.Board
 
 
+@pytest.mark.optional
 def test_other_variants_are_written_by_pyffish() -> None:
-    pytest.importorskip("pyffish")
+    package("pyffish")
     full = record(
         settings=GameSettings("chess", variant="xiangqi"),
         moves=(*uci("h3e3 h10g8"), MoveRecord("a1a9", 0)),
@@ -377,14 +378,14 @@ def test_missing_texts_become_question_marks_or_codes() -> None:
     assert headers["White"] == "alpha"
 
 
-def test_a_game_without_moves_is_a_record_too() -> None:
+def test_a_game_without_moves_has_a_record() -> None:
     text = write_pgn(record(moves=(), score="*", reason="crash"))
     assert moves(parse(text)) == []
     assert text.endswith("\n\n{Void game: an engine crashes} *\n\n")
 
 
 @pytest.mark.parametrize("bad", ["e2e5", "0000", "resign", "", "e9e9", "P@e4", "e1}e2"])
-def test_a_move_that_is_not_legal_ends_the_record_with_a_comment(bad: str) -> None:
+def test_an_illegal_move_ends_the_record_with_a_comment(bad: str) -> None:
     text = write_pgn(record(moves=(*uci("e2e4 e7e5"), MoveRecord(bad, 0)), score="*"))
     game = parse(text)
     assert moves(game) == ["e2e4", "e7e5"]
@@ -392,7 +393,7 @@ def test_a_move_that_is_not_legal_ends_the_record_with_a_comment(bad: str) -> No
     assert f"The move {bad.replace('}', ')')!r} is not legal here" in comments(text)[-1]
 
 
-def test_a_start_position_that_cannot_be_read_is_said_in_a_comment() -> None:
+def test_an_invalid_start_position_is_shown_in_a_comment() -> None:
     text = write_pgn(record(opening=Opening(fen="nonsense"), score="*"))
     assert "{The opening cannot be shown:" in text
 
@@ -405,7 +406,7 @@ def test_castling_promotion_and_en_passant_have_their_san() -> None:
     assert moves(parse(text)) == [move.move for move in played]
 
 
-def test_lines_without_a_longer_comment_have_at_most_79_characters_and_hide_nothing() -> None:
+def test_lines_have_at_most_79_characters_except_for_long_comments() -> None:
     rng = random.Random(1)
     nasty = ("%", "%hidden", "[Event", '"x"]', ";rest", "x" * 200, "{", "}", "ordinary", "1-0")
     board, played = chess.Board(), []
@@ -436,12 +437,7 @@ def test_no_comment_is_broken_over_two_lines(words: list[str]) -> None:
         assert not re.search(r"\{[^}]*\{", line)
 
 
-def test_round_is_the_number_of_the_pair_and_unknown_without_one() -> None:
-    assert parse(write_pgn(record(round=12))).headers["Round"] == "12"
-    assert parse(write_pgn(record(round=0))).headers["Round"] == "?"
-
-
-def test_comments_leave_out_times_where_they_are_not_wanted() -> None:
+def test_comments_omit_times_on_request() -> None:
     settings = GameSettings("chess", record_times=False)
     moves = (
         MoveRecord("e2e4", 0, seconds=1.5, score=31, depth=12),
@@ -457,7 +453,7 @@ def test_a_record_of_another_game_is_refused() -> None:
 
 
 @given(*[anything | hostile] * 6)
-@settings(max_examples=100, deadline=None)
+@settings(deadline=None)
 def test_no_text_breaks_a_record(
     name: str, event: str, comment: str, note: str, reason: str, value: str
 ) -> None:
@@ -481,12 +477,12 @@ def test_no_text_breaks_a_record(
     assert game.headers["Result"] == "0-1"
     quoted = one_line(name).replace("\\", "\\\\").replace('"', '\\"')
     assert game.headers["White"] == (quoted or "alpha")
-    said = one_line(comment).replace("{", "(").replace("}", ")").split()
-    assert "".join(comments(text)[0].split()) == "".join(said)
+    expected_words = one_line(comment).replace("{", "(").replace("}", ")").split()
+    assert "".join(comments(text)[0].split()) == "".join(expected_words)
 
 
 @given(st.integers(0, 1 << 32))
-@settings(max_examples=15, deadline=None)
+@settings(deadline=None)
 def test_random_games_read_back_move_for_move(seed: int) -> None:
     rng = random.Random(seed)
     board = chess.Board()

@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sgfmill import sgf
 
+from ringmaster.games.clean_text import lines, one_line
+from ringmaster.games.go import format_vertex
 from ringmaster.games.sgf import write_sgf
-from ringmaster.games.text import lines, one_line
-from ringmaster.games.vertices import format_vertex
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 from ringmaster.model.time_control import TimeControl
 
 KNOWN = {"FF", "GM", "CA", "AP", "SZ", "KM", "PB", "PW", "EV", "GN", "DT", "RE", "C"}
@@ -76,14 +76,14 @@ def test_a_record_reads_back() -> None:
     assert moves(game) == [("b", (4, 4)), ("w", (8, 0)), ("b", None), ("w", None)]
 
 
-def test_move_comments_hold_the_engines_words_and_the_time() -> None:
+def test_move_comments_hold_engine_text_and_time() -> None:
     nodes = parse(write_sgf(RECORD)).get_main_sequence()
     assert nodes[1].get("C") == "tengen\n0.520s"
     assert nodes[2].get("C") == "0.004s"
     assert not nodes[3].has_property("C")
 
 
-def test_the_root_comment_tells_of_players_and_result() -> None:
+def test_the_root_comment_describes_players_and_result() -> None:
     full = record(
         score="W+F",
         reason="illegal move",
@@ -107,14 +107,14 @@ def test_the_root_comment_tells_of_players_and_result() -> None:
     ]
 
 
-def test_parameters_are_shown_through_the_formats_of_the_control_file() -> None:
+def test_parameters_have_the_control_files_formats() -> None:
     full = record(parameters=({"weight": 0.25}, {}), shown_parameters=("I: 0.250; n 3", ""))
     comment = parse(write_sgf(full)).get_root().get("C")
     assert "Black parameters: I: 0.250; n 3" in comment.split("\n")
     assert "White parameters" not in comment
 
 
-def test_comments_leave_out_times_where_they_are_not_wanted() -> None:
+def test_comments_omit_times_on_request() -> None:
     settings = GameSettings("go", board_size=9, komi=7.5, record_times=False)
     nodes = parse(write_sgf(record(settings=settings))).get_main_sequence()
     assert nodes[1].get("C") == "tengen"
@@ -144,7 +144,7 @@ def test_komi_is_exact(komi: float) -> None:
 
 
 @pytest.mark.parametrize("size", [2, 9, 19, 25])
-def test_corners_of_every_board_are_where_they_should_be(size: int) -> None:
+def test_corners_have_the_right_coordinates(size: int) -> None:
     top = "ABCDEFGHJKLMNOPQRSTUVWXYZ"[size - 1]
     played = tuple(
         MoveRecord(move, i % 2) for i, move in enumerate(("A1", f"{top}{size}", f"A{size}"))
@@ -168,9 +168,7 @@ def test_corners_of_every_board_are_where_they_should_be(size: int) -> None:
         ("10+0.5", 10, "0.5 fischer"),
     ],
 )
-def test_a_clock_that_both_players_have_is_in_the_record(
-    text: str, base: float, overtime: str | None
-) -> None:
+def test_a_common_clock_is_in_the_record(text: str, base: float, overtime: str | None) -> None:
     control = TimeControl.parse(text)
     root = parse(write_sgf(record(clocks=(control, control)))).get_root()
     assert root.get("TM") == base
@@ -180,7 +178,7 @@ def test_a_clock_that_both_players_have_is_in_the_record(
 @pytest.mark.parametrize(
     "texts", [("600", "601"), ("600", None), (None, "600"), ("40/60", "40/60")]
 )
-def test_clocks_that_tm_and_ot_cannot_tell_of_are_left_to_the_comment(
+def test_other_clocks_are_in_the_comment_only(
     texts: tuple[str | None, str | None],
 ) -> None:
     clocks = tuple(text and TimeControl.parse(text) for text in texts)
@@ -189,7 +187,7 @@ def test_clocks_that_tm_and_ot_cannot_tell_of_are_left_to_the_comment(
     assert not root.has_property("OT")
 
 
-def test_time_left_is_told_with_each_move() -> None:
+def test_each_move_has_the_time_left() -> None:
     timed = (
         MoveRecord("E5", 0, seconds=0.5, left=9.5, comment="hm"),
         MoveRecord("E6", 1, left=30.0, overtime=5),
@@ -204,7 +202,7 @@ def test_time_left_is_told_with_each_move() -> None:
     assert nodes[0].get("C") == "hm\n0.500s"
 
 
-def test_a_game_without_moves_is_a_record_too() -> None:
+def test_a_game_without_moves_has_a_record() -> None:
     game = parse(write_sgf(record(moves=(), score="Void", reason="crash")))
     assert len(game.get_main_sequence()) == 1
 
@@ -219,7 +217,7 @@ def test_missing_names_are_replaced_by_codes_and_missing_texts_left_out() -> Non
         assert not game.get_root().has_property(name)
 
 
-def test_a_move_that_is_no_vertex_ends_the_record_with_a_comment() -> None:
+def test_an_invalid_vertex_ends_the_record_with_a_comment() -> None:
     bad = (MoveRecord("E5", 0), MoveRecord("Z]9", 1), MoveRecord("D4", 0))
     nodes = parse(write_sgf(record(moves=bad))).get_main_sequence()
     assert len(nodes) == 3
@@ -239,7 +237,7 @@ def test_a_record_of_another_game_is_refused() -> None:
 
 
 @given(*[anything | hostile] * 7)
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 def test_no_text_breaks_a_record(
     name: str, code: str, event: str, comment: str, description: str, note: str, score: str
 ) -> None:

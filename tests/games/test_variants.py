@@ -18,13 +18,14 @@ from ringmaster.games import variants
 from ringmaster.games.chess960 import start_fen
 from ringmaster.games.game import Ending, Game
 from ringmaster.games.pgn import write_pgn
-from ringmaster.games.san import read_san
 from ringmaster.games.variants import VariantGame, check_variant
 from ringmaster.model.jobs import GameSettings, Opening
-from ringmaster.model.record import GameRecord, MoveRecord
+from ringmaster.model.results import GameRecord, MoveRecord
 from tests.contracts.game_contract import GameContract
+from tests.requirements import package
 
-pytest.importorskip("pyffish")
+package("pyffish")
+pytestmark = pytest.mark.optional
 
 KNOWN = ("crazyhouse", "atomic", "3check", "kingofthehill", "antichess", "horde", "racingkings")
 
@@ -47,8 +48,9 @@ def oracle(variant: str) -> Any:
     return chess.variant.find_variant(variant)()
 
 
+@pytest.mark.slow
 @given(st.integers(0, 1 << 32), st.sampled_from(KNOWN))
-@settings(max_examples=8, deadline=None)
+@settings(deadline=None)
 def test_random_games_agree_with_python_chess_at_every_ply(seed: int, variant: str) -> None:
     rng = random.Random(seed)
     board, game = oracle(variant), VariantGame(variant)
@@ -66,7 +68,7 @@ def test_random_games_agree_with_python_chess_at_every_ply(seed: int, variant: s
             break
         assert sorted(game._legal) == legal
         move = rng.choice(legal)
-        assert read_san(game, board.san(chess.Move.from_uci(move))) == move
+        assert game.from_san(board.san(chess.Move.from_uci(move))) == move
         game.play(move)
         board.push_uci(move)
         played.append(move)
@@ -96,7 +98,8 @@ def test_a_game_ends_by_the_rules_of_its_variant(
     assert game.ending() == ending
 
 
-def test_an_optional_ending_is_found_though_it_is_not_looked_for_at_every_ply() -> None:
+@pytest.mark.slow
+def test_optional_endings_are_found_without_a_call_at_every_ply() -> None:
     import pyffish
 
     rng = random.Random(4)
@@ -116,7 +119,7 @@ def test_an_illegal_move_is_refused_with_the_variant() -> None:
     game = VariantGame("crazyhouse")
     with pytest.raises(IllegalMove, match="the rules of crazyhouse do not allow it"):
         game.play("P@e4")
-    with pytest.raises(IllegalMove, match="not a move as crazyhouse engines write it"):
+    with pytest.raises(IllegalMove, match="not a move in the notation of crazyhouse engines"):
         game.play("e2 e4")
 
 
@@ -128,7 +131,7 @@ def test_an_illegal_move_is_refused_with_the_variant() -> None:
         ("crazyhouse", "8/8/8/8/8/8/8/8 w - - 0 1", "invalid number of white kings"),
     ],
 )
-def test_a_position_that_is_none_of_the_variant_is_refused_silently(
+def test_an_invalid_position_of_a_variant_is_refused_silently(
     variant: str, fen: str, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -147,7 +150,7 @@ def test_a_position_that_is_none_of_the_variant_is_refused_silently(
         ("bughouse", "cannot be played by two engines on one board"),
     ],
 )
-def test_a_name_that_is_no_variant_is_refused_with_the_nearest(name: str, message: str) -> None:
+def test_an_unknown_variant_is_refused_with_the_nearest(name: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check_variant(name)
 
@@ -198,12 +201,12 @@ def test_a_record_of_a_variant_is_read_by_python_chess(variant: str) -> None:
     assert type(game.board()) is type(board)
 
 
-def test_a_record_ends_where_a_move_of_a_variant_is_not_legal() -> None:
+def test_a_record_ends_at_an_illegal_move_of_a_variant() -> None:
     text = record("xiangqi", Opening(), ["h3e3", "h10g8", "zzz", "a4a5"])
     assert "1. Che3 Hg8 {The move 'zzz' is not legal here}" in text
 
 
-def test_names_of_variants_are_those_of_pyffish_and_our_own() -> None:
+def test_variant_names_are_pyffishs_and_our_own() -> None:
     names = variants.variant_names()
     assert names[:2] == ("standard", "chess960")
     assert {"xiangqi", "crazyhouse", "atomic", "makruk", "janggi"} < set(names)

@@ -6,8 +6,8 @@ import msgspec
 from hypothesis import strategies as st
 
 from ringmaster.parameter_files import Entry, ParameterFile, ReadOptions, Text, read_file
-from ringmaster.parameter_files.clop import middle
-from ringmaster.parameter_files.weather_factory import GAMES, gains
+from ringmaster.parameter_files.objects import GAMES, gains
+from ringmaster.parameter_files.ranges import middle
 
 
 def read(
@@ -17,7 +17,7 @@ def read(
     games: int | None = None,
     integer: bool | None = None,
 ) -> ParameterFile:
-    """Return what a text holds."""
+    """Read a text as a parameter file."""
     data = text if isinstance(text, bytes) else text.encode()
     return read_file(Text.decoded(data, name), format, ReadOptions(games, integer))
 
@@ -51,7 +51,7 @@ def _entry(draw: st.DrawFn, format: str) -> Entry:
     entry = Entry(draw(NAMES), start, low, high, integer=integer)
     replace = msgspec.structs.replace
     if format in ("spsa_tuner", "fishtest", "weather_factory"):
-        # what these round is told by the bounds
+        # these formats have no type: integers have whole bounds
         entry = replace(entry, integer=low % 1 == 0 and high % 1 == 0)
     if format in ("spsa_tuner", "fishtest", "openbench", "yaneuraou"):
         entry = replace(entry, c_end=draw(_POSITIVE), r_end=draw(_POSITIVE))

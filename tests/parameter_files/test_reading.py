@@ -1,4 +1,4 @@
-"""What is read of each format, what is assumed, and what is refused."""
+"""Reading parameter files: values, assumptions and errors of each format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ringmaster.parameter_files import Entry, PowerOfTwo, arguments
 from tests.parameter_files.samples import read
 
 
-def refused(text: str | bytes, **options: object) -> str:
+def refusal(text: str | bytes, **options: object) -> str:
     with pytest.raises(ParameterFileError) as caught:
         read(text, **options)  # type: ignore[arg-type]
     return str(caught.value)
@@ -36,23 +36,26 @@ def refused(text: str | bytes, **options: object) -> str:
         ("Name x\nLinearParameter a 0 1\n", "clop"),
     ],
 )
-def test_format_is_told_by_content(text: str, format: str) -> None:
+def test_format_is_recognised_by_content(text: str, format: str) -> None:
     assert read(text).format == format
 
 
-def test_name_tells_yaneuraous_columns_from_openbenchs() -> None:
+def test_file_name_distinguishes_yaneuraou_from_openbench() -> None:
     line = "a,int,1,0,9,2,.002"
     assert read(line, "x.params").format == "yaneuraou"
     assert read(line, "x.params").entries == read(line, "x.txt").entries
 
 
 def test_two_formats_that_fit_alike_are_refused_by_name() -> None:
-    message = refused("a,1,0,9,2,.002\nb,1,0,9,2,.002,0\n")
-    assert message == "tune.txt: spsa_tuner and fishtest fit alike; expected a file of one format"
+    message = refusal("a,1,0,9,2,.002\nb,1,0,9,2,.002,0\n")
+    assert (
+        message
+        == "tune.txt: spsa_tuner and fishtest fit equally well; expected a file of one format"
+    )
 
 
 def test_odd_line_out_does_not_change_the_format() -> None:
-    message = refused("a,1,0,9,2,.002\nb,1,0,9,2,.002\nc,1,0,9,2,.002,0\n")
+    message = refusal("a,1,0,9,2,.002\nb,1,0,9,2,.002\nc,1,0,9,2,.002,0\n")
     assert message == (
         "tune.txt:3: it has 7 columns; expected 6 columns: name,start,min,max,c_end,r_end\n"
         "    3 | c,1,0,9,2,.002,0"
@@ -60,13 +63,13 @@ def test_odd_line_out_does_not_change_the_format() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n \n", "# only a comment\n", "// the same\n"])
-def test_file_in_which_nothing_is_read_is_an_error(text: str) -> None:
-    assert refused(text).startswith("tune.txt: ")
-    assert "there are no parameters in it" in refused(text, format="fishtest")
+def test_file_without_parameters_is_an_error(text: str) -> None:
+    assert refusal(text).startswith("tune.txt: ")
+    assert "the file has no parameters" in refusal(text, format="fishtest")
 
 
 def test_prose_is_answered_with_every_format() -> None:
-    message = refused("Dear reader,\n")
+    message = refusal("Dear reader,\n")
     assert "no format of parameter files has lines such as 'Dear reader,'" in message
     assert message.count("\n        ") == 9
 
@@ -84,11 +87,11 @@ def test_prose_is_answered_with_every_format() -> None:
     ],
 )
 def test_table_without_one_sound_line_is_refused_by_its_lines(content: str, message: str) -> None:
-    assert message in refused(content)
+    assert message in refusal(content)
 
 
 def test_words_are_no_table() -> None:
-    message = refused("cutechess -engine cmd=foo -engine cmd=bar -each tc=1")
+    message = refusal("cutechess -engine cmd=foo -engine cmd=bar -each tc=1")
     assert "no format of parameter files has lines such as 'cutechess" in message
 
 
@@ -102,31 +105,31 @@ def test_unknown_format_is_answered_with_the_known_ones() -> None:
 
 def test_byte_order_mark_line_ends_blank_lines_and_comments_are_no_content() -> None:
     text = "\ufeff# tune 3\r\n\r\na,1,0,9,2,.002 # slow\r// b is gone\nc,1,0,9,2,.002,,\r\n"
-    found = read(text)
-    assert [(e.code, e.comment, e.line) for e in found.entries] == [("a", "slow", 3), ("c", "", 5)]
+    file = read(text)
+    assert [(e.code, e.comment, e.line) for e in file.entries] == [("a", "slow", 3), ("c", "", 5)]
 
 
 def test_header_that_names_the_columns_is_passed_with_a_note() -> None:
-    found = read("Name,Start,Min,Max,C_end,R_end\na,1,0,9,2,.002\n")
-    assert [entry.code for entry in found.entries] == ["a"]
-    assert found.notes == ("line 1 is the header of the table",)
+    file = read("Name,Start,Min,Max,C_end,R_end\na,1,0,9,2,.002\n")
+    assert [entry.code for entry in file.entries] == ["a"]
+    assert file.notes == ("line 1 is the header of the table",)
 
 
 def test_header_with_another_order_is_refused() -> None:
-    assert "tune.txt:1: the header names other columns, or in another order" in refused(
+    assert "tune.txt:1: the header names other columns, or in another order" in refusal(
         "name,start,max,min,c_end,r_end\na,1,9,0,2,.002\nb,1,9,0,2,.002\n"
     )
 
 
 def test_shift_jis_comments_are_read() -> None:
-    found = read("a,int,1,0,9,2,.1 // 深さ\n".encode("shift_jis"))
-    assert found.entries[0].comment == "深さ"
-    assert found.notes == ("the file is read as Shift-JIS",)
+    file = read("a,int,1,0,9,2,.1 // 深さ\n".encode("shift_jis"))
+    assert file.entries[0].comment == "深さ"
+    assert file.notes == ("the file is read as Shift-JIS",)
 
 
 @pytest.mark.parametrize("data", ["a,1".encode("utf-16"), b"a\0b", b"\x81\n"])
 def test_file_that_is_no_text_is_refused(data: bytes) -> None:
-    assert "expected a text file saved as UTF-8" in refused(data)
+    assert "expected a text file saved as UTF-8" in refusal(data)
 
 
 # Doubtful lines
@@ -148,81 +151,84 @@ GOOD = "g,1,0,9,2,.002\nh,1,0,9,2,.002\n"
         ("a,10,0,9,2,.002", "a: start 10 is outside its bounds; expected a number from 0 to 9"),
         ("a,1,0,9,0,.002", "a: c_end is 0; expected more than 0"),
         ("a,1,0,9,2,-1", "a: r_end is -1; expected more than 0"),
-        ("G,1,0,9,2,.002", "G: it has been there (g) already on line 1; expected each name once"),
-        ("深さ,1,0,9,2,.002", "the name has characters that no option's name can have"),
+        (
+            "G,1,0,9,2,.002",
+            "G: the name is there twice (g), first on line 1; expected each name once",
+        ),
+        ("深さ,1,0,9,2,.002", "the name has characters that an option cannot have"),
         ("a value b,1,0,9,2,.002", 'the name has the word "value"'),
         ("3,1,0,9,2,.002", "the name is a number"),
         (",1,0,9,2,.002", "the name is empty"),
-        ('"a,1,0,9,2,.002', "the quotes in it do not match"),
-        ("a,1,0,9,2,.002 [[NOT USED]]", "the mark [[NOT USED]] is YaneuraOu's"),
+        ('"a,1,0,9,2,.002', "its quotes do not match"),
+        ("a,1,0,9,2,.002 [[NOT USED]]", "[[NOT USED]] is a mark of YaneuraOu"),
     ],
 )
 def test_doubtful_line_is_refused_with_its_number(line: str, message: str) -> None:
-    shown = refused(GOOD + line, format="fishtest")
+    shown = refusal(GOOD + line, format="fishtest")
     assert shown.startswith("tune.txt:3: ")
     assert message in shown
     assert shown.endswith(f"\n    3 | {line}")
 
 
-def test_every_doubtful_line_is_told_at_once() -> None:
-    lines = refused(GOOD + "a,1\nb;2\nc,1,0,9,2,x\n").splitlines()
+def test_all_wrong_lines_are_reported_at_once() -> None:
+    lines = refusal(GOOD + "a,1\nb;2\nc,1,0,9,2,x\n").splitlines()
     assert [line.split(": ")[0] for line in lines[::2]] == [f"tune.txt:{n}" for n in (3, 4, 5)]
 
 
 def test_control_characters_of_a_line_are_not_printed() -> None:
-    assert "\x1b" not in refused(GOOD + "\x1b[2J,1,0,9,2,.002")
+    assert "\x1b" not in refusal(GOOD + "\x1b[2J,1,0,9,2,.002")
 
 
 # The sources' own customs
 
 
 def test_spsa_tuners_readme_order_is_meant_where_every_line_has_it() -> None:
-    found = read("Aggressiveness,30,200,0,10,0.0020,0\nB,0,1000,-1000,8,0.0020,1.5\n")
-    assert [(e.minimum, e.maximum, e.simul_elo) for e in found.entries] == [
+    file = read("Aggressiveness,30,200,0,10,0.0020,0\nB,0,1000,-1000,8,0.0020,1.5\n")
+    assert [(e.minimum, e.maximum, e.simul_elo) for e in file.entries] == [
         (0.0, 200.0, 0.0),
         (-1000.0, 1000.0, 1.5),
     ]
-    assert "larger bound first" in found.notes[0]
+    assert "larger bound first" in file.notes[0]
 
 
 def test_spsa_tuners_orders_are_not_mixed() -> None:
-    assert "tune.txt:1: a: min 9 is more than max 0" in refused("a,1,9,0,2,.1,0\nb,1,0,9,2,.1,0\n")
+    assert "tune.txt:1: a: min 9 is more than max 0" in refusal("a,1,9,0,2,.1,0\nb,1,0,9,2,.1,0\n")
 
 
 def test_sources_that_round_have_whole_numbers_where_the_bounds_are_whole() -> None:
-    found = read("a,1.5,0,9,2,.1\nb,.5,.25,1,.1,.1\n")
-    assert [entry.integer for entry in found.entries] == [True, False]
-    assert found.notes == ("b: its bounds are not whole numbers, so neither are its values",)
+    file = read("a,1.5,0,9,2,.1\nb,.5,.25,1,.1,.1\n")
+    assert [entry.integer for entry in file.entries] == [True, False]
+    assert file.notes == ("b: its bounds are not whole numbers, so its values need not be",)
 
 
-def test_caller_knows_better_what_is_whole() -> None:
+def test_integer_option_overrides_the_file() -> None:
     assert not read("a,1,0,9,2,.1\n", integer=False).entries[0].integer
     with pytest.raises(ParameterFileError, match=r"b: min 0\.25 is not a whole number"):
         read("b,.5,.25,1,.1,.1\n", integer=True)
 
 
 def test_int_needs_whole_bounds() -> None:
-    assert "max 9.5 is not a whole number" in refused("a, int, 1, 0, 9.5, 1, .1")
+    assert "max 9.5 is not a whole number" in refusal("a, int, 1, 0, 9.5, 1, .1")
 
 
 def test_openbenchs_values_get_the_ranges_of_stockfishs_tune() -> None:
-    found = read("a, 12\nb, -3\nc, 2.0\n")
-    assert [(e.minimum, e.maximum, e.integer) for e in found.entries] == [
+    file = read("a, 12\nb, -3\nc, 2.0\n")
+    assert [(e.minimum, e.maximum, e.integer) for e in file.entries] == [
         (0.0, 24.0, True),
         (-6.0, 0.0, True),
         (0.0, 4.0, False),
     ]
-    assert "from 0 to twice each value is assumed" in found.notes[0]
-    assert "no range can be made of a value of 0" in refused("a, 0\nb, 1\n")
+    assert "from 0 to twice each value is assumed" in file.notes[0]
+    assert "a value of 0 gives no range" in refusal("a, 0\nb, 1\n")
 
 
-def test_unused_parameters_of_yaneuraou_are_told() -> None:
-    found = read("a,int,1,0,9,2,.1 // x [[NOT USED]]\nb,int,1,0,9,2,.1\n")
-    assert [entry.not_used for entry in found.entries] == [True, False]
-    assert found.notes == ("marked as not used, so neither tuned nor given to engines: a (1)",)
+def test_unused_parameters_of_yaneuraou_become_a_note() -> None:
+    file = read("a,int,1,0,9,2,.1 // x [[NOT USED]]\nb,int,1,0,9,2,.1\n")
+    assert [entry.not_used for entry in file.entries] == [True, False]
+    assert file.notes == ("not used, so neither tuned nor sent to engines: a (1)",)
 
 
-def test_weather_factorys_gains_are_those_at_the_end_of_the_tune() -> None:
+def test_weather_factorys_gains_are_converted_for_the_end_of_the_tune() -> None:
     text = '{"a": {"value": 50, "min_value": 0, "max_value": 100, "step": 10}}'
     (entry,) = read(text, games=40_000).entries
     c = 1 * 40_000**-0.102
@@ -230,43 +236,43 @@ def test_weather_factorys_gains_are_those_at_the_end_of_the_tune() -> None:
     assert entry.c_end == pytest.approx(10 * c, rel=1e-12)
     assert entry.r_end == pytest.approx((1 / 140_000**0.601) / c**2, rel=1e-12)
     assert read(text, games=40_000).notes == ()
-    assert "those of 100000 games" in read(text).notes[0]
+    assert "for 100000 games" in read(text).notes[0]
 
 
 def test_clops_parameters_start_in_the_middle_of_their_scale() -> None:
-    found = read(
+    file = read(
         "Name tune\nLinearParameter l -1 2\nIntegerParameter i 0 5\n"
         "GammaParameter g 1 100 # wide\nIntegerGammaParameter h 1 64\nReplications 2\n"
     )
-    assert [(e.start, e.integer, e.scale) for e in found.entries] == [
+    assert [(e.start, e.integer, e.scale) for e in file.entries] == [
         (0.5, False, "linear"),
         (3.0, True, "linear"),
         (pytest.approx(10), False, "log"),
         (8.0, True, "log"),
     ]
-    assert found.notes[0] == "only the parameters are read, not Name, Replications"
+    assert file.notes[0] == "only the parameters are read, not Name, Replications"
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("GammaParameter g 0 1", "min 0 has no place on a logarithmic scale"),
+        ("GammaParameter g 0 1", "min 0 is not possible on a logarithmic scale"),
         ("LinearParameter g 0", "it has 3 words; expected LinearParameter NAME MIN MAX"),
         ("LinearParameter g 0 inf", "'inf' is not a finite number"),
-        ("LinaerParameter g 0 1", "'LinaerParameter' is no word that begins a line"),
+        ("LinaerParameter g 0 1", "'LinaerParameter' cannot begin a line"),
     ],
 )
 def test_doubtful_line_of_clop_is_refused(line: str, message: str) -> None:
-    assert message in refused(f"LinearParameter a 0 1\nLinearParameter b 0 1\n{line}\n")
+    assert message in refusal(f"LinearParameter a 0 1\nLinearParameter b 0 1\n{line}\n")
 
 
 def test_ranges_are_scikit_optimizes() -> None:
-    found = read(
+    file = read(
         '{"engines": [], "parameter_ranges": {"a": "Real(0.0, 10.0)", "b": "Integer(1, 64, '
         'prior=log-uniform)", "c": "(0, 10)", "d": "(0.5, 10)", "e": "(1, 2, 4, 8)", '
         '"f": "Categorical([\'x\', \'y\'])", "g": "(1e-3, 1.0, \'log-uniform\')"}}'
     )
-    kinds = [(e.integer, e.scale, e.choices) for e in found.entries]
+    kinds = [(e.integer, e.scale, e.choices) for e in file.entries]
     assert kinds == [
         (False, "linear", ()),
         (True, "log", ()),
@@ -276,7 +282,7 @@ def test_ranges_are_scikit_optimizes() -> None:
         (True, "linear", ("x", "y")),
         (False, "log", ()),
     ]
-    assert found.notes[0] == "only parameter_ranges are read, not engines"
+    assert file.notes[0] == "only parameter_ranges are read, not engines"
 
 
 @pytest.mark.parametrize(
@@ -284,7 +290,7 @@ def test_ranges_are_scikit_optimizes() -> None:
     ["Real(0, 1", "Real(0)", "Real(0, 1, prior=normal)", "Real(0, 1, what=2)", "__import__('os')"],
 )
 def test_range_that_is_not_understood_is_refused(value: str) -> None:
-    message = refused(f'{{"a": "Integer(0, 1)",\n"b": "{value}"}}')
+    message = refusal(f'{{"a": "Integer(0, 1)",\n"b": "{value}"}}')
     assert message.startswith("tune.txt:2: 'b': ")
 
 
@@ -300,15 +306,15 @@ def test_range_that_is_not_understood_is_refused(value: str) -> None:
             '{"a": {"value": 1, "min_value": 0, "max_value": 9, "step": 1, "elo": 3}}',
             "'elo' is unknown",
         ),
-        ('{"a": {"value": 1, "min_value": NaN}}', "tune.txt: NaN is not a number that JSON has"),
+        ('{"a": {"value": 1, "min_value": NaN}}', "tune.txt: JSON has no number NaN"),
         ('{\n"a": {"value": 1,,}}', "tune.txt:2: this is not JSON"),
-        ('{"a": 1,\n"a": 2}', "tune.txt:2: 'a' has been there already; expected it once"),
-        ("{'a': 1,\n'a': 2}", "tune.txt:2: 'a' has been there already; expected it once"),
+        ('{"a": 1,\n"a": 2}', "tune.txt:2: 'a' is there twice; expected it once"),
+        ("{'a': 1,\n'a': 2}", "tune.txt:2: 'a' is there twice; expected it once"),
         ("{" * 100_000, "tune.txt:"),
     ],
 )
 def test_doubtful_object_is_refused(text: str, message: str) -> None:
-    assert message in refused(text)
+    assert message in refusal(text)
 
 
 # What becomes of entries

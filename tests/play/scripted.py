@@ -37,8 +37,8 @@ class Scripted(Engine):
     def __init__(self, player: Player, script: Iterable[Act]) -> None:
         super().__init__(player, Surroundings({}))
         self.script = iter(script)
-        self.heard: list[tuple[int, str, bool]] = []
-        self.asked: list[Limits] = []
+        self.observed: list[tuple[int, str, bool]] = []
+        self.requests: list[Limits] = []
         self.launch_error: Exception | None = None
         self.observe_error: Exception | None = None
         self.launches = 0
@@ -57,10 +57,10 @@ class Scripted(Engine):
     def is_launched(self) -> bool:
         return self.launches > 0
 
-    def is_alive(self) -> bool:
+    def is_usable(self) -> bool:
         return self.alive
 
-    def give_head_start(self, transcript: Any = None) -> None: ...
+    def start_early(self, transcript: Any = None) -> None: ...
 
     def launch(self, transcript: Any = None, *, timeout: float = 30.0) -> None:
         if self.launch_error is not None:
@@ -76,7 +76,7 @@ class Scripted(Engine):
     def start_game(self, settings: GameSettings, opening: Opening, colour: int) -> None: ...
 
     def think(self, colour: int, limits: Limits) -> Thought:
-        self.asked.append(dataclasses.replace(limits))
+        self.requests.append(dataclasses.replace(limits))
         act = next(self.script)
         if isinstance(act, Exception):
             raise act
@@ -94,7 +94,7 @@ class Scripted(Engine):
         self.told_outcomes.append(outcome)
 
     def observe(self, colour: int, move: str, *, own: bool) -> None:
-        self.heard.append((colour, move, own))
+        self.observed.append((colour, move, own))
         if self.observe_error is not None and not own:
             raise self.observe_error
 
@@ -104,10 +104,7 @@ class Scripted(Engine):
     def measure(self) -> Usage:
         return Usage(1.5, 1000)
 
-    def used_cpu(self) -> float | None:
-        return self.measure().cpu_time
-
-    def forget_peak(self) -> None: ...
+    def reset_peak(self) -> None: ...
 
     def _say_goodbye(self) -> None: ...
 
@@ -132,7 +129,7 @@ class ScriptedGo(Scripted, GtpEngine):
         super().__init__(player, script)
         self.answers: dict[str, str | Exception] = {**(answers or {})}
         self.commands: list[tuple[str, ...]] = []
-        self.told: list[Limits] = []
+        self.sent_times: list[Limits] = []
         self.cpu_times: list[float] = []
 
     def knows(self, name: str) -> bool:
@@ -150,8 +147,8 @@ class ScriptedGo(Scripted, GtpEngine):
     def optional(self, *words: str) -> str | None:
         return self.command(*words) if words[0] in self.answers else None
 
-    def tell_time(self, limits: Limits) -> None:
-        self.told.append(dataclasses.replace(limits))
+    def send_time(self, limits: Limits) -> None:
+        self.sent_times.append(dataclasses.replace(limits))
 
     def cpu_time(self) -> float | None:
         return self.cpu_times.pop(0) if self.cpu_times else None

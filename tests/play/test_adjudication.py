@@ -16,11 +16,16 @@ from ringmaster.engines.engine import Limits, Thought
 from ringmaster.errors import EngineError
 from ringmaster.games.chess import new_chess_game
 from ringmaster.games.tablebases import Prober, find_problem, open_tablebases
-from ringmaster.model.adjudication import DrawAdjudication, ResignAdjudication, Tablebases
-from ringmaster.model.jobs import GameSettings, Opening
+from ringmaster.model.jobs import (
+    DrawAdjudication,
+    GameSettings,
+    Opening,
+    ResignAdjudication,
+    Tablebases,
+)
 from ringmaster.model.players import Player
 from ringmaster.model.results import GameResult
-from ringmaster.play.adjudication import Adjudicator, Verdict, make_adjudicator
+from ringmaster.play.adjudication import Adjudication, Adjudicator, make_adjudicator
 from ringmaster.play.game_runner import GameRunner
 from tests.play.scripted import Act, Scripted, ScriptedGo, chess_player, job
 
@@ -60,18 +65,18 @@ class Scored(Scripted):
 
     def think(self, colour: int, limits: Limits) -> Thought:
         thought = super().think(colour, limits)
-        thought.said = info_line(next(self.scores))
+        thought.info_lines = info_line(next(self.scores))
         return thought
 
 
-def split(said: Said) -> tuple[int | None, int | None]:
-    return (None, int(said[1:])) if isinstance(said, str) else (said, None)
+def split(score_text: Said) -> tuple[int | None, int | None]:
+    return (None, int(score_text[1:])) if isinstance(score_text, str) else (score_text, None)
 
 
-def info_line(said: Said) -> bytes:
-    if said is None:
+def info_line(score_text: Said) -> bytes:
+    if score_text is None:
         return b""
-    score = f"mate {said[1:]}" if isinstance(said, str) else f"cp {said}"
+    score = f"mate {score_text[1:]}" if isinstance(score_text, str) else f"cp {score_text}"
     return f"info score {score}".encode()
 
 
@@ -98,7 +103,7 @@ def test_level_scores_of_both_make_a_draw() -> None:
 
 @pytest.mark.parametrize("odd", [11, -11, None, "M5", "M-5", "M0"])
 @pytest.mark.parametrize("ply", range(4))
-def test_one_score_that_is_not_level_begins_the_count_anew(odd: Said, ply: int) -> None:
+def test_one_score_that_is_not_level_restarts_the_count(odd: Said, ply: int) -> None:
     scores: list[Said] = [0] * 16
     scores[ply] = odd
     assert play(SHUFFLE, scores, draw_adjudication=draw()).plies == ply + 5
@@ -112,14 +117,14 @@ def test_no_draw_is_declared_before_that_many_full_moves_are_played(
     assert result.plies == plies
 
 
-def test_move_numbers_are_those_of_the_start_position_and_the_opening_counts() -> None:
+def test_move_limit_option_counts_from_the_start_position_with_the_opening() -> None:
     late = Opening(fen="rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 39")
     assert play(SHUFFLE, [0] * 16, late, draw_adjudication=draw(move_number=42)).plies == 8
     book = Opening(moves=tuple(SHUFFLE[:4]))
     assert play(SHUFFLE[4:], [0] * 16, book, draw_adjudication=draw(move_number=5)).plies == 6
 
 
-def test_a_capture_or_a_pawn_move_begins_the_count_of_a_draw_anew() -> None:
+def test_a_capture_or_a_pawn_move_restarts_the_draw_count() -> None:
     moves = ["b1c3", "b8c6", "c3d5", "e7e6", "d5b4", "c6b4", "g1f3", "g8f6", "f3g1"]
     result = play(moves, [0] * 9, draw_adjudication=draw())
     # 3... e6 is the first of a new row, and so is 5... Nxb4
@@ -136,7 +141,7 @@ def test_a_player_that_calls_its_game_lost_loses() -> None:
 
 
 @pytest.mark.parametrize("odd", [-599, None, "M4", 700])
-def test_one_score_above_begins_the_count_of_a_loss_anew(odd: Said) -> None:
+def test_one_better_score_restarts_the_count_of_a_loss(odd: Said) -> None:
     scores: list[Said] = [-700, 0, -700, 0, odd, 0, -700, 0, -700, 0, -700, 0]
     assert play(SHUFFLE, scores, resign_adjudication=ResignAdjudication()).plies == 11
 
@@ -157,7 +162,7 @@ def test_two_sided_resignation_needs_the_opponents_word_for_as_long() -> None:
     assert play(SHUFFLE[:8], disputed, resign_adjudication=rule).reason == "resignation"
 
 
-def test_what_the_rules_end_is_not_adjudicated() -> None:
+def test_a_game_ended_by_the_rules_is_not_adjudicated() -> None:
     moves, scores = ["f2f3", "e7e5", "g2g4", "d8h4"], ["M-1", "M2", "M-1", "M1"]
     result = play(moves, list(scores), resign_adjudication=ResignAdjudication(move_count=2))
     assert (result.reason, result.plies) == ("adjudicated win", 3)
@@ -165,7 +170,7 @@ def test_what_the_rules_end_is_not_adjudicated() -> None:
     assert (result.reason, result.plies) == ("mate", 4)
 
 
-def test_nothing_is_adjudicated_unless_it_is_asked_for() -> None:
+def test_nothing_is_adjudicated_without_a_setting() -> None:
     assert make_adjudicator(GameSettings("chess")) is None
     assert play(SHUFFLE, [0, -9999] * 8).reason == "resignation"
 
@@ -235,7 +240,7 @@ def test_real_tablebases_know_who_wins(fen: str, winner: int | None) -> None:
         "8/8/8/4k3/8/8/8/Q3K3 w - - 1 80",  # won, and no file says how soon
     ],
 )
-def test_tablebases_say_nothing_of_what_they_do_not_know(fen: str) -> None:
+def test_tablebases_give_no_result_for_unknown_positions(fen: str) -> None:
     assert open_tablebases(tables()).probe(fen) is None
 
 
@@ -245,7 +250,7 @@ def test_a_win_within_the_50_moves_counts_whatever_the_clock_says() -> None:
     assert prober.probe("8/8/8/4k3/8/8/8/R3K3 w - - 90 80") is None
 
 
-def test_fewer_pieces_than_the_files_have_may_be_asked_for() -> None:
+def test_fewer_pieces_than_in_the_tables_may_be_set() -> None:
     prober = open_tablebases(tables(pieces=2))
     assert prober.probe("8/8/8/4k3/8/8/8/R3K3 w - - 0 1") is None
     assert prober.probe("8/8/8/4k3/8/8/8/4K3 w - - 0 1") is not None
@@ -268,7 +273,7 @@ def test_a_win_that_the_50_move_rule_spoils_is_a_draw_unless_it_is_ignored(
 
 
 @given(st.integers(-2, 2), st.integers(0, 100), st.none() | st.integers(-120, 120))
-def test_only_a_sure_result_is_told(wdl: int, clock: int, dtz: int | None) -> None:
+def test_only_a_sure_result_counts(wdl: int, clock: int, dtz: int | None) -> None:
     """With White to move, by the definition of the tables' values."""
     ending = Prober(lambda board: wdl, lambda board: dtz, 3).probe(
         f"8/8/8/4k3/8/8/8/R3K3 w - - {clock} 90"
@@ -307,7 +312,7 @@ def test_a_folder_without_tables_is_named(tmp_path: Path) -> None:
     assert find_problem(gone) == f"cannot read {tmp_path / 'gone'}: No such file or directory"
 
 
-def test_a_game_whose_tables_have_gone_is_void_and_says_why(tmp_path: Path) -> None:
+def test_a_game_with_missing_tables_is_void_with_a_reason(tmp_path: Path) -> None:
     gone = Tablebases((str(tmp_path / "gone"),))
     result = play(["e1d2"], [None], MATING, tablebases=gone)
     assert (result.outcome, result.faulty) == ("void", None)
@@ -315,17 +320,17 @@ def test_a_game_whose_tables_have_gone_is_void_and_says_why(tmp_path: Path) -> N
 
 
 @given(st.lists(st.none() | st.integers(-50, 50) | st.sampled_from(["M3", "M-3"]), max_size=16))
-def test_draws_are_those_of_a_plain_reading_of_the_rule(scores: list[Said]) -> None:
+def test_draws_agree_with_a_plain_reading_of_the_rule(scores: list[Said]) -> None:
     adjudicator = Adjudicator(GameSettings("chess", draw_adjudication=draw(score=20)))
     game = new_chess_game()
-    for ply, said in enumerate(scores):
+    for ply, score_text in enumerate(scores):
         game.play(SHUFFLE[ply])
-        score, mate = split(said)
+        score, mate = split(score_text)
         last = scores[max(0, ply - 3) : ply + 1]
         level = len(last) == 4 and all(isinstance(s, int) and abs(s) <= 20 for s in last)
         verdict = adjudicator.judge(game, ply % 2, score, mate)
         assert verdict == (
-            Verdict(None, "adjudicated draw", "both scores within 0.20 for 2 moves")
+            Adjudication(None, "adjudicated draw", "both scores within 0.20 for 2 moves")
             if level
             else None
         )
@@ -344,8 +349,8 @@ def test_tables_that_are_no_tables_are_found_before_the_first_game(
     data = (tmp_path / name).read_bytes()
     broken = {"cut short": data[:-1], "emptied": b"", "another file": b"GIF8" + data[4:]}
     (tmp_path / name).write_bytes(broken[damage])
-    told = find_problem(Tablebases((str(tmp_path),)))
-    assert told == f"{tmp_path / name} is no Syzygy file, or not a whole one"
+    problem = find_problem(Tablebases((str(tmp_path),)))
+    assert problem == f"{tmp_path / name} is not a complete Syzygy file"
 
 
 def test_table_with_a_damaged_middle_is_an_error_that_names_the_position(tmp_path: Path) -> None:

@@ -24,15 +24,15 @@ SETTINGS: dict[str, Any] = {
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    with one_worker("tests/engines") as made:
-        yield made
+    with one_worker("tests/engines") as new_worker:
+        yield new_worker
 
 
 def check(worker: Worker, player: Player) -> tuple[str, ...]:
     game = "go" if player.protocol == "gtp" else "chess"
     result = worker.run(CheckJob("c", player, SETTINGS[game], keep=True))
     assert isinstance(result, CheckResult)
-    return result.problems
+    return tuple(map(str, result.problems))
 
 
 def play(worker: Worker, *players: Player, id: str = "0_0", log: Path | None = None) -> GameResult:
@@ -77,10 +77,10 @@ def test_engine_that_was_checked_before_a_run_is_not_started_again_for_its_first
     play(worker, slow, uci("other"), log=log)
     assert starts(pids) == 1
     # and it is got ready once: the game goes on where the check has ended
-    told = sent(log, "slow")
+    lines = sent(log, "slow")
     setup = ["uci", "setoption name Strength value 7", "ucinewgame", "isready"]
-    assert told[: len(setup)] == setup
-    assert told[len(setup)].startswith("position ")
+    assert lines[: len(setup)] == setup
+    assert lines[len(setup)].startswith("position ")
 
 
 def test_go_engine_that_is_new_for_each_game_plays_its_first_one_in_the_checked_process(
@@ -122,8 +122,8 @@ def test_candidates_of_a_tune_are_checked_in_one_process_that_then_plays(
     assert [check(worker, sample) for sample in samples] == [(), (), ()]
     play(worker, samples[0], uci("other"), log=log)
     assert starts(pids) == 1
-    told = sent(log, "e")
-    assert told[told.index("setoption name Strength value 1000") :][3:6] == [
+    lines = sent(log, "e")
+    assert lines[lines.index("setoption name Strength value 1000") :][3:6] == [
         "setoption name Strength value 0",
         "ucinewgame",
         "isready",
@@ -141,7 +141,7 @@ def test_check_keeps_no_more_processes_than_a_game_has(worker: Worker, tmp_path:
     assert [starts(path) for path in pids] == [2, 1, 1]
 
 
-def test_process_that_has_failed_its_check_is_not_kept(worker: Worker, tmp_path: Path) -> None:
+def test_process_that_has_failed_its_check_is_not_reused(worker: Worker, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     bad = uci("bad", "--pid-file", str(pids), nodes=1, options={"Nonsense": 1})
     (problem,) = check(worker, bad)
@@ -150,6 +150,7 @@ def test_process_that_has_failed_its_check_is_not_kept(worker: Worker, tmp_path:
     assert starts(pids) == 2
 
 
+@pytest.mark.slow
 def test_standard_error_and_remarks_of_the_start_come_with_the_first_game(
     worker: Worker,
 ) -> None:

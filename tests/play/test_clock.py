@@ -15,14 +15,14 @@ MS = 1_000_000
 
 
 def clock(text: str | None = None, *, margin: float = 0.0, **limits: object) -> Clock:
-    """Return a clock that counts nanoseconds, which GTP's does."""
+    """Return a clock in nanoseconds, like GTP's."""
     control = None if text is None else TimeControl.parse(text)
     player = Player("p", ("x",), **{"time_control": control, **limits})  # type: ignore[arg-type]
     return Clock(player, margin=margin, hang_timeout=60)
 
 
 @pytest.mark.parametrize("protocol", ["uci", "usi"])
-def test_what_a_move_took_is_rounded_down_to_the_unit_of_the_protocol(protocol: str) -> None:
+def test_time_of_a_move_is_rounded_down_to_the_protocols_unit(protocol: str) -> None:
     c = clock("1", protocol=protocol)
     assert c.charge(100 * MS + 999_999)
     assert c.remaining == 900 * MS
@@ -36,7 +36,7 @@ def test_margin_of_a_player_comes_before_that_of_the_game() -> None:
     assert Clock(player, margin=0.5, hang_timeout=60).allowance() == S
 
 
-def test_byo_yomi_is_told_apart_from_the_base_time() -> None:
+def test_byo_yomi_is_sent_apart_from_the_base_time() -> None:
     c = clock("2+10byo", protocol="usi")
     assert (c.remaining_ms, c.byoyomi_ms) == (2000, 10_000)
     assert c.charge(5 * S)
@@ -52,7 +52,7 @@ def test_increment_comes_beside_byo_yomi() -> None:
     assert c.allowance() == 12 * S
     assert c.charge(S)
     assert c.remaining_ms == 2000
-    # into byo-yomi, which the increment ends
+    # The increment ends byo-yomi.
     assert c.charge(12 * S)
     assert (c.remaining_ms, c.allowance()) == (1000, 11 * S)
     assert not c.charge(11 * S + MS)
@@ -64,7 +64,7 @@ def test_increment_comes_beside_byo_yomi() -> None:
     st.integers(1, 9),
     st.lists(st.integers(0, 20), max_size=30),
 )
-def test_increment_and_byo_yomi_leave_what_was_not_used_of_the_base_time(
+def test_increment_and_byo_yomi_leave_unused_base_time(
     base: int, increment: int, period: int, moves: list[int]
 ) -> None:
     c = clock(f"{base}+{increment}+{period}byo", protocol="usi")
@@ -102,7 +102,7 @@ def test_margin_forgives_but_gives_no_time() -> None:
     assert not clock("1", margin=0.02).charge(S + 20 * MS + 1)
 
 
-def test_increment_is_not_there_before_the_move_is_made() -> None:
+def test_increment_comes_after_the_move() -> None:
     assert not clock("1+5").charge(2 * S)
 
 
@@ -116,7 +116,7 @@ def test_time_is_added_after_the_moves_of_a_period() -> None:
     assert c.remaining == 12 * S
 
 
-def test_engine_is_never_told_zero() -> None:
+def test_engine_never_gets_zero_on_its_clock() -> None:
     c = clock("1", margin=1.0)
     c.charge(S)
     assert c.remaining == 0
@@ -227,7 +227,7 @@ def test_a_canadian_period_that_the_margin_has_saved_stands_at_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "spent", "told"),
+    ("text", "spent", "reported"),
     [
         ("600", 0.5, (599.5, 0)),
         ("600+5x30", 0, (600, 0)),
@@ -239,14 +239,14 @@ def test_a_canadian_period_that_the_margin_has_saved_stands_at_zero() -> None:
         ("1", 0.9, (0.1, 0)),
     ],
 )
-def test_time_left_is_what_gtp_wants(text: str, spent: float, told: tuple[float, int]) -> None:
+def test_time_left_has_gtps_form(text: str, spent: float, reported: tuple[float, int]) -> None:
     c = clock(text)
     if spent:
         assert c.charge(round(spent * S))
-    assert c.time_left == told
+    assert c.time_left == reported
 
 
-def test_a_move_time_is_told_as_a_period_of_one_stone() -> None:
+def test_a_move_time_is_sent_as_a_period_of_one_stone() -> None:
     assert clock(move_time=5.0).time_left == (5, 1)
     assert clock(nodes=1).time_left is None
     assert clock(move_time=5.0).reading is None

@@ -18,14 +18,11 @@ from ringmaster.model.jobs import CheckJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, Finding
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.compliance import conduct, examine, go, handshake, limits, searching
-from ringmaster.play.compliance.answers import Info
-from ringmaster.play.compliance.bench import Bench, Patience
-from ringmaster.play.compliance.chess_probes import LONG_GAME, PROBES, UCI
-from ringmaster.play.compliance.examination import search_tests
-from ringmaster.play.compliance.searchbench import SearchBench
-from ringmaster.play.compliance.suggestions import suggest
-from ringmaster.play.compliance.tape import Tape
+from ringmaster.play.compliance import check_gtp, check_moves
+from ringmaster.play.compliance import check_uci as uci
+from ringmaster.play.compliance.engine_check import EngineCheck, Info, Patience, TranscriptTail
+from ringmaster.play.compliance.examination import examine, search_tests, suggest
+from ringmaster.play.compliance.positions import CHESS, UCI
 from ringmaster.play.engine_pool import make_engine
 from tests.play.test_faults import worker  # noqa: F401  a fixture
 
@@ -58,37 +55,37 @@ def nothing_is_left() -> Iterator[None]:
     assert [p for p in left if "tests/engines" in " ".join(p.cmdline())] == []
 
 
-def search_bench(player: Player) -> SearchBench:
+def engine_check(player: Player) -> EngineCheck:
     settings = GameSettings(game="chess", hang_timeout=5)
-    bench = SearchBench(player, settings, maker(player), Tape(), PATIENCE, UCI)
+    check = EngineCheck(player, settings, maker(player), TranscriptTail(), PATIENCE, UCI)
     # what a busy machine is forgiven is tested by itself
-    bench.load = 0.0
-    return bench
+    check.load = 0.0
+    return check
 
 
 @pytest.fixture
 def tried() -> Iterator[Try]:
     """Give a player's findings in single tests of UCI."""
-    benches: list[SearchBench] = []
+    checks: list[EngineCheck] = []
 
-    def run(player: Player, *tests: Callable[[SearchBench], None]) -> list[Finding]:
-        bench = search_bench(player)
-        benches.append(bench)
-        bench.engine()
+    def run(player: Player, *tests: Callable[[EngineCheck], None]) -> list[Finding]:
+        check = engine_check(player)
+        checks.append(check)
+        check.engine()
         for test in tests:
-            test(bench)
-        return bench.findings
+            test(check)
+        return check.findings
 
     yield run
-    for bench in benches:
-        bench.drop()
+    for check in checks:
+        check.drop()
 
 
-def told(findings: list[Finding], status: str) -> list[str]:
+def details(findings: list[Finding], status: str) -> list[str]:
     return [f"{f.name}: {f.detail}" for f in findings if f.status == status]
 
 
-def test_engine_that_keeps_to_the_protocol_passes_everything() -> None:
+def test_engine_that_obeys_the_protocol_passes_everything() -> None:
     player = careful(nodes=100, options={"Threads": 1, "Hash": 2})
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
     assert examined.name == "Careful"
@@ -100,10 +97,11 @@ def test_engine_that_keeps_to_the_protocol_passes_everything() -> None:
     assert {"moves", "mates", "scores", "nodes", "short clock", "stop", "quit"} <= names
 
 
-@pytest.mark.parametrize("probe", [*PROBES, LONG_GAME], ids=lambda p: str(p.name))
-def test_position_is_one_to_move_in(probe: Any) -> None:
-    board = chess.Board(probe.fen or chess.STARTING_FEN)
-    for move in probe.moves:
+@pytest.mark.parametrize("probe", [*CHESS, UCI.long_game], ids=lambda p: str(p.name))
+def test_position_is_legal_and_unfinished(probe: Any) -> None:
+    start, _, moves = probe.arguments.partition(" moves ")
+    board = chess.Board(start.partition(" ")[2] or chess.STARTING_FEN)
+    for move in moves.split():
         board.push_uci(move)
     assert board.is_valid()
     assert board.outcome(claim_draw=False) is None
@@ -123,10 +121,10 @@ def test_position_is_one_to_move_in(probe: Any) -> None:
         (["--crash-on", "go"], "moves", "it exited with status 1"),
     ],
 )
-def test_illegal_moves_and_crashes_are_told_with_the_position(
+def test_illegal_moves_and_crashes_are_reported_with_the_position(
     tried: Try, flags: list[str], name: str, why: str
 ) -> None:
-    findings = tried(careful(*flags, nodes=1), searching.try_positions)
+    findings = tried(careful(*flags, nodes=1), check_moves.try_positions)
     failures = [f for f in findings if f.status == "fail"]
     assert {f.name for f in failures} == {name}
     assert any(why in f.detail for f in failures)
@@ -138,22 +136,23 @@ def test_illegal_moves_and_crashes_are_told_with_the_position(
 def test_no_more_positions_are_tried_after_three_breakdowns(tried: Try, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     player = careful("--crash-on", "go", "--pid-file", str(pids), nodes=1)
-    findings = tried(player, searching.try_positions)
-    assert len(told(findings, "fail")) == 3
+    findings = tried(player, check_moves.try_positions)
+    assert len(details(findings, "fail")) == 3
     # each of them twice
     assert len(pids.read_text().split()) == 6
 
 
-def test_breakdown_that_a_new_process_does_not_have_asks_for_restarts(tmp_path: Path) -> None:
+@pytest.mark.slow
+def test_crash_only_after_other_games_suggests_restarts(tmp_path: Path) -> None:
     for keeps, status in ((True, "fail"), (False, "warn")):
         player = careful("--crash-on", "go:9", nodes=1, restart="auto" if keeps else "on")
-        bench = search_bench(player)
-        searching.try_positions(bench)
-        bench.drop()
-        (first, *_) = [f for f in bench.findings if f.name == "moves"]
+        check = engine_check(player)
+        check_moves.try_positions(check)
+        check.drop()
+        (first, *_) = [f for f in check.findings if f.name == "moves"]
         assert first.status == status
         assert first.detail.endswith("a new process has an answer")
-        assert any('restart="on"' in line for line in suggest(bench)) == keeps
+        assert any('restart="on"' in line for line in suggest(check)) == keeps
 
 
 @pytest.mark.parametrize(
@@ -161,76 +160,96 @@ def test_breakdown_that_a_new_process_does_not_have_asks_for_restarts(tmp_path: 
     [
         ("--bad-pv", "warn", "lines of play: the start position: 'a1a1' is illegal"),
         ("--bad-ponder", "warn", "ponder moves: the start position: 'a1a1' is illegal"),
-        ("--white-scores", "warn", "scores: they seem to be White's; UCI wants the mover's"),
-        ("--white-scores", "warn", "(score_pov='white' puts them right)"),
-        ("--wrong-scores", "warn", "scores: White a queen up, White to move: cp -900, the sign"),
-        ("--cp-mates", "warn", "mates: White mates in one: a mate is given as cp 30000"),
-        ("--ply-mates", "warn", "it says mate 3: it counts plies, UCI counts moves"),
-        ("--bad-score", "warn", "scores: it gave no score in any position"),
+        ("--white-scores", "warn", "scores: they seem to be White's; UCI requires the mover's"),
+        ("--white-scores", "warn", "(score_pov='white' corrects them)"),
+        ("--wrong-scores", "warn", "scores: White a queen up, White to move: cp -900, wrong sign"),
+        ("--cp-mates", "warn", "mates: White mates in one: a mate is reported as cp 30000"),
+        ("--ply-mates", "warn", "mate 3: the engine counts plies, UCI counts moves"),
+        ("--bad-score", "warn", "scores: no score in any position"),
     ],
 )
-def test_what_a_search_says_is_judged(tried: Try, flag: str, status: str, text: str) -> None:
-    findings = tried(careful(flag, nodes=1), searching.try_positions)
-    assert any(text in line for line in told(findings, status)), told(findings, status)
-    assert told(findings, "fail") == []
+def test_answers_of_searches_are_judged(tried: Try, flag: str, status: str, text: str) -> None:
+    findings = tried(careful(flag, nodes=1), check_moves.try_positions)
+    assert any(text in line for line in details(findings, status)), details(findings, status)
+    assert details(findings, "fail") == []
 
 
 def test_illegal_ponder_moves_matter_to_a_player_that_ponders(tried: Try) -> None:
-    findings = tried(careful("--bad-ponder", nodes=1, ponder=True), searching.try_positions)
-    assert any("ponder moves" in line for line in told(findings, "fail"))
+    findings = tried(careful("--bad-ponder", nodes=1, ponder=True), check_moves.try_positions)
+    assert any("ponder moves" in line for line in details(findings, "fail"))
 
 
 @pytest.mark.parametrize(
     ("test", "flags", "settings", "text"),
     [
-        (limits.try_nodes, ["--ignore", "nodes", "--nodes", "9999"], {"nodes": 9}, "not a count"),
-        (limits.try_nodes, ["--nodes", "7"], {"nodes": 9}, "searched 7 nodes where 5000"),
-        (limits.try_depth, ["--ignore", "depth", "--depth", "9"], {"depth": 9}, "go depth 4 did"),
-        (limits.try_movetime, ["--ignore", "movetime"], {"move_time": 1.0}, "go movetime 100 did"),
-        (limits.try_movetime, ["--late", "200"], {"move_time": 1.0}, "after a move time of 100 ms"),
-        (limits.try_clock, ["--ignore", "clock"], {"time_control": CLOCK}, "did not end within"),
-        (limits.try_clock, ["--late", "150"], {"time_control": CLOCK}, "had run out"),
-        (limits.try_clock, ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
-        (limits.try_increment, ["--late", "150"], {"time_control": CLOCK}, "clock of 200 ms"),
         (
-            limits.try_overtime,
+            uci.try_nodes,
+            ["--ignore", "nodes", "--nodes", "9999"],
+            {"nodes": 9},
+            "not a count",
+        ),
+        (uci.try_nodes, ["--nodes", "7"], {"nodes": 9}, "searched 7 nodes, limit 5000"),
+        (
+            uci.try_depth,
+            ["--ignore", "depth", "--depth", "9"],
+            {"depth": 9},
+            "go depth 4 did",
+        ),
+        (
+            uci.try_movetime,
+            ["--ignore", "movetime"],
+            {"move_time": 1.0},
+            "go movetime 100 did",
+        ),
+        (
+            uci.try_movetime,
+            ["--late", "200"],
+            {"move_time": 1.0},
+            "after a move time of 100 ms",
+        ),
+        (uci.try_clock, ["--ignore", "clock"], {"time_control": CLOCK}, "did not end within"),
+        (uci.try_clock, ["--late", "150"], {"time_control": CLOCK}, "had run out"),
+        (uci.try_clock, ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
+        (uci.try_increment, ["--late", "150"], {"time_control": CLOCK}, "clock of 200 ms"),
+        (
+            uci.try_overtime,
             ["--late", "150"],
             {"time_control": TimeControl.parse("40/60")},
             "clock of 400 ms had run out",
         ),
     ],
 )
-def test_limit_that_is_not_kept_fails_a_player_that_needs_it_and_warns_any_other(
+def test_ignored_limit_fails_a_player_with_this_limit_and_warns_others(
     tried: Try,
-    test: Callable[[SearchBench], None],
+    test: Callable[[EngineCheck], None],
     flags: list[str],
     settings: dict[str, Any],
     text: str,
 ) -> None:
     text = "go nodes 5000 did not end" if text == "not a count" else text
-    failures = told(tried(careful(*flags, **settings), test), "fail")
+    failures = details(tried(careful(*flags, **settings), test), "fail")
     assert any(text in line for line in failures), failures
     findings = tried(careful(*flags), test)
-    assert told(findings, "fail") == []
-    assert any(text in line for line in told(findings, "warn"))
+    assert details(findings, "fail") == []
+    assert any(text in line for line in details(findings, "warn"))
 
 
-def test_engine_that_is_merely_slow_is_not_accused(tried: Try) -> None:
+def test_slow_engine_is_not_accused_of_ignoring_limits(tried: Try) -> None:
     flags = ["--ignore", "nodes", "--nodes", "80", "--ignore", "depth", "--depth", "2"]
-    findings = tried(careful(*flags, nodes=800, depth=9), limits.try_nodes, limits.try_depth)
+    findings = tried(careful(*flags, nodes=800, depth=9), uci.try_nodes, uci.try_depth)
     assert [f.status for f in findings] == ["skip", "skip"]
 
 
 @pytest.mark.parametrize(
     ("test", "flags", "text"),
     [
-        (limits.try_nodes, ["--nodes", "30000"], "searched 30000 nodes where 5000"),
-        (limits.try_depth, ["--depth", "6"], "searched to depth 6 where 4"),
-        (limits.try_movetime, ["--lazy"], "of its move time only"),
+        (uci.try_nodes, ["--nodes", "30000"], "searched 30000 nodes, limit 5000"),
+        (uci.try_depth, ["--depth", "6"], "searched to depth 6, limit 4"),
+        (uci.try_movetime, ["--lazy"], "used only "),
     ],
 )
-def test_limit_that_is_kept_badly_is_a_warning(
-    tried: Try, test: Callable[[SearchBench], None], flags: list[str], text: str
+def test_limit_that_is_obeyed_badly_is_a_warning(
+    tried: Try, test: Callable[[EngineCheck], None], flags: list[str], text: str
 ) -> None:
     player = careful(*flags, nodes=1, depth=1, move_time=1.0)
     (finding,) = tried(player, test)
@@ -238,30 +257,30 @@ def test_limit_that_is_kept_badly_is_a_warning(
     assert text in finding.detail
 
 
-def test_no_clock_of_the_second_side_is_tried_where_the_first_is_to_move(
+def test_clock_of_the_second_side_needs_a_position_with_it_to_move(
     tried: Try, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start = PROBES[0]
+    start = CHESS[0]
     monkeypatch.setattr(
         "tests.play.test_compliance.UCI", dataclasses.replace(UCI, middlegame=start, reply=start)
     )
-    findings = tried(careful("--swap-clocks", time_control=CLOCK), limits.try_clock)
+    findings = tried(careful("--swap-clocks", time_control=CLOCK), uci.try_clock)
     assert [f.name for f in findings if f.status == "skip"] == ["clock of the second side"]
     assert "clock of the first side" in [f.name for f in findings if f.status == "fail"]
 
 
-def test_the_other_clock_taken_for_its_own_does_no_harm_in_byoyomi_alone(tried: Try) -> None:
+def test_swapped_clocks_do_no_harm_with_byoyomi_alone(tried: Try) -> None:
     control = TimeControl.parse("0+1byo")
-    findings = tried(careful("--swap-clocks", time_control=control), limits.try_clock)
+    findings = tried(careful("--swap-clocks", time_control=control), uci.try_clock)
     status = {f.name: f.status for f in findings}
     assert status["clock of the first side"] == status["clock of the second side"] == "warn"
 
 
 def test_busy_machine_is_blamed_before_the_engine() -> None:
-    bench = search_bench(careful(time_control=CLOCK))
-    bench.load, bench.processors = 9.0, 2
-    bench.late("clock", "answered 60 ms late", matters=True)
-    (finding,) = bench.findings
+    check = engine_check(careful(time_control=CLOCK))
+    check.load, check.processors = 9.0, 2
+    check.late("clock", "answered 60 ms late", matters=True)
+    (finding,) = check.findings
     assert finding.status == "warn"
     assert "the machine is busy: a load of 9.0 on 2" in finding.detail
 
@@ -269,44 +288,48 @@ def test_busy_machine_is_blamed_before_the_engine() -> None:
 @pytest.mark.parametrize(
     ("test", "flags", "text"),
     [
-        (conduct.try_stop, ["--early"], "go infinite: it answered before it was told to stop"),
-        (conduct.try_stop, ["--deaf"], "stop: no bestmove in 0.4 s after `stop`"),
-        (conduct.try_stop, ["--drop-stop"], "stop at once: no bestmove in 0.4 s"),
-        (conduct.try_stop, ["--deaf-ready"], "isready during a search: no readyok in 0.4 s"),
-        (conduct.try_idle_stop, ["--idle-stop"], "a move that nobody asked for"),
-        (conduct.try_silence, ["--chatter"], "'info string that was a good move'"),
-        (conduct.try_repeatability, ["--dice"], "not deterministic with 'go nodes 100'"),
-        (conduct.try_new_games, ["--leak", "12"], "new games: memory grew from"),
-        (conduct.try_quit, ["--ignore-quit"], "quit: it has not exited after 1 s"),
-        (conduct.try_quit, ["--crash-on", "quit"], "quit: it exits with status 1"),
-        (handshake.try_handshake, ["--no-author"], "handshake: no id author"),
+        (uci.try_stop, ["--early"], "go infinite: bestmove before `stop`"),
+        (uci.try_stop, ["--deaf"], "stop: no bestmove in 0.4 s after `stop`"),
+        (uci.try_stop, ["--drop-stop"], "stop at once: no bestmove in 0.4 s"),
+        (uci.try_stop, ["--deaf-ready"], "isready during a search: no readyok in 0.4 s"),
+        (
+            uci.try_idle_stop,
+            ["--idle-stop"],
+            "the engine answers with a move",
+        ),
+        (uci.try_silence, ["--chatter"], "'info string that was a good move'"),
+        (uci.try_repeatability, ["--dice"], "not deterministic with 'go nodes 100'"),
+        (uci.try_new_games, ["--leak", "12"], "new games: memory grew from"),
+        (uci.try_quit, ["--ignore-quit"], "quit: the engine has not exited after 1 s"),
+        (uci.try_quit, ["--crash-on", "quit"], "quit: the engine exits with status 1"),
+        (uci.try_handshake, ["--no-author"], "handshake: no id author"),
     ],
 )
 def test_misconduct_is_a_warning(
-    tried: Try, test: Callable[[SearchBench], None], flags: list[str], text: str
+    tried: Try, test: Callable[[EngineCheck], None], flags: list[str], text: str
 ) -> None:
-    def obeys_nodes(bench: SearchBench) -> None:
-        bench.usable["nodes"] = "go nodes 100"
+    def obeys_nodes(check: EngineCheck) -> None:
+        check.usable["nodes"] = "go nodes 100"
 
     findings = tried(careful(*flags, nodes=1), obeys_nodes, test)
-    assert any(text in line for line in told(findings, "warn")), findings
-    assert told(findings, "fail") == []
+    assert any(text in line for line in details(findings, "warn")), findings
+    assert details(findings, "fail") == []
 
 
 def test_stop_matters_to_a_player_that_ponders(tried: Try) -> None:
-    findings = tried(careful("--deaf", nodes=1, ponder=True), conduct.try_stop)
-    assert any(line.startswith("stop: no bestmove") for line in told(findings, "fail"))
+    findings = tried(careful("--deaf", nodes=1, ponder=True), uci.try_stop)
+    assert any(line.startswith("stop: no bestmove") for line in details(findings, "fail"))
 
 
 def test_ponderhit_and_stop_end_pondering(tried: Try) -> None:
-    findings = tried(careful(nodes=1, ponder=True), conduct.try_ponder)
+    findings = tried(careful(nodes=1, ponder=True), uci.try_ponder)
     assert [(f.status, f.name) for f in findings] == [
         ("pass", "ponder"),
-        ("pass", "stop while it ponders"),
+        ("pass", "stop while pondering"),
     ]
-    findings = tried(careful("--early", nodes=1, ponder=True), conduct.try_ponder)
-    assert told(findings, "warn") == ["ponder: it answered before ponderhit"]
-    assert tried(careful(nodes=1), conduct.try_ponder) == []
+    findings = tried(careful("--early", nodes=1, ponder=True), uci.try_ponder)
+    assert details(findings, "warn") == ["ponder: bestmove before ponderhit"]
+    assert tried(careful(nodes=1), uci.try_ponder) == []
 
 
 @pytest.mark.parametrize(
@@ -323,29 +346,31 @@ def test_ponderhit_and_stop_end_pondering(tried: Try) -> None:
         ("name hash type spin default 1 min 1 max 2", "option 'hash' is declared 2 times"),
     ],
 )
-def test_option_that_is_declared_wrongly_is_told(tried: Try, line: str, fault: str) -> None:
-    findings = tried(careful("--option", line, nodes=1), handshake.try_options)
-    assert any(fault in text for text in told(findings, "warn")), findings
+def test_wrong_option_declaration_is_reported(tried: Try, line: str, fault: str) -> None:
+    findings = tried(careful("--option", line, nodes=1), uci.try_options)
+    assert any(fault in text for text in details(findings, "warn")), findings
 
 
 def test_engine_that_does_not_start_has_a_problem_and_no_findings() -> None:
     player = careful("--crash-on", "uci", nodes=1)
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
     (problem,) = examined.problems
-    assert "it exited with status 1" in problem
+    assert "it exited with status 1" in str(problem)
     assert examined.findings == ()
 
 
 def test_engine_with_a_wrong_option_is_not_examined() -> None:
     player = careful(nodes=1, options={"Hush": 1})
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
-    assert "'Hash'" in examined.problems[0]
+    (problem,) = examined.problems
+    assert (problem.kind, problem.subject) == ("option", "Hush")
+    assert "'Hash'" in str(problem)
     assert examined.findings == ()
 
 
 def test_crash_in_a_test_costs_that_test_alone() -> None:
     """An unknown command is nothing that a game has, so games are not in danger."""
-    flags = ["--crash-on", conduct.NONSENSE, "--flood-stderr", "1"]
+    flags = ["--crash-on", uci.NONSENSE, "--flood-stderr", "1"]
     player = careful(*flags, nodes=1)
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
     assert examined.problems == ()
@@ -356,15 +381,17 @@ def test_crash_in_a_test_costs_that_test_alone() -> None:
     assert "quit" in [f.name for f in examined.findings if f.status == "pass"]
 
 
-def test_hang_is_a_problem_that_says_for_how_long() -> None:
+@pytest.mark.slow
+def test_hang_is_a_problem_with_its_duration() -> None:
     player = careful("--hang-on", "go:4", nodes=1)
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
     assert any(
         "no bestmove after 'go nodes" in p and "nor after 'stop' in 0.4 s" in p
-        for p in examined.problems
+        for p in map(str, examined.problems)
     )
 
 
+@pytest.mark.slow
 def test_flood_is_bounded_in_time_and_evidence() -> None:
     player = careful("--flood-on", "go:2", nodes=1)
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
@@ -375,7 +402,7 @@ def test_flood_is_bounded_in_time_and_evidence() -> None:
         assert all(len(line) <= 170 for line in finding.exchange)
 
 
-def test_no_test_is_begun_when_the_time_is_over() -> None:
+def test_no_test_begins_after_the_time_limit() -> None:
     player = careful(nodes=1)
     patience = Patience(search=0.6, whole=0.0)
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=patience)
@@ -383,7 +410,7 @@ def test_no_test_is_begun_when_the_time_is_over() -> None:
     assert "not reached in 0 s" in examined.findings[-1].detail
 
 
-def test_limits_of_the_games_are_tested_before_those_that_no_game_needs() -> None:
+def test_limits_of_the_games_are_tested_before_unused_limits() -> None:
     names = [test.name for test in search_tests(careful(depth=3))]
     assert names.index("depth") < names.index("moves") < names.index("nodes")
     by_name = {test.name: test for test in search_tests(careful(depth=3))}
@@ -391,7 +418,8 @@ def test_limits_of_the_games_are_tested_before_those_that_no_game_needs() -> Non
     assert not by_name["nodes"].matters
 
 
-def test_what_may_kill_a_slow_starter_is_left_out_after_some_starts() -> None:
+@pytest.mark.slow
+def test_tests_that_may_crash_a_slow_starter_are_left_out_after_some_starts() -> None:
     player = careful("--crash-on", "go:3", nodes=1)
     patience = Patience(search=0.6, stop=0.4, quiet=0.03, idle=0.1, quit=1.0, starts=0.0)
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=patience)
@@ -402,12 +430,12 @@ def test_what_may_kill_a_slow_starter_is_left_out_after_some_starts() -> None:
 # --- suggestions
 
 
-def test_margin_is_suggested_by_what_was_measured() -> None:
-    bench = search_bench(careful(time_control=CLOCK))
-    bench.note_overstep("movetime", 400)
-    assert suggest(bench) == []
-    bench.note_overstep("clock", 63)
-    (line,) = suggest(bench)
+def test_suggested_margin_follows_the_measured_lateness() -> None:
+    check = engine_check(careful(time_control=CLOCK))
+    check.note_overstep("movetime", 400)
+    assert suggest(check) == []
+    check.note_overstep("clock", 63)
+    (line,) = suggest(check)
     assert line == "margin=0.09: it answered 63 ms after its time"
 
 
@@ -420,20 +448,20 @@ def test_margin_is_suggested_by_what_was_measured() -> None:
     ],
 )
 def test_settings_are_suggested(change: dict[str, Any], line: str) -> None:
-    bench = search_bench(careful(nodes=1))
+    check = engine_check(careful(nodes=1))
     for name, value in change.items():
-        setattr(bench, name, value)
-    assert suggest(bench) == [line]
+        setattr(check, name, value)
+    assert suggest(check) == [line]
 
 
-def test_options_that_matter_are_suggested_where_they_are_not_set(tried: Try) -> None:
-    bench = search_bench(careful("--option", "name OwnBook type check default true", nodes=1))
-    bench.engine()
-    handshake.try_options(bench)
-    bench.drop()
-    assert suggest(bench) == [
+def test_important_options_are_suggested_unless_set(tried: Try) -> None:
+    check = engine_check(careful("--option", "name OwnBook type check default true", nodes=1))
+    check.engine()
+    uci.try_options(check)
+    check.drop()
+    assert suggest(check) == [
         "options={'Hash': …}: not set, its default is 16 MB",
-        "options={'OwnBook': False}: it plays from a book of its own",
+        "options={'OwnBook': False}: it plays from its own book",
     ]
 
 
@@ -443,10 +471,10 @@ def test_options_that_matter_are_suggested_where_they_are_not_set(tried: Try) ->
 def examine_go(player: Player, **settings: Any) -> tuple[tuple[str, ...], list[Finding]]:
     rules = GameSettings(game="go", board_size=7, komi=0.5, hang_timeout=1.0, **settings)
     examined = examine(player, rules, maker(player), patience=PATIENCE)
-    return examined.problems, list(examined.findings)
+    return tuple(map(str, examined.problems)), list(examined.findings)
 
 
-def test_go_engine_that_keeps_to_the_protocol_passes_everything() -> None:
+def test_go_engine_that_obeys_the_protocol_passes_everything() -> None:
     problems, findings = examine_go(filler())
     assert problems == ()
     assert [f for f in findings if f.status != "pass"] == []
@@ -471,51 +499,51 @@ def test_go_engine_that_spoils_games_has_problems(flags: list[str], text: str) -
 @pytest.mark.parametrize(
     ("flags", "text"),
     [
-        (["--also", conduct.NONSENSE], "unknown command: it answers '= "),
+        (["--also", uci.NONSENSE], "unknown command: it answers '= "),
         (["--fail", "list_commands"], "commands: it has no list_commands"),
         (["--no-command", "version"], "commands: list_commands lacks version"),
         (["--no-command", "final_score"], "final_score: it has none"),
         (["--also", "play"], "illegal moves are refused: it takes a stone"),
-        (["--ignore-quit"], "quit: it has not exited"),
+        (["--ignore-quit"], "quit: the engine has not exited"),
         (["--crash-on", "time_settings"], "clock: it exited with status 1"),
     ],
 )
-def test_go_engine_with_odd_habits_is_warned_of(flags: list[str], text: str) -> None:
+def test_harmless_faults_of_a_go_engine_are_warnings(flags: list[str], text: str) -> None:
     problems, findings = examine_go(filler(*flags))
     assert problems == ()
-    assert any(text in line for line in told(findings, "warn")), findings
+    assert any(text in line for line in details(findings, "warn")), findings
 
 
-def test_go_engine_that_takes_one_command_at_a_time_is_warned_of_and_tested(
+def test_go_engine_that_takes_one_command_at_a_time_is_tested_with_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("ringmaster.engines.gtp._AHEAD_PATIENCE", 0.05)
     problems, findings = examine_go(filler("--one-at-a-time"))
     assert problems == ()
-    warnings = told(findings, "warn")
+    warnings = details(findings, "warn")
     assert warnings[0].startswith("commands together: it takes one command at a time")
 
 
-def test_board_size_that_cannot_be_should_be_refused() -> None:
+def test_accepted_impossible_board_size_is_a_warning() -> None:
     player = filler("--also", "boardsize")
     # it plays on the size that it began with
     rules = GameSettings(game="go", board_size=19, komi=0.5, hang_timeout=1.0)
     examined = examine(player, rules, maker(player), patience=PATIENCE)
     assert examined.problems == ()
-    assert told(list(examined.findings), "warn") == ["board size 1000: accepted"]
+    assert details(list(examined.findings), "warn") == ["board size 1000: accepted"]
 
 
-def test_go_engine_that_oversteps_its_clock_is_told_of() -> None:
-    bench = Bench(
+def test_go_engine_that_oversteps_its_clock_fails() -> None:
+    check = EngineCheck(
         filler("--overstep", "200", time_control=TimeControl.parse("60")),
         GameSettings(game="go", board_size=7, hang_timeout=1.0),
-        lambda: make_engine(bench.player, Surroundings({})),
-        Tape(),
+        lambda: make_engine(check.player, Surroundings({})),
+        TranscriptTail(),
         PATIENCE,
     )
-    bench.load = 0.0
-    go.try_clock(bench)
-    (finding,) = bench.findings
+    check.load = 0.0
+    check_gtp.try_clock(check)
+    (finding,) = check.findings
     assert finding.status == "fail"
     assert "after its clock of 2 s had run out" in finding.detail
 
@@ -524,7 +552,7 @@ def test_go_engine_that_oversteps_its_clock_is_told_of() -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "found"),
+    ("line", "expected"),
     [
         (b"info depth 3 score cp -7 pv e2e4 e7e5", (-7, None, -1, "")),
         (b"info score mate 2 nodes 5", (None, 2, 1, "")),
@@ -537,31 +565,31 @@ def test_go_engine_that_oversteps_its_clock_is_told_of() -> None:
         (b"info depth x", (None, None, 0, "depth 'x' is no number")),
     ],
 )
-def test_info_line_is_read(line: bytes, found: tuple[Any, ...]) -> None:
+def test_info_line_is_read(line: bytes, expected: tuple[Any, ...]) -> None:
     info = Info.parse(line)
-    assert (info.score, info.mate, info.sign, info.problem) == found
+    assert (info.score, info.mate, info.sign, info.problem) == expected
 
 
-def test_tape_keeps_the_last_two_turns_and_no_control_characters() -> None:
-    tape = Tape()
-    tape.note("x", ">", b"first")
-    tape.note("x", ">", b"position startpos\ngo infinite")
-    tape.note("x", "<", b"\n".join(b"info %d" % i for i in range(100)))
-    tape.note("x", ">", b"stop")
-    tape.note("x", "<", b"bestmove \x1b[31me2e4" + b"x" * 10_000)
-    lines = tape.evidence()
+def test_transcript_tail_keeps_two_turns_without_control_characters() -> None:
+    tail = TranscriptTail()
+    tail.note("x", ">", b"first")
+    tail.note("x", ">", b"position startpos\ngo infinite")
+    tail.note("x", "<", b"\n".join(b"info %d" % i for i in range(100)))
+    tail.note("x", ">", b"stop")
+    tail.note("x", "<", b"bestmove \x1b[31me2e4" + b"x" * 10_000)
+    lines = tail.evidence()
     assert lines[:2] == ("> position startpos", "> go infinite")
     assert lines[5] == "< info 99"
     assert lines[6] == "> stop"
     assert "\x1b" not in lines[7]
     assert len(lines[7]) <= 170
-    assert tape.bestmoves == 1
+    assert tail.bestmoves == 1
 
 
 # --- through a worker
 
 
-def test_thorough_check_gives_findings_and_a_quick_one_none(worker: Any) -> None:  # noqa: F811
+def test_only_a_thorough_check_has_findings(worker: Any) -> None:  # noqa: F811
     settings = GameSettings(game="go", board_size=7, hang_timeout=1.0)
     quick = worker.run(CheckJob("c", filler(), settings))
     assert isinstance(quick, CheckResult)

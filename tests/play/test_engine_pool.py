@@ -1,4 +1,4 @@
-"""Which engine serves which player, and which is ended."""
+"""The choice of engines for players, and the end of the others."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ def uci(code: str, command: str = "x", **settings: Any) -> Player:
 
 class Pool:
     def __init__(self) -> None:
-        self.made: list[Scripted] = []
+        self.new_engines: list[Scripted] = []
         self.pool = EnginePool(self._make)
 
     def _make(self, player: Player, surroundings: Surroundings) -> Engine:
-        self.made.append(Scripted(player, []))
-        return self.made[-1]
+        self.new_engines.append(Scripted(player, []))
+        return self.new_engines[-1]
 
     def game(self, *players: Player, healthy: bool = True) -> tuple[Engine, Engine]:
         engines = self.pool.take((players[0], players[1]), NOWHERE)
         for engine in engines:
-            if not engine.is_alive():
+            if not engine.is_usable():
                 engine.launch()
         self.pool.give_back(engines, healthy)
         return engines
 
 
-def test_uci_engines_are_kept_and_go_to_the_player_they_served_when_colours_swap() -> None:
+def test_uci_engines_stay_with_their_players_when_colours_swap() -> None:
     pool = Pool()
     a, b = pool.game(uci("a"), uci("b"))
     assert pool.game(uci("b"), uci("a")) == (b, a)
-    assert [engine.launches for engine in pool.made] == [1, 1]
+    assert [engine.launches for engine in pool.new_engines] == [1, 1]
 
 
 def test_player_with_other_options_is_served_by_the_same_process() -> None:
@@ -58,8 +58,8 @@ def test_one_process_never_serves_both_players() -> None:
 
 def test_gtp_engines_are_new_for_each_game_unless_kept_on_request() -> None:
     pool = Pool()
-    a, kept = Player("a", ("x",)), Player("k", ("y",), restart="off")
-    first, second = pool.game(a, kept), pool.game(a, kept)
+    a, reused = Player("a", ("x",)), Player("k", ("y",), restart="off")
+    first, second = pool.game(a, reused), pool.game(a, reused)
     assert first[0] is not second[0]
     assert first[1] is second[1]
 
@@ -73,10 +73,10 @@ def test_restart_on_gives_a_new_process_each_game() -> None:
 def test_unhealthy_engines_are_ended() -> None:
     pool = Pool()
     pool.game(uci("a"), uci("b"), healthy=False)
-    assert [engine.is_alive() for engine in pool.made] == [False, False]
+    assert [engine.is_usable() for engine in pool.new_engines] == [False, False]
 
 
-def test_engine_that_died_meanwhile_is_not_given_out() -> None:
+def test_dead_engine_is_not_reused() -> None:
     pool = Pool()
     a, _ = pool.game(uci("a"), uci("b"))
     a.end()
@@ -87,14 +87,14 @@ def test_engines_that_the_next_game_does_not_need_are_ended() -> None:
     pool = Pool()
     a, b = pool.game(uci("a"), uci("b"))
     pool.game(uci("c", "z"), uci("b"))
-    assert (a.is_alive(), b.is_alive()) == (False, True)
+    assert (a.is_usable(), b.is_usable()) == (False, True)
 
 
 def test_close_ends_all() -> None:
     pool = Pool()
     pool.game(uci("a"), uci("b"))
     pool.pool.close()
-    assert not any(engine.is_alive() for engine in pool.made)
+    assert not any(engine.is_usable() for engine in pool.new_engines)
 
 
 def gtp(code: str, *commands: str, **settings: Any) -> Player:

@@ -20,13 +20,13 @@ from ringmaster.errors import JobAbandoned
 from ringmaster.model.jobs import EvaluationJob, GameSettings, ScoreKind
 from ringmaster.model.players import Player
 from ringmaster.model.results import EvaluationResult
-from ringmaster.play.worker import Worker, make_worker
+from ringmaster.play.worker import Worker
 from ringmaster.positions.position_file import COLUMNS, PositionWriter
 from tests.play.workers import one_worker
 
 SCORED = Path(__file__).parent.parent / "engines" / "scored.py"
 COUNT = 60
-# the engine takes any text for a board; some are as an EPD has them
+# The engine accepts any text as a board; some texts are EPD.
 FENS = [
     f"k{n}/8/8/8/8/8/8/K7 {'wb'[n % 2]} - -" + ("" if n % 7 == 3 else f" {n} 1")
     for n in range(COUNT)
@@ -56,7 +56,7 @@ def player(*flags: str, protocol: Any = "uci", **settings: Any) -> Player:
 
 
 def job(positions: Path, *flags: str, **changes: Any) -> EvaluationJob:
-    made = EvaluationJob(
+    new_worker = EvaluationJob(
         "p0_s0",
         player(*flags),
         # a busy machine must not make an honest engine late
@@ -64,23 +64,23 @@ def job(positions: Path, *flags: str, **changes: Any) -> EvaluationJob:
         str(positions),
         0,
         COUNT,
-        number=3,
+        score_key=3,
         shard=2,
         in_flight=16,
     )
-    return msgspec.structs.replace(made, **changes)
+    return msgspec.structs.replace(new_worker, **changes)
 
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    with one_worker("scored.py") as made:
-        yield made
+    with one_worker("scored.py") as new_worker:
+        yield new_worker
 
 
-def run(worker: Worker, made: EvaluationJob) -> EvaluationResult:
-    result = worker.run(made)
+def run(worker: Worker, new_worker: EvaluationJob) -> EvaluationResult:
+    result = worker.run(new_worker)
     assert isinstance(result, EvaluationResult)
-    assert (result.id, result.number, result.shard) == ("p0_s0", 3, 2)
+    assert (result.id, result.score_key, result.shard) == ("p0_s0", 3, 2)
     return result
 
 
@@ -103,48 +103,48 @@ def test_every_form_gives_the_scores_of_the_first_mover(
 
 @pytest.mark.parametrize("kind", ["depth", "nodes", "quiescence"])
 def test_searches_give_them_too(worker: Worker, positions: Path, kind: Any) -> None:
-    made = job(positions, score=ScoreKind(kind, 0 if kind == "quiescence" else 2))
-    assert scores(run(worker, made)) == expected()
+    new_worker = job(positions, score=ScoreKind(kind, 0 if kind == "quiescence" else 2))
+    assert scores(run(worker, new_worker)) == expected()
 
 
 def test_scores_of_an_engine_that_speaks_for_its_opponent_are_turned(
     worker: Worker, positions: Path
 ) -> None:
-    made = job(positions, player=player(score_pov="opponent"), score=ScoreKind("depth", 1))
-    assert scores(run(worker, made)) == [-score for score in expected()]
-    made = job(positions, player=player(score_pov="black"), score=ScoreKind("depth", 1))
-    # it speaks for the mover, so that White's scores are taken for Black's
+    new_worker = job(positions, player=player(score_pov="opponent"), score=ScoreKind("depth", 1))
+    assert scores(run(worker, new_worker)) == [-score for score in expected()]
+    new_worker = job(positions, player=player(score_pov="black"), score=ScoreKind("depth", 1))
+    # Scores for the mover pass for scores for White.
     black = [-s if n % 2 == 0 else s for n, s in enumerate(expected())]
-    assert scores(run(worker, made)) == black
+    assert scores(run(worker, new_worker)) == black
 
 
-def test_only_the_positions_of_the_shard_are_asked_for(worker: Worker, positions: Path) -> None:
-    made = job(positions, first=1, stop=COUNT, step=3)
-    assert scores(run(worker, made)) == expected()[1:COUNT:3]
+def test_only_the_positions_of_the_shard_are_requested(worker: Worker, positions: Path) -> None:
+    new_worker = job(positions, first=1, stop=COUNT, step=3)
+    assert scores(run(worker, new_worker)) == expected()[1:COUNT:3]
 
 
 def test_shogi_positions_are_scored_from_black(worker: Worker, tmp_path: Path) -> None:
     board = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"
     texts = [f"{board} b - 1", f"{board} w - 2"]
-    made = job(
+    new_worker = job(
         write(tmp_path / "shogi", texts, "shogi"),
         player=player(protocol="usi"),
         settings=GameSettings(game="shogi"),
         stop=2,
         score=ScoreKind("depth", 1),
     )
-    assert scores(run(worker, made)) == [zlib.crc32(board.encode()) % 1000 - 500] * 2
+    assert scores(run(worker, new_worker)) == [zlib.crc32(board.encode()) % 1000 - 500] * 2
 
 
 def test_position_without_a_score_is_nan_and_no_other(worker: Worker, positions: Path) -> None:
-    # one more was asked for, to see what form the answers have
-    for made in (
+    # One more request recognises the form.
+    for new_worker in (
         job(positions, "--none-at", "9"),
         job(positions, "--none-at", "8", score=ScoreKind("depth", 1)),
     ):
-        found = scores(run(worker, made))
-        assert [n for n, score in enumerate(found) if score != score] == [7]
-        assert found[8:] == expected()[8:]
+        job_result = scores(run(worker, new_worker))
+        assert [n for n, score in enumerate(job_result) if score != score] == [7]
+        assert job_result[8:] == expected()[8:]
 
 
 def test_other_options_go_to_the_same_process_but_not_where_a_new_one_is_needed(
@@ -160,8 +160,8 @@ def test_other_options_go_to_the_same_process_but_not_where_a_new_one_is_needed(
         (heavy, "restart", 200),
         (player(), "restart", 100),
     ):
-        made = job(positions, player=who, apply=apply)
-        assert scores(run(worker, made)) == pytest.approx(expected(weight), abs=0.01)
+        new_worker = job(positions, player=who, apply=apply)
+        assert scores(run(worker, new_worker)) == pytest.approx(expected(weight), abs=0.01)
         pids += [p.pid for p in psutil.Process().children() if "scored.py" in str(p.cmdline())]
     assert pids[0] == pids[1] == pids[2]
     assert pids[3] == pids[4]
@@ -176,18 +176,18 @@ def test_environment_that_differs_needs_another_process(worker: Worker, position
 
 
 def test_search_begins_a_new_game_with_each_shard(worker: Worker, positions: Path) -> None:
-    made = job(positions, "--drifts", score=ScoreKind("depth", 1), apply="live", in_flight=1)
-    first = run(worker, made)
-    assert scores(first) == scores(run(worker, made))
+    new_worker = job(positions, "--drifts", score=ScoreKind("depth", 1), apply="live", in_flight=1)
+    first = run(worker, new_worker)
+    assert scores(first) == scores(run(worker, new_worker))
 
 
-def test_search_by_an_engine_that_remembers_is_started_anew_with_each_shard(
+def test_engine_that_remembers_searches_is_restarted_for_each_shard(
     worker: Worker, positions: Path
 ) -> None:
     flags = ("--drifts", "--never-clears")
-    made = job(positions, *flags, score=ScoreKind("depth", 1), apply="restart", in_flight=1)
-    first = run(worker, made)
-    assert scores(first) == scores(run(worker, made))
+    new_worker = job(positions, *flags, score=ScoreKind("depth", 1), apply="restart", in_flight=1)
+    first = run(worker, new_worker)
+    assert scores(first) == scores(run(worker, new_worker))
 
 
 #: Whether the last request has been written by then is a matter of microseconds.
@@ -195,10 +195,10 @@ TOO_MANY = "it gave 61 answers to 60 requests | it gave 60 answers to 59 request
 
 
 @pytest.mark.parametrize(
-    ("flags", "reason", "told"),
+    ("flags", "reason", "phrases"),
     [
-        (("--die-at", "50"), "crash", "exited with status 3; asked 'eval' for position 49 of 60"),
-        (("--hang-at", "50"), "hang", "no answer in 0.5 s; asked 'eval' for position 49 of 60"),
+        (("--die-at", "50"), "crash", "exited with status 3; command 'eval', position 49 of 60"),
+        (("--hang-at", "50"), "hang", "no answer in 0.5 s; command 'eval', position 49 of 60"),
         (("--flood-at", "5"), "hang", "no answer in 0.5 s"),
         (("--skip-at", "5"), "protocol", "a score for 59 of 60 positions"),
         (("--twice-at", "60"), "protocol", TOO_MANY),
@@ -209,13 +209,14 @@ TOO_MANY = "it gave 61 answers to 60 requests | it gave 60 answers to 59 request
         (("--long-line", "3000000"), "protocol", "a line of more than"),
     ],
 )
-def test_fault_is_a_void_result_that_says_what_and_where(
-    worker: Worker, positions: Path, flags: tuple[str, ...], reason: str, told: str
+@pytest.mark.slow
+def test_fault_is_a_void_result_with_reason_and_place(
+    worker: Worker, positions: Path, flags: tuple[str, ...], reason: str, phrases: str
 ) -> None:
     impatient = GameSettings(game="chess", hang_timeout=0.5 if reason == "hang" else 20.0)
     result = run(worker, job(positions, *flags, settings=impatient))
     assert (result.outcome, result.reason, result.scores) == ("void", reason, None)
-    assert any(words in result.detail for words in told.split(" | "))
+    assert any(words in result.detail for words in phrases.split(" | "))
     # and the next shard gets a new process
     assert scores(run(worker, job(positions))) == expected()
 
@@ -225,12 +226,12 @@ def test_fault_names_the_position_that_it_was_at(worker: Worker, positions: Path
     assert FENS[48] in result.detail
 
 
-def test_search_without_end_is_told_to_stop(worker: Worker, positions: Path) -> None:
-    made = job(positions, "--endless", "nodes", score=ScoreKind("nodes", 1))
+def test_search_without_end_gets_stop(worker: Worker, positions: Path) -> None:
+    new_worker = job(positions, "--endless", "nodes", score=ScoreKind("nodes", 1))
     impatient = GameSettings(game="chess", hang_timeout=0.5)
-    result = run(worker, msgspec.structs.replace(made, in_flight=1, settings=impatient))
+    result = run(worker, msgspec.structs.replace(new_worker, in_flight=1, settings=impatient))
     assert (result.outcome, result.reason) == ("void", "hang")
-    assert "it went on until it was told to stop" in result.detail
+    assert "it searched until 'stop'" in result.detail
 
 
 def test_options_and_programs_that_are_not_there_are_void_results(
@@ -254,9 +255,9 @@ def test_form_of_ones_own_is_found_by_its_pattern(
     worker: Worker, positions: Path, unit: float, pov: Any
 ) -> None:
     kind = ScoreKind("eval", command="eval", pattern=r"Total: (\S+)", unit=unit, pov=pov)
-    found = scores(run(worker, job(positions, "--form", "own", score=kind)))
+    job_result = scores(run(worker, job(positions, "--form", "own", score=kind)))
     signs = [-1 if pov == "mover" and n % 2 else 1 for n in range(COUNT)]
-    assert found == [unit * s * sign for s, sign in zip(expected(), signs, strict=True)]
+    assert job_result == [unit * s * sign for s, sign in zip(expected(), signs, strict=True)]
 
 
 def test_go_command_of_ones_own_is_a_search(worker: Worker, positions: Path) -> None:
@@ -268,7 +269,7 @@ def test_go_command_of_ones_own_is_a_search(worker: Worker, positions: Path) -> 
     assert texts.answers[0].endswith("bestmove a1a2\n")
 
 
-def test_answers_come_back_as_they_were_said(worker: Worker, positions: Path) -> None:
+def test_answers_are_returned_unchanged(worker: Worker, positions: Path) -> None:
     result = run(worker, job(positions, "--form", "own", answers=True))
     assert result.scores is None
     assert result.answers == tuple(f"depth: 3\nTotal: {s} cp\n" for s in expected())
@@ -280,7 +281,7 @@ def test_result_survives_the_way_to_the_parent(worker: Worker, positions: Path) 
     assert msgspec.json.decode(data, type=EvaluationResult) == result
 
 
-def test_position_file_that_was_made_anew_is_read_anew(worker: Worker, tmp_path: Path) -> None:
+def test_rebuilt_position_file_is_read_again(worker: Worker, tmp_path: Path) -> None:
     path = write(tmp_path / "p", FENS)
     assert scores(run(worker, job(path, stop=2))) == expected()[:2]
     write(path, FENS[10:])
@@ -302,15 +303,15 @@ def test_positions_that_are_put_in_the_place_of_others_do_not_count(
     assert scores(run(worker, job(path, stop=2, key="edited"))) == expected()[10:12]
     result = run(worker, job(path, stop=2, key="test"))
     assert (result.outcome, result.reason) == ("void", "setup")
-    assert "made anew in the meantime" in result.detail
+    assert "rebuilt meanwhile" in result.detail
 
 
-def test_positions_that_are_gone_or_cut_off_are_a_sentence(worker: Worker, tmp_path: Path) -> None:
+def test_missing_or_truncated_positions_are_a_message(worker: Worker, tmp_path: Path) -> None:
     path = write(tmp_path / "p", FENS)
     path.write_bytes(path.read_bytes()[:-200])
     result = run(worker, job(path))
     assert (result.outcome, result.reason) == ("void", "setup")
-    assert result.detail.endswith("is cut off; delete it, and it is made again")
+    assert result.detail.endswith("is cut off; delete it; the next run makes a new one")
     path.unlink()
     result = run(worker, job(path))
     assert (result.outcome, result.reason) == ("void", "setup")
@@ -319,18 +320,16 @@ def test_positions_that_are_gone_or_cut_off_are_a_sentence(worker: Worker, tmp_p
 
 def test_abandoned_job_leaves_at_once_and_no_engine_is_left(positions: Path) -> None:
     read_fd, write_fd = os.pipe()
-    made = make_worker(
-        SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}, alone=False)
-    )
+    new_worker = Worker(SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}))
     try:
         os.write(write_fd, b"x")
         settings = GameSettings(game="chess", hang_timeout=60)
         start = time.monotonic()
         with pytest.raises(JobAbandoned):
-            made.run(job(positions, "--hang-at", "3", settings=settings))
+            new_worker.run(job(positions, "--hang-at", "3", settings=settings))
         assert time.monotonic() - start < 5
     finally:
-        made.close()
+        new_worker.close()
         os.close(read_fd)
         os.close(write_fd)
     assert [p for p in psutil.Process().children() if "scored.py" in str(p.cmdline())] == []

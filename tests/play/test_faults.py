@@ -1,5 +1,4 @@
-"""Engines that misbehave, as processes, through a whole worker: what the result
-says, how long it takes, and that nothing of them is left."""
+"""Misbehaving engine processes in a whole worker: result, duration, nothing left behind."""
 
 from __future__ import annotations
 
@@ -24,8 +23,8 @@ ENGINES = Path(__file__).parent.parent / "engines"
 
 @pytest.fixture
 def worker() -> Iterator[Worker]:
-    with one_worker("tests/engines") as made:
-        yield made
+    with one_worker("tests/engines") as new_worker:
+        yield new_worker
 
 
 def command(name: str, *flags: str) -> tuple[str, ...]:
@@ -60,7 +59,7 @@ def test_honest_engines_play_to_mate(worker: Worker) -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "reason", "told"),
+    ("flags", "reason", "message"),
     [
         (["--crash-on", "go:3", "--exit-code", "9"], "crash", "status 9"),
         (["--crash-on", "go:3", "--exit-code", "-11"], "crash", "SIGSEGV"),
@@ -74,12 +73,13 @@ def test_honest_engines_play_to_mate(worker: Worker) -> None:
         (["--crash-on", "uci"], "start", "exited"),
     ],
 )
+@pytest.mark.slow
 def test_failing_software_makes_the_game_void(
-    worker: Worker, flags: list[str], reason: str, told: str
+    worker: Worker, flags: list[str], reason: str, message: str
 ) -> None:
     result = play(worker, uci("good"), uci("bad", *flags))
     assert (result.outcome, result.reason, result.faulty) == ("void", reason, 1)
-    assert told in result.detail
+    assert message in result.detail
 
 
 @pytest.mark.parametrize(
@@ -105,15 +105,16 @@ def test_wrong_move_forfeits_or_garbage_is_no_answer(worker: Worker, flags: list
 
 
 @pytest.mark.parametrize(
-    ("flags", "said"),
+    ("flags", "last_line"),
     [
-        (["--hang-on", "go:3"], "the last it said: bestmove"),
-        (["--flood-on", "go:3"], "the last it said: info string still here"),
+        (["--hang-on", "go:3"], "its last line: bestmove"),
+        (["--flood-on", "go:3"], "its last line: info string still here"),
         (["--slow", "1000", "--ignore-stop"], "no answer to 'go"),
     ],
 )
+@pytest.mark.slow
 def test_engine_that_does_not_stop_when_its_clock_has_run_out_has_stalled(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch, flags: list[str], said: str
+    worker: Worker, monkeypatch: pytest.MonkeyPatch, flags: list[str], last_line: str
 ) -> None:
     monkeypatch.setattr("ringmaster.play.game_runner.STOP_GRACE", 0.2)
     clock = TimeControl.parse("0.4")
@@ -121,15 +122,13 @@ def test_engine_that_does_not_stop_when_its_clock_has_run_out_has_stalled(
     result = play(worker, uci("good"), uci("bad", *flags, time_control=clock), hang_timeout=60)
     assert (result.outcome, result.winner, result.reason) == ("win", 0, "stall")
     assert result.forfeit
-    assert "in 0.45 s, and none when told to stop in 0.2 s more" in result.detail or (
-        flags[0] != "--slow"
-    )
-    assert said in result.detail
+    assert "in 0.45 s, and none to 'stop' in 0.2 s more" in result.detail or (flags[0] != "--slow")
+    assert last_line in result.detail
     assert result.usage[1].slowest > 0.3
     assert time.monotonic() - start < 10
 
 
-def test_engine_that_stops_when_its_clock_has_run_out_loses_on_time_and_is_kept(
+def test_engine_that_obeys_stop_after_its_deadline_loses_on_time_and_is_reused(
     worker: Worker, tmp_path: Path
 ) -> None:
     pids = tmp_path / "pids"
@@ -151,6 +150,7 @@ def test_engine_that_dies_when_its_time_is_up_loses_on_time(worker: Worker) -> N
     assert "it is gone now" in result.detail
 
 
+@pytest.mark.slow
 def test_go_engine_that_is_late_and_one_that_never_answers_are_told_apart(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,6 +174,7 @@ def test_go_engine_that_is_late_and_one_that_never_answers_are_told_apart(
         (["--crash-on", "ucinewgame"], "void", "crash"),
     ],
 )
+@pytest.mark.slow
 def test_failures_lose_where_that_is_wanted_but_not_before_play_begins(
     worker: Worker, flags: list[str], outcome: str, reason: str
 ) -> None:
@@ -183,10 +184,10 @@ def test_failures_lose_where_that_is_wanted_but_not_before_play_begins(
     assert worker._pool._idle == []
 
 
-def test_crash_tells_when_it_happened_and_what_was_said_last(worker: Worker) -> None:
+def test_crash_reports_its_time_and_the_last_words(worker: Worker) -> None:
     result = play(worker, uci("good"), uci("bad", "--crash-on", "go:3"))
     assert " s after 'go nodes 1'" in result.detail
-    assert "\nthe last it said: bestmove " in result.detail
+    assert "\nits last line: bestmove " in result.detail
 
 
 def test_crash_is_no_hang_although_a_child_holds_the_pipe(worker: Worker) -> None:
@@ -201,7 +202,8 @@ def test_crash_on_a_clock_is_no_loss_on_time(worker: Worker) -> None:
     assert play(worker, uci("good"), bad).reason == "crash"
 
 
-def test_hung_go_engine_is_not_asked_again(worker: Worker) -> None:
+@pytest.mark.slow
+def test_hung_go_engine_gets_no_further_request(worker: Worker) -> None:
     start = time.monotonic()
     bad = gtp("bad", "--hang-on", "genmove:2", "--cpu-time", "1")
     assert play(worker, gtp("good"), bad, game="go", hang_timeout=2).reason == "hang"
@@ -226,6 +228,7 @@ def test_long_refusal_is_cut(worker: Worker) -> None:
     assert len(result.detail) < 5000
 
 
+@pytest.mark.slow
 def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
     clock = TimeControl.parse("0.1")
     result = play(worker, uci("bad", "--overstep", "60", time_control=clock), uci("good"), margin=0)
@@ -265,6 +268,7 @@ def test_odd_habits_do_no_harm(worker: Worker, flags: list[str]) -> None:
         ["--ignore-quit", "--ignore-sigterm", "--spawn-child"],
     ],
 )
+@pytest.mark.slow
 def test_engine_that_will_not_quit_is_killed_with_its_children(
     worker: Worker, tmp_path: Path, flags: list[str]
 ) -> None:
@@ -272,7 +276,7 @@ def test_engine_that_will_not_quit_is_killed_with_its_children(
     play(worker, uci("good"), uci("bad", *flags, "--pid-file", str(pids)))
     worker.close()
     processes = [psutil.Process(pid) for pid in _existing(pids)]
-    # killed is not gone yet: a child is reaped by its new parent
+    # A killed child lives until its new parent reaps it.
     _, alive = psutil.wait_procs(processes, timeout=10)
     assert [p for p in alive if p.status() != psutil.STATUS_ZOMBIE] == []
 
@@ -307,6 +311,7 @@ def test_honest_go_engines_are_scored(worker: Worker) -> None:
         (["--missing-blank-line"], "void", "start"),
     ],
 )
+@pytest.mark.slow
 def test_failing_go_engine(
     worker: Worker,
     monkeypatch: pytest.MonkeyPatch,
@@ -324,7 +329,7 @@ def test_failing_go_engine(
 @pytest.mark.parametrize("together", [True, False])
 @pytest.mark.parametrize("clock", [None, TimeControl.parse("0+25/1")])
 @pytest.mark.parametrize(
-    ("flags", "outcome", "reason", "told"),
+    ("flags", "outcome", "reason", "message"),
     [
         (["--crash-on", "play:2", "--exit-code", "9"], "void", "crash", "after 'play b "),
         (["--hang-on", "play:2"], "void", "hang", "no answer to 'play b "),
@@ -336,12 +341,13 @@ def test_failing_go_engine(
         (["--twice", "genmove"], "void", "protocol", "unasked"),
     ],
 )
+@pytest.mark.slow
 def test_fault_over_the_opponents_move_is_not_one_over_the_own(
     worker: Worker,
     flags: list[str],
     outcome: str,
     reason: str,
-    told: str,
+    message: str,
     clock: TimeControl | None,
     together: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -352,7 +358,7 @@ def test_fault_over_the_opponents_move_is_not_one_over_the_own(
     bad = gtp("bad", *flags, time_control=clock)
     result = play(worker, gtp("good"), bad, game="go", scorer="internal")
     assert (result.outcome, result.reason) == (outcome, reason)
-    assert told in result.detail
+    assert message in result.detail
     assert result.faulty == (0 if reason == "illegal move" and "--fail" in flags else 1)
 
 
@@ -365,6 +371,7 @@ def test_fault_over_the_opponents_move_is_not_one_over_the_own(
         ["--fail", "play:illegal move"],
     ],
 )
+@pytest.mark.slow
 def test_fault_over_the_last_move_before_the_move_limit_comes_too_late(
     worker: Worker, flags: list[str]
 ) -> None:
@@ -374,14 +381,12 @@ def test_fault_over_the_last_move_before_the_move_limit_comes_too_late(
 
 
 @pytest.mark.parametrize("flags", [["--crash-on", "play"], ["--fail", "play:illegal move"]])
-def test_engine_is_not_told_of_a_move_when_its_opponent_resigns(
-    worker: Worker, flags: list[str]
-) -> None:
+def test_engine_gets_no_move_when_its_opponent_resigns(worker: Worker, flags: list[str]) -> None:
     result = play(worker, gtp("bad", *flags), gtp("good", "--resign-at", "1"), game="go")
     assert (result.outcome, result.winner, result.reason) == ("win", 0, "resignation")
 
 
-def test_engine_that_has_refused_a_move_is_kept_in_step(worker: Worker, tmp_path: Path) -> None:
+def test_engine_that_has_refused_a_move_stays_in_step(worker: Worker, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     bad = gtp("bad", "--fail", "play:illegal move", "--pid-file", str(pids), restart="off")
     results = [play(worker, gtp("good"), bad, game="go") for _ in range(3)]
@@ -389,6 +394,7 @@ def test_engine_that_has_refused_a_move_is_kept_in_step(worker: Worker, tmp_path
     assert len(pids.read_text().split()) == 1
 
 
+@pytest.mark.slow
 def test_engine_that_thinks_on_after_it_has_refused_a_move_is_replaced(
     worker: Worker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -413,16 +419,16 @@ def test_check_of_an_engine_without_a_handshake_ends_at_its_deadline(
 ) -> None:
     monkeypatch.setattr("ringmaster.engines.engine.START_TIMEOUT", 0.3)
     result = check(worker, uci("mute", "--no-uciok"))
-    assert result.problems == ("no answer to 'uci' in 0.5 s",)
+    assert tuple(map(str, result.problems)) == ("no answer to 'uci' in 0.5 s",)
 
 
 def test_check_names_what_a_go_engine_lacks(worker: Worker) -> None:
     result = check(worker, gtp("x", "--no-command", "komi"), "go")
-    assert "it has no command komi" in result.problems[0]
+    assert "it has no command komi" in str(result.problems[0])
 
 
 def test_check_shows_standard_error(worker: Worker) -> None:
     player = Player("noisy", ("/bin/sh", "-c", "echo no licence >&2; exit 3"), protocol="uci")
-    (problem,) = check(worker, player).problems
+    (problem,) = map(str, check(worker, player).problems)
     assert "status 3" in problem
     assert "no licence" in problem

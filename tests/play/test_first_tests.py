@@ -1,4 +1,4 @@
-"""What is tested before a player's first game: its own limits, and the options of a tune."""
+"""Tests before a player's first game: its own limits, and the options of a tune."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, OptionChange
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.compliance import effects
+from ringmaster.play.compliance import first_tests
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import uci
 from tests.play.workers import one_worker
@@ -29,8 +29,8 @@ IDLE = OptionChange("idle", ({"Idle": 9}, {"Idle": 1}))
 def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
     # lateness is not forgiven because others use the machine
     monkeypatch.setattr("os.getloadavg", lambda: (0.0, 0.0, 0.0))
-    with one_worker("tests/engines") as made:
-        yield made
+    with one_worker("tests/engines") as new_worker:
+        yield new_worker
 
 
 def careful(*flags: str, **limits: Any) -> Player:
@@ -65,26 +65,22 @@ def findings(worker: Worker, player: Player, *changes: OptionChange) -> list[tup
         {"nodes": 800, "time_control": TimeControl.parse("60+1")},
     ],
 )
-def test_engine_that_keeps_to_its_limits_is_not_accused(
+def test_engine_that_obeys_its_limits_is_not_accused(
     worker: Worker, limits: dict[str, Any]
 ) -> None:
     assert findings(worker, careful(**limits)) == []
 
 
 @pytest.mark.parametrize("nodes", [100, 5000, 1_000_000])
-def test_engine_that_searches_7_nodes_whatever_it_is_asked_for_is_found(
-    worker: Worker, nodes: int
-) -> None:
+def test_engine_that_always_searches_7_nodes_is_found(worker: Worker, nodes: int) -> None:
     ((status, name, detail),) = findings(worker, careful("--nodes", "7", nodes=nodes))
     assert (status, name) == ("warn", "nodes")
-    assert detail == (
-        "asked for nodes 5,000 it searched 7 nodes; asked for nodes 50,000 it searched 7 nodes"
-    )
+    assert detail == ("with nodes 5,000 it searched 7 nodes; with nodes 50,000 it searched 7 nodes")
 
 
-def test_engine_that_looks_at_its_nodes_too_seldom_is_found(worker: Worker) -> None:
+def test_engine_that_counts_nodes_too_seldom_is_found(worker: Worker) -> None:
     ((_, _, detail),) = findings(worker, careful("--nodes", "16384", nodes=500))
-    assert detail == "twice asked for nodes 500 it searched 16,384 nodes"
+    assert detail == "twice with nodes 500 it searched 16,384 nodes"
 
 
 def test_first_iteration_is_no_breach_of_a_limit_of_few_nodes(worker: Worker) -> None:
@@ -92,37 +88,38 @@ def test_first_iteration_is_no_breach_of_a_limit_of_few_nodes(worker: Worker) ->
 
 
 @pytest.mark.parametrize(
-    ("flags", "limits", "told"),
+    ("flags", "limits", "phrases"),
     [
         (
             ["--ignore", "nodes", "--nodes", "90000"],
             {"nodes": 2000},
-            "asked for nodes 2,000 it searched 90,000 nodes; it had to be stopped after 0.5 s",
+            "with nodes 2,000 it searched 90,000 nodes; it had to be stopped after 0.5 s",
         ),
-        (["--depth", "9"], {"depth": 12}, "twice asked for depth 4 it searched to depth 9"),
-        (["--depth", "1"], {"depth": 12}, "twice asked for depth 4 it searched to depth 1"),
+        (["--depth", "9"], {"depth": 12}, "twice with depth 4 it searched to depth 9"),
+        (["--depth", "1"], {"depth": 12}, "twice with depth 4 it searched to depth 1"),
         (
             ["--ignore", "movetime"],
             {"move_time": 0.2},
-            "asked for movetime 200 it had to be stopped after 0.5 s",
+            "with movetime 200 it had to be stopped after 0.5 s",
         ),
         (
             ["--ignore", "clock"],
             {"time_control": TimeControl.parse("60+1")},
-            "asked for a move with 200 ms left it had to be stopped after 0.5 s",
+            "with 200 ms on the clock it had to be stopped after 0.5 s",
         ),
     ],
 )
-def test_engine_that_ignores_its_limit_is_found_with_what_was_asked_and_searched(
-    worker: Worker, flags: list[str], limits: dict[str, Any], told: str
+def test_engine_that_ignores_its_limit_is_reported_with_both_numbers(
+    worker: Worker, flags: list[str], limits: dict[str, Any], phrases: str
 ) -> None:
     ((status, _, detail),) = findings(worker, careful(*flags, **limits))
-    assert (status, detail) == ("warn", told)
+    assert (status, detail) == ("warn", phrases)
 
 
-def test_engine_that_plays_at_once_whatever_the_move_time_is_found(worker: Worker) -> None:
+@pytest.mark.slow
+def test_engine_that_uses_no_move_time_is_found(worker: Worker) -> None:
     ((_, _, detail),) = findings(worker, careful("--lazy", move_time=0.2))
-    assert detail.startswith("asked for movetime 200 it used ")
+    assert detail.startswith("with movetime 200 it used ")
 
 
 def test_slow_engine_is_not_accused_of_ignoring_its_nodes(worker: Worker) -> None:
@@ -144,7 +141,7 @@ def test_process_that_was_tested_plays_the_first_game(worker: Worker, tmp_path: 
     assert sent[:5] == ["uci", "ucinewgame", "isready", "ucinewgame", "isready"]
 
 
-def test_engine_that_dies_of_its_limit_is_told_of_and_started_anew(
+def test_engine_that_dies_of_its_limit_is_reported_and_restarted(
     worker: Worker, tmp_path: Path
 ) -> None:
     pids = tmp_path / "pids"
@@ -187,7 +184,7 @@ def test_searches_of_a_few_nodes_prove_nothing(worker: Worker) -> None:
     assert (status, detail) == ("skip", "its searches (go depth 12) are too short to tell")
 
 
-def test_options_that_each_game_sets_in_a_new_process_are_not_judged_by_one(
+def test_options_set_in_new_processes_are_not_tested(
     worker: Worker,
 ) -> None:
     player = scored("--nodes", "0", "--applies", "start", restart="on")
@@ -198,12 +195,10 @@ def test_options_that_each_game_sets_in_a_new_process_are_not_judged_by_one(
     )
 
 
-def test_options_that_there_is_no_time_for_are_not_accused(
-    worker: Worker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(effects, "SECONDS", 0.0)
-    found = findings(worker, scored("--nodes", "0"), IDLE)
-    assert found == [("skip", "tuned options", "1 of 1 not tested in 0 s")]
+def test_untested_options_are_not_accused(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_tests, "SECONDS", 0.0)
+    outcomes = findings(worker, scored("--nodes", "0"), IDLE)
+    assert outcomes == [("skip", "tuned options", "1 of 1 not tested in 0 s")]
 
 
 def test_engine_has_its_own_options_again_after_the_test(worker: Worker, tmp_path: Path) -> None:

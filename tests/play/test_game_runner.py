@@ -37,14 +37,14 @@ def test_mate_wins() -> None:
     result, white, black = chess(["f2f3", "g2g4"], ["e7e5", "d8h4"])
     assert (result.outcome, result.winner, result.reason, result.score) == ("win", 1, "mate", "0-1")
     assert (result.forfeit, result.plies) == (False, 4)
-    assert white.heard == [
+    assert white.observed == [
         (0, "f2f3", True),
         (1, "e7e5", False),
         (0, "g2g4", True),
         (1, "d8h4", False),
     ]
-    assert [(colour, move) for colour, move, _ in black.heard] == [
-        (colour, move) for colour, move, _ in white.heard
+    assert [(colour, move) for colour, move, _ in black.observed] == [
+        (colour, move) for colour, move, _ in white.observed
     ]
     assert result.record is not None
     assert "Qh4#" in result.record
@@ -72,15 +72,15 @@ def test_games_have_one_fingerprint_if_players_start_and_moves_are_the_same() ->
     )
 
 
-def test_fingerprint_tells_openings_and_series_apart() -> None:
+def test_fingerprint_differs_by_opening_and_series() -> None:
     def fingerprint(**changes: Any) -> int | None:
         engines = Scripted(WHITE, ["e2e4"]), Scripted(BLACK, ["e7e5"])
         one = msgspec.structs.replace(job(WHITE, BLACK, move_limit=2), **changes)
         return GameRunner(one, engines).play().fingerprint
 
     start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQ - 0 1"
-    found = [fingerprint(), fingerprint(series="1"), fingerprint(opening=Opening(fen=start))]
-    assert len(set(found)) == 3
+    match = [fingerprint(), fingerprint(series="1"), fingerprint(opening=Opening(fen=start))]
+    assert len(set(match)) == 3
 
 
 def test_repetition_draws() -> None:
@@ -137,7 +137,7 @@ def test_engine_that_cannot_be_started_makes_the_game_void_without_a_record() ->
     )
 
 
-def test_being_told_to_stop_is_no_result() -> None:
+def test_an_abandoned_job_has_no_result() -> None:
     with pytest.raises(JobAbandoned):
         chess([JobAbandoned("stop")], [])
 
@@ -146,18 +146,18 @@ def timed(code: str, text: str = "10+1") -> Player:
     return chess_player(code, nodes=None, time_control=TimeControl.parse(text))
 
 
-def test_clocks_of_both_sides_are_told_and_run() -> None:
+def test_clocks_of_both_sides_are_sent_and_run() -> None:
     players = timed("w"), timed("b", "40/20")
     _, white, black = chess([("f2f3", 3000), ("g2g4", 1)], [("e7e5", 500), ("d8h4", 1)], players)
-    assert [(a.clock_ms, a.increment_ms, a.moves_to_go) for a in white.asked] == [
+    assert [(a.clock_ms, a.increment_ms, a.moves_to_go) for a in white.requests] == [
         ((10000, 20000), (1000, 0), 0),
         ((8000, 19500), (1000, 0), 0),
     ]
-    assert [(a.clock_ms, a.moves_to_go) for a in black.asked] == [
+    assert [(a.clock_ms, a.moves_to_go) for a in black.requests] == [
         ((8000, 20000), 40),
         ((8999, 19500), 39),
     ]
-    assert [a.seconds for a in white.asked] == [pytest.approx(10.05), pytest.approx(8.05)]
+    assert [a.seconds for a in white.requests] == [pytest.approx(10.05), pytest.approx(8.05)]
 
 
 def test_late_move_loses_on_time_even_if_it_mates() -> None:
@@ -185,7 +185,7 @@ def test_silence_after_stop_is_a_stall() -> None:
         "stall",
         True,
     )
-    assert "b: none, and none when told to stop in 1 s more" in result.detail
+    assert "b: none, and none to 'stop' in 1 s more" in result.detail
     assert result.record is not None
     assert "stalling" in result.record
 
@@ -222,7 +222,7 @@ def test_software_failure_loses_where_that_is_wanted(error: Exception, reason: s
         (["e2e4"], ["e7e6", EngineCrashed("gone", "b")], ()),
     ],
 )
-def test_both_engines_are_told_how_a_game_ended_unless_it_is_void(
+def test_both_engines_learn_the_outcome_unless_the_game_is_void(
     white: list[Act], black: list[Act], outcomes: tuple[str, ...]
 ) -> None:
     if not outcomes:
@@ -241,7 +241,7 @@ def test_black_moves_first_from_a_position_where_it_is_to_move() -> None:
     opening = Opening("rnbqkbnr/pppppppp/8/8/6P1/5P2/PPPPP2P/RNBQKBNR b KQkq - 0 1")
     result, white, _ = chess(["a2a3"], ["e7e5", "d8h4"], opening=opening)
     assert (result.winner, result.reason) == (1, "mate")
-    assert white.heard[0] == (1, "e7e5", False)
+    assert white.observed[0] == (1, "e7e5", False)
 
 
 def test_standard_error_comes_back_with_the_players_code() -> None:
@@ -298,7 +298,7 @@ def test_players_score_the_game(
     assert result.plies == 2
 
 
-def test_unreliable_scorer_is_not_asked() -> None:
+def test_unreliable_scorer_gets_no_request() -> None:
     players = GO[0], Player("y", ("y",), is_reliable_scorer=False)
     result, _, white = go(PASSES, PASSES, scores("B+1", "W+1"), players)
     assert result.score == "B+1"
@@ -325,11 +325,11 @@ def test_handicap_is_compensated(rule: str, score: str) -> None:
 def test_white_moves_first_in_a_handicap_game() -> None:
     stones = {"fixed_handicap": "C3 G7"}
     _, black, white = go(PASSES, PASSES, (stones, stones), handicap=2)
-    assert black.heard[0] == (1, "pass", False)
-    assert white.heard[0] == (1, "pass", True)
+    assert black.observed[0] == (1, "pass", False)
+    assert white.observed[0] == (1, "pass", True)
 
 
-def test_black_chooses_free_handicap_and_white_is_told() -> None:
+def test_black_chooses_free_handicap_and_white_learns_it() -> None:
     _, _, white = go(
         PASSES, PASSES, ({"place_free_handicap": "D4 E5"}, {"set_free_handicap": ""}),
         handicap=2, handicap_style="free",
@@ -393,7 +393,7 @@ def test_move_limit_leaves_a_go_game_unknown() -> None:
 
 
 def test_engines_comments_are_in_the_record() -> None:
-    said = {"gomill-explain_last_move": "I like it", "final_score": "B+1"}
-    result, _, _ = go(["E5", "pass"], ["pass"], (said, {}))
+    gtp_answers = {"gomill-explain_last_move": "I like it", "final_score": "B+1"}
+    result, _, _ = go(["E5", "pass"], ["pass"], (gtp_answers, {}))
     assert result.record is not None
     assert "I like it" in result.record

@@ -1,4 +1,4 @@
-"""Games of Go with scripted engines: clocks, rules, scoring, what a failure costs."""
+"""Games of Go with scripted engines: clocks, rules, scoring, failures."""
 
 from __future__ import annotations
 
@@ -51,25 +51,25 @@ def root_comment(result: GameResult) -> str:
 # clocks
 
 
-def test_both_clocks_are_told_to_the_mover_before_each_move() -> None:
+def test_both_clocks_are_sent_to_the_mover_before_each_move() -> None:
     players = player("x", "10+5x30"), player("y", "20+3/60")
     result, black, white = go(
         [("E5", 9_500), ("F5", 31_000), "pass"],
         [("E6", 20_001), ("F6", 59_000), "pass"],
         players=players,
     )
-    assert [limits.time_left for limits in black.told] == [
+    assert [limits.time_left for limits in black.sent_times] == [
         ((10, 0), (20, 0)),
-        # half a second is as good as nothing: overtime is told
+        # Overtime replaces half a second of base time.
         ((30, 5), (59.999, 2)),
         ((30, 4), (0.999, 1)),
     ]
-    assert [limits.time_left for limits in white.told] == [
+    assert [limits.time_left for limits in white.sent_times] == [
         ((30, 5), (20, 0)),
         ((30, 4), (59.999, 2)),
         ((30, 4), (0.999, 1)),
     ]
-    assert black.asked[0].seconds == pytest.approx(160.05)
+    assert black.requests[0].seconds == pytest.approx(160.05)
     nodes = record(result).get_main_sequence()
     assert [(n.get("BL"), n.has_property("OB")) for n in nodes[1::2]] == [
         (0.5, False),
@@ -102,24 +102,24 @@ def test_silence_on_a_clock_is_a_loss_on_time_and_without_one_void() -> None:
     silence = EngineTimeout("no answer to 'genmove w'", "y")
     result, _, white = go(["E5"], [silence], players=(X, player("y", "0+5x30")))
     assert (result.score, result.reason) == ("B+T", "time")
-    assert white.asked[0].seconds == pytest.approx(150.05)
+    assert white.requests[0].seconds == pytest.approx(150.05)
     result, _, _ = go(["E5"], [silence], players=(player("x", "10"), Y))
     assert (result.outcome, result.reason, result.faulty) == ("void", "hang", 1)
 
 
-def test_move_time_is_told_and_enforced_over_gtp() -> None:
+def test_move_time_is_sent_and_enforced_over_gtp() -> None:
     quick = player("y", move_time=2.0)
     result, _, white = go(["E5"], [("E6", 2_051)], players=(X, quick))
     assert (result.score, result.reason) == ("B+T", "time")
-    assert white.told[0].time_left == (None, (2, 1))
+    assert white.sent_times[0].time_left == (None, (2, 1))
 
 
-def test_side_without_a_clock_is_told_as_none() -> None:
+def test_side_without_a_clock_is_none() -> None:
     _, black, white = go(["pass"], ["pass"], players=(X, player("y", "10")))
-    assert black.told[0].time_left == (None, (10, 0))
-    assert white.told[0].time_left == (None, (10, 0))
+    assert black.sent_times[0].time_left == (None, (10, 0))
+    assert white.sent_times[0].time_left == (None, (10, 0))
     _, black, _ = go(["pass"], ["pass"])
-    assert black.told == []
+    assert black.sent_times == []
 
 
 # superko and self-capture
@@ -164,17 +164,17 @@ def test_ringmaster_scores_by_territory() -> None:
 @pytest.mark.parametrize("scorer", ["internal", "players"])
 def test_all_board_sizes_are_played_and_scored(size: int, scorer: str) -> None:
     last = "ABCDEFGHJKLMNOPQRSTUVWXYZ"[size - 1] + str(size)
-    said = f"B+{size * size - 0.5}"
+    gtp_answers = f"B+{size * size - 0.5}"
     result, _, white = go(
         [last, "pass"],
         ["pass"],
-        ({"final_score": said}, {"final_score": said}),
+        ({"final_score": gtp_answers}, {"final_score": gtp_answers}),
         board_size=size,
         komi=0.5,
         scorer=scorer,
     )
-    assert result.score == said
-    assert white.heard[0] == (0, last, False)
+    assert result.score == gtp_answers
+    assert white.observed[0] == (0, last, False)
     assert record(result).get_main_sequence()[1].get_move() == ("b", (size - 1, size - 1))
 
 
@@ -214,23 +214,23 @@ def test_answers_of_the_scorers_are_noted_when_they_say_more_than_the_result(
 
 
 @given(st.text(max_size=12) | st.from_regex(r"[BWbw]\+[0-9.]{0,6}", fullmatch=True))
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_no_answer_to_final_score_breaks_a_game(text: str) -> None:
     result, _, _ = go(["pass"], ["pass"], ({"final_score": text}, {}))
     assert result.outcome in ("win", "draw", "unknown")
     record(result)
 
 
-# what happens after the result
+# After the result
 
 GONE = EngineCrashed("it exited", "x")
 
 
 def test_engine_that_fails_at_its_comment_on_the_last_pass_does_not_void_the_game() -> None:
-    said: Answers = {"gomill-explain_last_move": GONE}
-    result, _, _ = go(["pass"], ["pass"], ({}, {**said, "final_score": "B+1"}))
+    gtp_answers: Answers = {"gomill-explain_last_move": GONE}
+    result, _, _ = go(["pass"], ["pass"], ({}, {**gtp_answers, "final_score": "B+1"}))
     assert (result.outcome, result.score) == ("win", "B+1")
-    result, _, _ = go(["pass"], ["pass"], (said, {"final_score": "B+1"}))
+    result, _, _ = go(["pass"], ["pass"], (gtp_answers, {"final_score": "B+1"}))
     assert (result.outcome, result.reason) == ("void", "crash")
 
 
@@ -243,7 +243,7 @@ def test_engine_that_fails_after_the_last_move_does_not_void_a_game_at_its_limit
     assert (result.outcome, result.reason, result.score) == ("unknown", "move limit", "Void")
 
 
-def test_engine_that_is_gone_is_not_asked_for_the_score() -> None:
+def test_dead_engine_gets_no_request_for_the_score() -> None:
     class Leaver(ScriptedGo):
         def think(self, *arguments: Any) -> Any:
             self.alive = False
@@ -272,8 +272,8 @@ def test_engine_that_is_gone_is_not_asked_for_the_score() -> None:
 def test_last_words_of_the_engine_that_ended_the_game_are_in_the_record(
     black: list[Act], noted: bool
 ) -> None:
-    said: Answers = {"gomill-explain_last_move": "I see nothing\nfür mich"}
-    result, _, _ = go(black, [], (said, {}), (player("x", "10"), Y))
+    gtp_answers: Answers = {"gomill-explain_last_move": "I see nothing\nfür mich"}
+    result, _, _ = go(black, [], (gtp_answers, {}), (player("x", "10"), Y))
     assert ("final message from x: I see nothing\nfür mich" in root_comment(result)) == noted
 
 
@@ -294,12 +294,14 @@ def test_answer_that_is_no_move_forfeits(answer: str) -> None:
 def test_play_goes_on_after_two_passes_until_both_pass_again() -> None:
     black: list[Act] = ["A2", "pass", "B1", "pass"]
     white: list[Act] = ["A1", "pass", "pass"]
-    said: Answers = {"gomill-explain_last_move": "so be it"}
-    result, first, second = go(black, white, ({}, said), cleanup=True, scorer="internal", komi=0.5)
-    # White's stone has been taken
+    gtp_answers: Answers = {"gomill-explain_last_move": "so be it"}
+    result, first, second = go(
+        black, white, ({}, gtp_answers), cleanup=True, scorer="internal", komi=0.5
+    )
+    # White's stone is off the board.
     assert (result.score, result.plies) == ("B+80.5", 7)
-    assert [limits.cleanup for limits in first.asked] == [False, False, True, True]
-    assert [limits.cleanup for limits in second.asked] == [False, False, True]
+    assert [limits.cleanup for limits in first.requests] == [False, False, True, True]
+    assert [limits.cleanup for limits in second.requests] == [False, False, True]
     comments = [
         node.get("C") if node.has_property("C") else ""
         for node in record(result).get_main_sequence()
@@ -312,7 +314,7 @@ def test_play_goes_on_after_two_passes_until_both_pass_again() -> None:
 def test_without_cleanup_two_passes_end_the_game() -> None:
     result, first, _ = go(["A2", "pass"], ["A1", "pass"], scorer="internal")
     assert result.plies == 4
-    assert not any(limits.cleanup for limits in first.asked)
+    assert not any(limits.cleanup for limits in first.requests)
 
 
 def test_moves_of_the_cleanup_count_towards_the_limit() -> None:
@@ -345,10 +347,10 @@ def test_cpu_time_is_a_difference_of_one_counter() -> None:
     assert [used.cpu_time for used in result.usage] == [2.5, 1.5]
 
 
-def test_cpu_time_of_the_engine_is_never_taken_from_that_of_the_system() -> None:
+def test_own_and_system_cpu_time_are_never_mixed() -> None:
     engines = ScriptedGo(X, ["resign"]), ScriptedGo(Y, [])
     engines[0].alive, engines[0].launches = True, 1
-    # it tells its CPU time before the game, and not after it
+    # It reports its CPU time before the game only.
     engines[0].cpu_times = [0.25]
     result = GameRunner(job(X, Y, game="go"), engines).play()
     assert result.usage[0].cpu_time == 0

@@ -17,17 +17,15 @@ from ringmaster.model.jobs import CheckJob, GameJob, GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import CheckResult, GameResult
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.worker import Worker, make_worker
+from ringmaster.play.worker import Worker
 from tests.play.test_faults import command
 
 
 def make(**setup: Any) -> Iterator[Worker]:
     read_fd, write_fd = os.pipe()
-    made = make_worker(
-        SimpleNamespace(slot=3, control_fd=read_fd, watcher_fd=None, setup=setup, alone=False)
-    )
-    yield made
-    made.close()
+    new_worker = Worker(SimpleNamespace(slot=3, control_fd=read_fd, reaper_fd=None, setup=setup))
+    yield new_worker
+    new_worker.close()
     os.close(read_fd)
     os.close(write_fd)
 
@@ -67,18 +65,19 @@ def play(worker: Worker, *players: Player, id: str = "g", **settings: Any) -> Ga
     return result
 
 
-def told(log: Path, code: str) -> list[str]:
+def sent_lines(log: Path, code: str) -> list[str]:
     """Return the commands of a transcript that went to a player."""
-    found = []
+    matching_lines = []
     for line in log.read_text().splitlines():
         _, who, direction, *words = line.split()
         if (who, direction) == (code, ">"):
-            found.append(" ".join(words))
-    return found
+            matching_lines.append(" ".join(words))
+    return matching_lines
 
 
 @pytest.mark.parametrize("size", [2, 25])
 @pytest.mark.parametrize("scorer", ["internal", "players"])
+@pytest.mark.slow
 def test_smallest_and_largest_board_are_played_to_the_end(
     worker: Worker, size: int, scorer: str
 ) -> None:
@@ -87,26 +86,26 @@ def test_smallest_and_largest_board_are_played_to_the_end(
     assert result.reason == "score"
 
 
-def test_kept_engine_is_set_up_anew_for_each_game(worker: Worker, tmp_path: Path) -> None:
+def test_reused_engine_is_prepared_for_each_game(worker: Worker, tmp_path: Path) -> None:
     pids, log = tmp_path / "pids", tmp_path / "log"
-    kept = filler(
+    reused = filler(
         "kept",
         *("--pid-file", str(pids), "--also", "level", "--cpu-time", "5"),
         restart="off",
         startup_gtp_commands=(("level", "7"),),
         time_control="100+30byo",
     )
-    first = play(worker, kept, filler("new"), log=log)
-    before = told(log, "kept")
-    second = play(worker, filler("new"), kept, id="h", log=log)
+    first = play(worker, reused, filler("new"), log=log)
+    before = sent_lines(log, "kept")
+    second = play(worker, filler("new"), reused, id="h", log=log)
     assert [first.score, second.score] == ["B+4.5", "B+4.5"]
     assert len(pids.read_text().split()) == 1
-    again = told(log, "kept")
+    again = sent_lines(log, "kept")
     setup = ["level 7", "boardsize 5", "clear_board", "komi 0.5"]
     clock = ["kgs-time_settings byoyomi 100 30 1"]
     assert [line for line in before if line in (*setup, *clock)] == setup + clock
     assert again[:5] == setup + clock
-    # its own CPU time is a running total, which does not move here
+    # Its own CPU time is a constant total here.
     assert first.usage[0].cpu_time == 5
     assert second.usage[1].cpu_time == 0
 
@@ -114,9 +113,9 @@ def test_kept_engine_is_set_up_anew_for_each_game(worker: Worker, tmp_path: Path
 def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> None:
     script = 'echo "$GOMILL_GAME_ID $GOMILL_SLOT $RINGMASTER_GAME_ID" >&2; exec '
     shell = ("/bin/sh", "-c", script + shlex.join(command("fault_gtp")))
-    kept, new = Player("kept", shell, restart="off"), Player("new", shell)
-    first = play(parallel_worker, kept, new, id="0_1")
-    second = play(parallel_worker, kept, new, id="0_2")
+    reused, new = Player("kept", shell, restart="off"), Player("new", shell)
+    first = play(parallel_worker, reused, new, id="0_1")
+    second = play(parallel_worker, reused, new, id="0_2")
     assert first.stderr == (("kept", "0_1 3 0_1"), ("new", "0_1 3 0_1"))
     # a kept engine has the environment that it was started in
     assert second.stderr == (("new", "0_2 3 0_2"),)
@@ -134,24 +133,26 @@ def test_game_id_and_slot_are_in_the_environment(parallel_worker: Worker) -> Non
         (["--hang-on", "genmove:3"], "void", "hang"),
         (["--garbage-on", "play:2"], "void", "protocol"),
         (["--fail", "genmove:out of memory"], "win", "refused"),
-        # the game is over, but what the engine says next cannot be trusted
+        # The game is over, but the engine is out of step.
         (["--hang-on", "final_score"], "win", "score"),
         (["--garbage-on", "final_score"], "win", "score"),
         (["--cpu-time", "1", "--hang-on", "gomill-cpu_time"], "win", "score"),
         (["--crash-on", "final_score"], "win", "score"),
     ],
 )
-def test_kept_engine_that_failed_is_replaced(
+@pytest.mark.slow
+def test_reused_engine_that_failed_is_replaced(
     worker: Worker, tmp_path: Path, flags: list[str], outcome: str, reason: str
 ) -> None:
     pids = tmp_path / "pids"
-    kept = filler("kept", *flags, "--pid-file", str(pids), restart="off")
-    result = play(worker, kept, filler("new"), scorer="players")
+    reused = filler("kept", *flags, "--pid-file", str(pids), restart="off")
+    result = play(worker, reused, filler("new"), scorer="players")
     assert (result.outcome, result.reason) == (outcome, reason)
-    play(worker, kept, filler("new"), id="h", scorer="players")
+    play(worker, reused, filler("new"), id="h", scorer="players")
     assert len(pids.read_text().split()) == 2
 
 
+@pytest.mark.slow
 def test_engine_that_oversteps_its_clock_loses_on_time(worker: Worker) -> None:
     slow = filler("slow", "--overstep", "300", time_control="0+25/1")
     result = play(worker, slow, filler("b"), hang_timeout=60)
@@ -163,13 +164,13 @@ def test_clocks_go_through_a_whole_game(worker: Worker, tmp_path: Path) -> None:
     clocked = filler("clocked", time_control="100+25/20")
     result = play(worker, clocked, filler("b", time_control="90+5x30"), log=log)
     assert result.score == "B+4.5"
-    lines = told(log, "clocked")
+    lines = sent_lines(log, "clocked")
     assert lines.index("time_settings 100 20 25") < lines.index("time_left b 100 0")
     assert lines[lines.index("genmove b") - 2 :][:2] == ["time_left b 100 0", "time_left w 90 0"]
-    assert "kgs-time_settings byoyomi 90 30 5" in told(log, "b")
+    assert "kgs-time_settings byoyomi 90 30 5" in sent_lines(log, "b")
 
 
-def test_startup_check_tells_of_all_that_is_missing(worker: Worker) -> None:
+def test_startup_check_reports_everything_missing(worker: Worker) -> None:
     player = filler(
         "x",
         *("--no-command", "kgs-genmove_cleanup", "--no-command", "fixed_handicap"),
@@ -179,7 +180,7 @@ def test_startup_check_tells_of_all_that_is_missing(worker: Worker) -> None:
     settings = GameSettings("go", board_size=9, handicap=2, cleanup=True)
     result = worker.run(CheckJob("c", player, settings))
     assert isinstance(result, CheckResult)
-    assert result.problems == (
+    assert tuple(map(str, result.problems)) == (
         "it has no command fixed_handicap, kgs-genmove_cleanup",
         "its time control 600 needs the command time_settings",
     )
@@ -197,7 +198,7 @@ def test_cleanup_ends_with_two_more_passes(worker: Worker, tmp_path: Path) -> No
     log = tmp_path / "log"
     result = play(worker, filler("a"), filler("b"), cleanup=True, log=log)
     assert result.score == "B+4.5"
-    lines = told(log, "a") + told(log, "b")
+    lines = sent_lines(log, "a") + sent_lines(log, "b")
     assert sum(line.startswith("kgs-genmove_cleanup") for line in lines) == 2
 
 
@@ -211,10 +212,12 @@ def test_no_engine_is_waited_for_before_the_other_has_been_started_and_each_once
     os.mkfifo(fifo)
 
     def after(words: str, code: str) -> Player:
-        told = shlex.join(command("fault_gtp", "--pid-file", str(pids)))
-        return Player(code, ("/bin/sh", "-c", f"{words} {shlex.quote(str(fifo))}; exec {told}"))
+        sent_lines = shlex.join(command("fault_gtp", "--pid-file", str(pids)))
+        return Player(
+            code, ("/bin/sh", "-c", f"{words} {shlex.quote(str(fifo))}; exec {sent_lines}")
+        )
 
-    # the first says nothing until the second is there
+    # The first is silent until the second runs.
     result = play(worker, after("read _ <", "a"), after("echo >", "b"), hang_timeout=30.0)
     assert result.outcome == "win", result.detail
     assert len(pids.read_text().split()) == 2
@@ -233,7 +236,7 @@ def test_of_two_engines_that_cannot_be_started_the_first_is_named(worker: Worker
     assert "/no/such/one" in result.detail
 
 
-# Engines that lose what they have read ahead
+# Engines that lose commands read ahead
 
 
 def commands_without_answer(log: Path, code: str) -> int:
@@ -257,9 +260,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_engine_that_loses_what_it_reads_ahead_is_told_one_command_at_a_time(
-    worker: Worker, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_engine_that_loses_commands_gets_one_at_a_time(worker: Worker, tmp_path: Path) -> None:
     pids, logs = tmp_path / "pids", [tmp_path / "1", tmp_path / "2"]
     loser = filler("b", "--one-at-a-time", "--pid-file", str(pids), time_control="60")
     results = [play(worker, filler("a"), loser, log=log) for log in logs]
@@ -273,11 +275,11 @@ def test_engine_that_loses_what_it_reads_ahead_is_told_one_command_at_a_time(
     assert len(processes) == 3
     assert not any(map(psutil.pid_exists, processes))
     assert commands_without_answer(logs[1], "b") == 1
-    assert "time_left w 60 0" in told(logs[1], "b")
+    assert "time_left w 60 0" in sent_lines(logs[1], "b")
 
 
 @pytest.mark.usefixtures("impatient")
-def test_kept_engine_that_takes_one_command_at_a_time_is_noted_once(worker: Worker) -> None:
+def test_one_command_at_a_time_is_noted_once_for_a_reused_engine(worker: Worker) -> None:
     loser = filler("b", "--one-at-a-time", restart="off")
     results = [play(worker, filler("a"), loser) for _ in range(2)]
     assert [notes_on(r, "b") for r in results] == [1, 0]
@@ -285,7 +287,7 @@ def test_kept_engine_that_takes_one_command_at_a_time_is_noted_once(worker: Work
 
 
 @pytest.mark.usefixtures("impatient")
-def test_engine_told_one_by_one_is_believed_when_it_calls_a_move_illegal(worker: Worker) -> None:
+def test_engine_with_one_command_at_a_time_is_believed_on_illegal_moves(worker: Worker) -> None:
     loser = filler("b", "--one-at-a-time", "--fail", "play:illegal move", time_control="60")
     result = play(worker, filler("a"), loser)
     assert (result.outcome, result.winner, result.reason) == ("win", 1, "illegal move")

@@ -14,7 +14,7 @@ from ringmaster.model.results import GameResult
 from ringmaster.model.time_control import TimeControl
 from ringmaster.play.worker import Worker
 from tests.play.test_faults import uci
-from tests.play.test_kept_engines import make, told
+from tests.play.test_kept_engines import make, sent_lines
 
 CLOCK = TimeControl.parse("10+0.1")
 
@@ -44,7 +44,7 @@ def ponderer(code: str, *flags: str, **settings: Any) -> Player:
 def words(log: Path, code: str) -> list[str]:
     """Return the first words of what was sent to a player while it played, with
     "go ponder" for a search on its opponent's time."""
-    lines = told(log, code)
+    lines = sent_lines(log, code)
     lines = lines[lines.index("isready") + 1 :]
     return [
         "go ponder" if line.startswith("go ponder") else line.split()[0]
@@ -53,20 +53,22 @@ def words(log: Path, code: str) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 def test_expected_answer_makes_it_an_ordinary_search(worker: Worker, tmp_path: Path) -> None:
     log = tmp_path / "log"
     result = play(worker, ponderer("a", "--expect", "right"), uci("b"), log=log)
     assert (result.reason, result.plies) == ("mate", 40)
     # white's last move has no answer left to expect
     assert words(log, "a") == ["go", *["go ponder", "ponderhit"] * 19, "go ponder", "stop"]
-    assert "setoption name Ponder value true" in told(log, "a")
-    positions = [line for line in told(log, "a") if line.startswith("position")]
+    assert "setoption name Ponder value true" in sent_lines(log, "a")
+    positions = [line for line in sent_lines(log, "a") if line.startswith("position")]
     pondered = positions[1].removeprefix("position startpos moves ").split()
     assert len(pondered) == 2
 
 
 @pytest.mark.parametrize("expected", ["wrong", "illegal"])
-def test_other_answer_stops_it_and_begins_anew(
+@pytest.mark.slow
+def test_unexpected_move_stops_pondering_and_starts_a_search(
     worker: Worker, tmp_path: Path, expected: str
 ) -> None:
     log = tmp_path / "log"
@@ -75,6 +77,7 @@ def test_other_answer_stops_it_and_begins_anew(
     assert words(log, "a") == [*["go", "go ponder", "stop"] * 20]
 
 
+@pytest.mark.slow
 def test_both_may_ponder(worker: Worker) -> None:
     flags = ("--expect", "right", "--info", "20")
     result = play(worker, ponderer("a", *flags), ponderer("b", *flags))
@@ -83,9 +86,7 @@ def test_both_may_ponder(worker: Worker) -> None:
     assert all(used.thinking < 5 for used in result.usage)
 
 
-def test_answer_that_comes_too_early_is_kept_until_the_expected_move(
-    worker: Worker, tmp_path: Path
-) -> None:
+def test_early_answer_waits_for_the_expected_move(worker: Worker, tmp_path: Path) -> None:
     log = tmp_path / "log"
     early = ponderer("early", "--expect", "right", "--answer-early")
     # the opponent is slow enough for the answer to be there
@@ -95,6 +96,7 @@ def test_answer_that_comes_too_early_is_kept_until_the_expected_move(
     assert "stop" not in words(log, "early")
 
 
+@pytest.mark.slow
 def test_answer_that_comes_too_early_for_another_move_is_dropped(worker: Worker) -> None:
     early = ponderer("early", "--expect", "wrong", "--answer-early")
     assert play(worker, early, ponderer("b", "--expect", "wrong")).reason == "mate"
@@ -104,18 +106,19 @@ def test_without_the_setting_nobody_ponders(worker: Worker, tmp_path: Path) -> N
     log = tmp_path / "log"
     result = play(worker, uci("a", "--expect", "right"), uci("b"), log=log)
     assert set(words(log, "a")) == {"go"}
-    assert "setoption name Ponder" not in "\n".join(told(log, "a"))
+    assert "setoption name Ponder" not in "\n".join(sent_lines(log, "a"))
     assert result.usage[0].ponder_cpu_time is None
 
 
-def test_engine_that_pondered_is_kept_and_told_when_it_may_not_any_more(
+@pytest.mark.slow
+def test_engine_that_pondered_is_reused_and_learns_when_it_may_not(
     worker: Worker, tmp_path: Path
 ) -> None:
     log, pids = tmp_path / "log", tmp_path / "pids"
     flags = ("--expect", "right", "--pid-file", str(pids))
     play(worker, ponderer("a", *flags), uci("b"))
     play(worker, uci("a", *flags, time_control=CLOCK), uci("b"), log=log)
-    assert "setoption name Ponder value false" in told(log, "a")
+    assert "setoption name Ponder value false" in sent_lines(log, "a")
     assert len(pids.read_text().split()) == 1
 
 
@@ -130,6 +133,7 @@ def test_ponderer_that_does_not_stop_for_the_move_stalls_on_its_own_clock(
     assert "no answer to 'stop'" in result.detail
 
 
+@pytest.mark.slow
 def test_ponderer_that_does_not_stop_at_the_end_costs_its_process_and_not_the_result(
     worker: Worker, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -161,5 +165,5 @@ def test_time_to_stop_is_on_the_ponderers_own_clock(worker: Worker, tmp_path: Pa
     log = tmp_path / "log"
     result = play(worker, ponderer("a", "--expect", "wrong", "--plies", "100"), uci("b"), log=log)
     assert result.usage[0].thinking > 0
-    clocks = [int(line.split()[2]) for line in told(log, "a") if line.startswith("go wtime")]
+    clocks = [int(line.split()[2]) for line in sent_lines(log, "a") if line.startswith("go wtime")]
     assert all(0 < left < 20_000 for left in clocks)

@@ -1,4 +1,4 @@
-"""What a probe finds out of engines that are as scripted."""
+"""The probe of scripted engines."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def probe(worker: Worker, positions: Path, *flags: str, **changes: Any) -> dict[
     # a busy machine must not make an honest engine late
     changes.setdefault("settings", GameSettings(game="chess", hang_timeout=20.0))
     fixed = {k: changes.pop(k) for k in ("apply", "in_flight") if k in changes}
-    made = job(
+    file = job(
         positions, *flags, probe=Probe(changed, most_in_flight=8, **fixed), in_flight=1, **changes
     )
-    result = worker.run(made)
+    result = worker.run(file)
     assert result.outcome == "evaluated", result.detail  # type: ignore[union-attr]
     assert result.scores is None  # type: ignore[union-attr]
     return result.facts  # type: ignore[union-attr, no-any-return]
 
 
-def test_honest_engine_takes_all_that_is_tried(worker: Worker, positions: Path) -> None:
+def test_correct_engine_passes_the_probe(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions)
     rate = facts.pop("rate")
     assert rate > 0
@@ -54,7 +54,7 @@ def test_honest_engine_takes_all_that_is_tried(worker: Worker, positions: Path) 
 
 
 @pytest.mark.parametrize("flag", ["--stalls-ahead", "--dies-ahead", "--swaps-ahead"])
-def test_engine_that_bears_no_second_request_gets_one_at_a_time(
+def test_engine_that_fails_with_requests_in_flight_gets_one_at_a_time(
     worker: Worker, positions: Path, flag: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if flag == "--stalls-ahead":
@@ -64,11 +64,12 @@ def test_engine_that_bears_no_second_request_gets_one_at_a_time(
     assert facts["moved"] == [True, False]
 
 
-def test_searches_are_asked_for_one_at_a_time(worker: Worker, positions: Path) -> None:
+def test_searches_are_requested_one_at_a_time(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, score=DEPTH)
     assert (facts["in_flight"], facts["problem"]) == (1, "")
 
 
+@pytest.mark.slow
 def test_searches_get_a_new_process_for_each_shard_unless_the_control_file_says_otherwise(
     worker: Worker, positions: Path
 ) -> None:
@@ -85,9 +86,7 @@ def test_search_that_a_new_process_does_not_repeat_is_not_called_repeatable(
     assert not facts["repeatable"]
 
 
-def test_number_in_flight_that_was_asked_for_is_not_taken_on_trust(
-    worker: Worker, positions: Path
-) -> None:
+def test_requested_number_in_flight_is_verified(worker: Worker, positions: Path) -> None:
     assert probe(worker, positions, in_flight=4)["in_flight"] == 4
     facts = probe(worker, positions, "--swaps-ahead", in_flight=4)
     assert "with 4 requests in flight its answers are different" in facts["problem"]
@@ -102,47 +101,46 @@ def test_number_in_flight_that_was_asked_for_is_not_taken_on_trust(
         (("--applies", "start"), "restart"),
     ],
 )
-def test_weakest_way_to_apply_values_that_does_is_found(
+def test_weakest_sufficient_apply_mode_is_found(
     worker: Worker, positions: Path, flags: tuple[str, ...], apply: Apply
 ) -> None:
     facts = probe(worker, positions, *flags)
     assert (facts["apply"], facts["moved"], facts["problem"]) == (apply, [True, False], "")
 
 
-def test_way_that_was_asked_for_but_does_not_do_is_refused(worker: Worker, positions: Path) -> None:
+@pytest.mark.slow
+def test_insufficient_apply_mode_is_refused(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, "--applies", "newgame", apply="live")
     assert 'apply = "newgame"' in facts["problem"]
     assert probe(worker, positions, apply="restart")["apply"] == "restart"
 
 
 def test_values_on_the_command_line_need_a_new_process(worker: Worker, positions: Path) -> None:
-    made = job(positions, in_flight=1)
+    file = job(positions, in_flight=1)
     changed = (player("--same"), player(options={"Weight": 200}))
-    result = worker.run(msgspec.structs.replace(made, probe=Probe(changed)))
+    result = worker.run(msgspec.structs.replace(file, probe=Probe(changed)))
     facts = result.facts  # type: ignore[union-attr]
     assert (facts["apply"], facts["moved"]) == ("restart", [True, True])
 
 
-def test_engine_that_no_parameter_moves_is_refused(worker: Worker, positions: Path) -> None:
+def test_engine_without_an_effective_parameter_is_refused(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, options=[{"Idle": 5}])
     assert facts["moved"] == [False]
     assert "no parameter changes any score" in facts["problem"]
 
 
-def test_engine_that_remembers_former_games_is_started_anew(
-    worker: Worker, positions: Path
-) -> None:
+def test_engine_that_remembers_earlier_games_is_restarted(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, "--drifts", "--never-clears", score=DEPTH)
     assert (facts["apply"], facts["repeatable"], facts["moved"]) == ("restart", True, [True, False])
 
 
-def test_share_of_positions_without_a_score_is_told(worker: Worker, positions: Path) -> None:
+def test_share_of_positions_without_a_score_is_reported(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, "--none-at", "5", score=DEPTH, options=[{"Weight": 0}])
     assert facts["none"] == pytest.approx(1 / COUNT, abs=0.02)
 
 
 @pytest.mark.parametrize(
-    ("flags", "score", "told"),
+    ("flags", "score", "message"),
     [
         (("--same",), ScoreKind(), "the same score, 7, for all of 60 positions"),
         (("--form", "own"), ScoreKind(), 'Score(command="eval"'),
@@ -154,31 +152,33 @@ def test_share_of_positions_without_a_score_is_told(worker: Worker, positions: P
         (("--depth-0", "1"), ScoreKind("quiescence"), "it searches to depth 1"),
     ],
 )
-def test_engine_that_cannot_be_used_is_refused_in_words(
-    worker: Worker, positions: Path, flags: tuple[str, ...], score: ScoreKind, told: str
+@pytest.mark.slow
+def test_unusable_engine_is_refused_with_a_reason(
+    worker: Worker, positions: Path, flags: tuple[str, ...], score: ScoreKind, message: str
 ) -> None:
     settings = GameSettings(game="chess", hang_timeout=0.5)
     facts = probe(worker, positions, *flags, score=score, settings=settings)
-    assert told in facts["problem"]
+    assert message in facts["problem"]
 
 
 def test_go_engine_is_refused(worker: Worker, positions: Path) -> None:
-    made: EvaluationJob = job(positions, player=Player("g", ("gnugo",)), probe=Probe(()))
-    assert "over UCI or USI" in worker.run(made).facts["problem"]  # type: ignore[union-attr]
+    file: EvaluationJob = job(positions, player=Player("g", ("gnugo",)), probe=Probe(()))
+    assert "over UCI or USI" in worker.run(file).facts["problem"]  # type: ignore[union-attr]
 
 
-def test_value_that_an_option_does_not_take_is_named(worker: Worker, positions: Path) -> None:
+def test_refused_option_value_is_named(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, options=[{"Weight": 5000}])
     assert "with Weight = 5000" in facts["problem"]
 
 
+@pytest.mark.slow
 def test_answers_for_a_function_are_compared_as_texts(worker: Worker, positions: Path) -> None:
     facts = probe(worker, positions, "--form", "own", answers=True)
     assert (facts["in_flight"], facts["apply"], facts["moved"]) == (8, "live", [True, False])
     assert facts["largest"] == [0.0, 0.0]
 
 
-def test_difference_counts_a_score_that_comes_or_goes() -> None:
+def test_difference_counts_missing_scores() -> None:
     nan = float("nan")
 
     def gap(*pairs: tuple[float, float]) -> float:

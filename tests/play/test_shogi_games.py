@@ -36,8 +36,8 @@ def test_mate_wins_for_sente_as_1_0() -> None:
     result, black, white = shogi(["G*1b"], [], "8k/9/8P/9/9/9/9/9/4K4 b G 1")
     assert (result.outcome, result.winner, result.reason, result.score) == ("win", 0, "mate", "1-0")
     assert (result.forfeit, result.plies, result.record_suffix) == (False, 1, "csa")
-    assert black.heard == [(0, "G*1b", True)]
-    assert white.heard == [(0, "G*1b", False)]
+    assert black.observed == [(0, "G*1b", True)]
+    assert white.observed == [(0, "G*1b", False)]
     assert read(result).result.is_black_win()
 
 
@@ -45,8 +45,12 @@ def test_in_a_handicap_game_the_first_player_is_black_and_white_moves_first() ->
     result, black, white = shogi(["7g7f", "resign"], ["5a4b", "4b3b"], TWO_PIECES)
     assert (result.winner, result.reason, result.score) == (1, "resignation", "0-1")
     assert (result.forfeit, result.plies) == (False, 3)
-    assert [move for _, move, _ in white.heard] == ["5a4b", "7g7f", "4b3b"]
-    assert [(colour, own) for colour, _, own in black.heard] == [(1, False), (0, True), (1, False)]
+    assert [move for _, move, _ in white.observed] == ["5a4b", "7g7f", "4b3b"]
+    assert [(colour, own) for colour, _, own in black.observed] == [
+        (1, False),
+        (0, True),
+        (1, False),
+    ]
     record = read(result)
     assert [move.move.to_usi() for move in record.moves] == ["5a4b", "7g7f", "4b3b"]
     assert record.metadata.black_player == "b"
@@ -123,7 +127,7 @@ def test_the_move_limit_draws() -> None:
 def test_moves_of_the_opening_are_played_first_and_recorded() -> None:
     opening = Opening(None, ("7g7f", "3c3d", "8h2b+"), "book:1")
     result, _, white = shogi(["resign"], ["3a2b"], opening=opening)
-    assert len(white.asked) == 1
+    assert len(white.requests) == 1
     assert result.plies == 1
     moves = [move.move.to_usi() for move in read(result).moves]
     assert moves == ["7g7f", "3c3d", "8h2b+", "3a2b"]
@@ -147,12 +151,12 @@ def clocked(code: str, text: str) -> Player:
     return Player(code, ("x",), protocol="usi", time_control=TimeControl.parse(text))
 
 
-def test_increment_is_told_to_a_player_that_has_one_and_not_to_one_with_byo_yomi_alone() -> None:
+def test_increment_goes_to_players_with_one_and_not_with_byo_yomi_alone() -> None:
     players = clocked("b", "10+1+5byo"), clocked("w", "20+3byo")
     engines = Scripted(players[0], ["7g7f", "resign"]), Scripted(players[1], ["3c3d"])
     GameRunner(job(*players, game="shogi"), engines).play()
-    told = [[(a.clock_ms, a.increment_ms, a.byoyomi_ms) for a in e.asked] for e in engines]
-    assert told == [
+    clocks = [[(a.clock_ms, a.increment_ms, a.byoyomi_ms) for a in e.requests] for e in engines]
+    assert clocks == [
         [((10000, 20000), (1000, 0), 5000), ((10999, 19999), (1000, 0), 5000)],
         [((10999, 20000), (0, 0), 3000)],
     ]

@@ -1,9 +1,11 @@
-"""Transcripts of all games, and of those in which something went wrong."""
+"""Transcripts of all games, and of games with a fault."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+
+import pytest
 
 from ringmaster.play.transcript import FaultTranscript, FileTranscript
 from tests.play.test_kept_engines import Worker, filler, make, play, worker
@@ -11,6 +13,7 @@ from tests.play.test_kept_engines import Worker, filler, make, play, worker
 __all__ = ["make", "worker"]
 
 
+@pytest.mark.slow
 def test_only_games_with_a_fault_are_written_down(worker: Worker, tmp_path: Path) -> None:
     logs = {name: tmp_path / "logs" / name for name in ("good", "void", "forfeit")}
     sound = filler("a")
@@ -30,9 +33,8 @@ def test_only_games_with_a_fault_are_written_down(worker: Worker, tmp_path: Path
         assert "not kept" not in text
 
 
-def test_transcript_of_a_fault_is_what_the_whole_one_would_be(
-    worker: Worker, tmp_path: Path
-) -> None:
+@pytest.mark.slow
+def test_transcript_of_a_fault_equals_the_full_one(worker: Worker, tmp_path: Path) -> None:
     texts = []
     for of_faults in (False, True):
         log = tmp_path / str(of_faults)
@@ -51,7 +53,7 @@ def test_fault_that_cannot_be_written_down_costs_nothing_but_its_transcript(
     assert result.stderr[0][1].startswith("the transcript cannot be written: ")
 
 
-def test_end_of_a_long_game_is_kept_and_the_rest_counted(tmp_path: Path) -> None:
+def test_transcript_keeps_the_end_of_a_long_game_and_counts_the_rest(tmp_path: Path) -> None:
     transcript = FaultTranscript(str(tmp_path / "log"), most=10_000)
     for number in range(1000):
         transcript.note("a", "<", b"line %d\r\nand more" % number)
@@ -61,17 +63,17 @@ def test_end_of_a_long_game_is_kept_and_the_rest_counted(tmp_path: Path) -> None
     numbers = [int(line.split()[-1]) for line in lines if " line " in line]
     assert numbers == list(range(1000 - len(numbers), 1000))
     assert 30 < len(numbers) < 60
-    assert f"({2000 - 2 * len(numbers)} lines before this are not kept)" in first
+    assert f"({2000 - 2 * len(numbers)} earlier lines are dropped)" in first
 
 
-def test_line_that_is_too_long_is_not_kept(tmp_path: Path) -> None:
+def test_transcript_drops_a_line_that_is_too_long(tmp_path: Path) -> None:
     transcript = FaultTranscript(str(tmp_path / "log"), most=1000)
     transcript.note("a", "<", b"x" * 1000)
     transcript.note("a", ">", b"go")
     transcript.want()
     transcript.close()
     first, second = (tmp_path / "log").read_text().splitlines()
-    assert "(1 lines before" in first
+    assert "(1 earlier lines" in first
     assert second.endswith("a > go")
 
 

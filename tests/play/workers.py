@@ -9,21 +9,19 @@ from types import SimpleNamespace
 
 import psutil
 
-from ringmaster.play.worker import Worker, make_worker
+from ringmaster.play.worker import Worker
 
 
 @contextmanager
 def one_worker(engines: str) -> Iterator[Worker]:
     """A worker that leaves no process behind.
 
-    engines  what stands in the command lines of its engines
+    engines  a text in the command lines of its engines
     """
     read_fd, write_fd = os.pipe()
-    made = make_worker(
-        SimpleNamespace(slot=0, control_fd=read_fd, watcher_fd=None, setup={}, alone=False)
-    )
-    yield made
-    made.close()
+    new_worker = Worker(SimpleNamespace(slot=0, control_fd=read_fd, reaper_fd=None, setup={}))
+    yield new_worker
+    new_worker.close()
     os.close(read_fd)
     os.close(write_fd)
     left = psutil.Process().children(recursive=True)

@@ -5,7 +5,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
@@ -21,15 +21,15 @@ rows = st.lists(
 )
 
 
-def write(path: Path, given: list[dict[int, float]], order: list[int], *, phase: bool) -> None:
+def write(path: Path, rows_given: list[dict[int, float]], order: list[int], *, phase: bool) -> None:
     """Write rows in an order, each call of `add` with up to three of them."""
-    with FeatureWriter(path, NAMES, len(given), "key", phase=phase) as writer:
+    with FeatureWriter(path, NAMES, len(rows_given), "key", phase=phase) as writer:
         for first in range(0, len(order), 3):
             some = order[first : first + 3]
-            numbers = [pair for i in some for pair in sorted(given[i].items())]
+            numbers = [pair for i in some for pair in sorted(rows_given[i].items())]
             writer.add(
                 np.array(some, dtype=np.int64),
-                np.array([len(given[i]) for i in some]),
+                np.array([len(rows_given[i]) for i in some]),
                 np.array([column for column, _ in numbers], dtype=np.intp),
                 np.array([value for _, value in numbers], dtype=np.float64),
                 np.array(some, dtype=np.float32) / 16,
@@ -37,63 +37,62 @@ def write(path: Path, given: list[dict[int, float]], order: list[int], *, phase:
         writer.finish()
 
 
-@settings(max_examples=40)
 @given(rows, st.randoms(use_true_random=False), st.booleans())
 def test_rows_written_in_any_order_are_read_back(
-    given: list[dict[int, float]], random: np.random.Generator, phase: bool
+    rows_given: list[dict[int, float]], random: np.random.Generator, phase: bool
 ) -> None:
-    order = list(range(len(given)))
+    order = list(range(len(rows_given)))
     random.shuffle(order)  # type: ignore[arg-type]
     with TemporaryDirectory() as folder:
         path = Path(folder) / "x.features"
-        write(path, given, order, phase=phase)
-        found = FeatureFile(path)
-        assert (found.names, found.key, len(found)) == (NAMES, "key", len(given))
-        for i, row in enumerate(given):
-            a, b = int(found.indptr[i]), int(found.indptr[i + 1])
-            pairs = zip(found.columns[a:b].tolist(), found.values[a:b].tolist(), strict=True)
+        write(path, rows_given, order, phase=phase)
+        actual = FeatureFile(path)
+        assert (actual.names, actual.key, len(actual)) == (NAMES, "key", len(rows_given))
+        for i, row in enumerate(rows_given):
+            a, b = int(actual.indptr[i]), int(actual.indptr[i + 1])
+            pairs = zip(actual.columns[a:b].tolist(), actual.values[a:b].tolist(), strict=True)
             assert dict(pairs) == {k: float(np.float32(v)) for k, v in row.items()}
         if phase:
-            assert found.phase is not None
-            assert found.phase.tolist() == [i / 16 for i in range(len(given))]
+            assert actual.phase is not None
+            assert actual.phase.tolist() == [i / 16 for i in range(len(rows_given))]
         else:
-            assert found.phase is None
+            assert actual.phase is None
         assert [p.name for p in Path(folder).iterdir()] == ["x.features"]
 
 
 @pytest.mark.parametrize(
     ("value", "kind"), [(127, "int8"), (-129, "int16"), (40_000, "float32"), (0.5, "float32")]
 )
-def test_counts_take_as_few_bytes_as_they_can(tmp_path: Path, value: float, kind: str) -> None:
+def test_counts_use_the_smallest_type(tmp_path: Path, value: float, kind: str) -> None:
     write(tmp_path / "x", [{0: 1}, {1: value}], [0, 1], phase=False)
-    found = FeatureFile(tmp_path / "x")
-    assert (found.values.dtype, found.columns.dtype) == (kind, "uint8")
+    actual = FeatureFile(tmp_path / "x")
+    assert (actual.values.dtype, actual.columns.dtype) == (kind, "uint8")
 
 
-def test_first_of_two_rows_of_a_position_stays(tmp_path: Path) -> None:
+def test_first_row_of_a_position_is_kept(tmp_path: Path) -> None:
     with FeatureWriter(tmp_path / "x", NAMES, 2, "", phase=False) as writer:
         twice = np.array([1, 1, 0])
         writer.add(twice, np.array([1, 2, 1]), np.array([0, 1, 2, 1]), np.array([5, 6, 7, 8]))
         writer.add(np.array([0]), np.array([1]), np.array([2]), np.array([9]))
         assert not len(writer.missing())
         writer.finish()
-    found = FeatureFile(tmp_path / "x")
-    assert (found.columns.tolist(), found.values.tolist()) == ([1, 0], [8, 5])
+    actual = FeatureFile(tmp_path / "x")
+    assert (actual.columns.tolist(), actual.values.tolist()) == ([1, 0], [8, 5])
 
 
-def test_rows_that_have_not_come_are_known(tmp_path: Path) -> None:
+def test_missing_rows_are_listed(tmp_path: Path) -> None:
     with FeatureWriter(tmp_path / "x", NAMES, 4, "", phase=False) as writer:
         writer.add(np.array([2, 0]), np.array([0, 0]), np.zeros(0, int), np.zeros(0))
         assert writer.missing().tolist() == [1, 3]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_file_that_is_none_or_is_damaged_is_refused(tmp_path: Path) -> None:
+def test_foreign_or_damaged_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
     write(path, [{0: 1, 2: 3}] * 50, list(range(50)), phase=True)
     whole = path.read_bytes()
     for data, words in (
-        (b"PNG" + whole, "is no feature file"),
+        (b"PNG" + whole, "is not a feature file"),
         (whole[:-200], "is cut off"),
         (whole[:20] + b"!" + whole[21:], "is damaged"),
     ):
@@ -102,6 +101,6 @@ def test_file_that_is_none_or_is_damaged_is_refused(tmp_path: Path) -> None:
             FeatureFile(path)
 
 
-def test_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None:
+def test_missing_folder_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(StoreUnwritable, match="No such file"):
         FeatureWriter(tmp_path / "no" / "x", NAMES, 1, "", phase=False).__enter__()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.errors import StoreCorrupt, StoreUnwritable
@@ -49,9 +49,8 @@ def write(path: Path, rows: list[Any], piece: int = 7) -> None:
         writer.finish(["a note"])
 
 
-@settings(max_examples=25)
 @given(ROWS)
-def test_what_is_written_comes_back_in_order_training_first(rows: list[Any]) -> None:
+def test_positions_are_read_back_in_order_training_first(rows: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "set.positions"
         write(path, rows)
@@ -69,9 +68,8 @@ def test_what_is_written_comes_back_in_order_training_first(rows: list[Any]) -> 
         assert [p.name for p in Path(folder).iterdir()] == ["set.positions"]
 
 
-@settings(max_examples=25)
 @given(ROWS, st.integers(0, 40), st.integers(0, 40), st.integers(1, 9))
-def test_texts_are_chosen_as_by_range(rows: list[Any], first: int, stop: int, step: int) -> None:
+def test_texts_are_selected_as_by_range(rows: list[Any], first: int, stop: int, step: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "set.positions"
         write(path, rows)
@@ -80,9 +78,8 @@ def test_texts_are_chosen_as_by_range(rows: list[Any], first: int, stop: int, st
         assert read.texts(first, stop, step) == [read.text(i) for i in range(first, stop, step)]
 
 
-@settings(max_examples=40)
 @given(st.data())
-def test_file_that_is_cut_off_is_told_from_a_whole_one(data: st.DataObject) -> None:
+def test_truncated_file_is_refused(data: st.DataObject) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "set.positions"
         write(path, [(b"x", False, 0.5, 1, 2)] * 5)
@@ -93,7 +90,7 @@ def test_file_that_is_cut_off_is_told_from_a_whole_one(data: st.DataObject) -> N
 
 
 @pytest.mark.parametrize("damage", ["column", "length", "negative"])
-def test_header_that_lies_is_damage(tmp_path: Path, damage: str) -> None:
+def test_wrong_header_is_damage(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "set.positions"
     write(path, [(b"x", False, 0.5, 1, 2)] * 5)
     data = path.read_bytes()
@@ -115,18 +112,18 @@ def test_header_that_lies_is_damage(tmp_path: Path, damage: str) -> None:
 def test_foreign_file_is_not_called_damaged(tmp_path: Path) -> None:
     path = tmp_path / "thesis.txt"
     path.write_text("to be or not to be")
-    with pytest.raises(StoreCorrupt, match="is no position file; move it away"):
+    with pytest.raises(StoreCorrupt, match="is not a position file; move it away"):
         PositionFile(path)
 
 
-def test_writer_that_is_left_early_leaves_nothing(tmp_path: Path) -> None:
+def test_aborted_writer_leaves_no_files(tmp_path: Path) -> None:
     path = tmp_path / "set.positions"
     with PositionWriter(path, "chess", "key") as writer:
         writer.add([b"x"], labels([(b"x", False, 0.5, 1, 2)]), False)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_full_disk_leaves_no_parts(tmp_path: Path) -> None:
+def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
 
     def fill(writer: PositionWriter) -> None:
@@ -157,7 +154,7 @@ class _Full:
         raise self._error
 
 
-def test_folder_that_is_not_there_cannot_be_written_to(tmp_path: Path) -> None:
+def test_missing_folder_is_an_error(tmp_path: Path) -> None:
     with (
         pytest.raises(StoreUnwritable, match="cannot write"),
         PositionWriter(tmp_path / "gone" / "set.positions", "chess", "key"),

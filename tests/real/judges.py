@@ -15,7 +15,7 @@ from ringmaster.results.games import Game
 
 
 def judge_chess(game: Game, record: str) -> None:
-    """Assert that a PGN says what the result says, and that both are right."""
+    """Assert that a PGN agrees with the result, and that both are right."""
     stream = io.StringIO(record)
     pgn = chess.pgn.read_game(stream)
     assert pgn is not None

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import ringmaster
-from tests.events import ringmaster as run_ringmaster
-from tests.events import shown
-from tests.real.engines import engine
+from tests.program import ringmaster as run_ringmaster
+from tests.program import shown
 from tests.real.test_matches import alive, play
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -57,8 +57,8 @@ verify = Verify(games=40, sprt=SPRT(0, 200), depth=4,
     values = re.findall(r"> setoption name Skill Level value (\d+)", log)
     # both are set by the check already, and one of them once more where it set the other last
     assert sorted(set(map(int, values))) == [0, early["parameters"][0]["Skill Level"]]
-    found = ringmaster.load(control)
-    openings = [game.opening for game in found.games if game.id.startswith("verify1_")]
+    matched = ringmaster.load(control)
+    openings = [game.opening for game in matched.games if game.id.startswith("verify1_")]
     assert sorted(openings) == ["openings.epd:900"] * 2 + ["openings.epd:901"] * 2
-    assert found.matchups["verify2"].sprt is not None
+    assert matched.matchups["verify2"].sprt is not None
     assert alive("stockfish") == []

@@ -1,4 +1,4 @@
-"""The pre-flight check of real engines: good ones pass, and known faults are found."""
+"""The thorough check of real engines: good ones pass, known faults are findings."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.compliance import examine
-from ringmaster.play.compliance.own_limits import try_out
+from ringmaster.play.compliance.examination import examine
+from ringmaster.play.compliance.first_tests import run_first_tests
 from ringmaster.play.engine_pool import make_engine
-from tests.real.engines import engine
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -26,16 +26,16 @@ TIMED |= {"clock with an increment", "last move of a time control", "byo-yomi", 
 def examined(game: Any, protocol: Any, *command: str, **limits: Any) -> list[Finding]:
     player = Player("x", (engine(command[0]), *command[1:]), protocol=protocol, **limits)
     settings = GameSettings(game=game, board_size=9, komi=6.5)
-    found = examine(player, settings, lambda: make_engine(player, Surroundings({})))
-    return [f for f in found.findings if f.status in ("warn", "fail") and f.name not in TIMED]
+    result = examine(player, settings, lambda: make_engine(player, Surroundings({})))
+    return [f for f in result.findings if f.status in ("warn", "fail") and f.name not in TIMED]
 
 
 @pytest.mark.parametrize("name", ["stockfish", "fairy-stockfish"])
-def test_chess_engine_is_found_to_keep_to_uci(name: str) -> None:
+def test_chess_engine_obeys_uci(name: str) -> None:
     assert examined("chess", "uci", name, nodes=1000) == []
 
 
-def test_gnugo_is_found_to_keep_to_gtp() -> None:
+def test_gnugo_obeys_gtp() -> None:
     assert examined("go", "gtp", "gnugo", "--mode", "gtp") == []
 
 
@@ -46,13 +46,13 @@ def test_toga_ignores_nodes() -> None:
     assert (finding.status, finding.name) == ("warn", "nodes")
 
 
-def test_ethereal_does_not_search_the_nodes_it_is_asked_for() -> None:
-    found = examined("chess", "uci", "ethereal-chess", depth=3)
-    assert "nodes" in {f.name for f in found}
-    assert all(f.status == "warn" for f in found)
+def test_ethereal_ignores_nodes() -> None:
+    findings = examined("chess", "uci", "ethereal-chess", depth=3)
+    assert "nodes" in {f.name for f in findings}
+    assert all(f.status == "warn" for f in findings)
 
 
-def test_fairy_stockfish_keeps_to_usi_but_for_its_clock() -> None:
+def test_fairy_stockfish_obeys_usi_except_for_its_clock() -> None:
     assert examined("shogi", "usi", "fairy-stockfish", nodes=1000) == []
 
 
@@ -60,42 +60,42 @@ def first_tests(*command: str, **limits: Any) -> list[str]:
     """Return what a run would warn of before its first game."""
     player = Player("x", (engine(command[0]), *command[1:]), protocol="uci", **limits)
     settings = GameSettings("chess")
-    made = make_engine(player, Surroundings({}))
+    process = make_engine(player, Surroundings({}))
     try:
-        made.launch()
-        assert made.check(settings) == []
-        found = try_out(made, player, settings, (), own_limits=True)
+        process.launch()
+        assert process.check(settings) == []
+        findings = run_first_tests(process, player, settings, (), own_limits=True)
     finally:
-        made.end()
-    return [finding.detail for finding in found if finding.status == "warn"]
+        process.end()
+    return [finding.detail for finding in findings if finding.status == "warn"]
 
 
-def test_run_finds_that_ethereal_ignores_nodes_in_a_moment() -> None:
+def test_first_tests_find_that_ethereal_ignores_nodes() -> None:
     assert first_tests("ethereal-chess", nodes=5000) == [
-        "asked for nodes 5,000 it searched 7 nodes; asked for nodes 50,000 it searched 7 nodes"
+        "with nodes 5,000 it searched 7 nodes; with nodes 50,000 it searched 7 nodes"
     ]
     assert first_tests("ethereal-chess", depth=6) == []
 
 
 @pytest.mark.parametrize("command", [["toga2"], ["gnuchess", "--uci"]], ids=["toga2", "gnuchess"])
-def test_run_finds_engines_that_have_to_be_stopped_at_their_nodes(command: list[str]) -> None:
+def test_first_tests_find_engines_that_do_not_stop_at_their_nodes(command: list[str]) -> None:
     (detail,) = first_tests(*command, nodes=1000)
     assert "it had to be stopped after" in detail
 
 
 @pytest.mark.parametrize("name", ["stockfish", "fairy-stockfish", "glaurung"])
 @pytest.mark.parametrize("nodes", [1, 500, 5000, 1_000_000])
-def test_run_does_not_accuse_engines_that_keep_to_their_nodes(name: str, nodes: int) -> None:
+def test_first_tests_do_not_accuse_engines_that_obey_nodes(name: str, nodes: int) -> None:
     assert first_tests(name, nodes=nodes) == []
 
 
-def test_gpsshogi_is_found_not_to_know_an_increment_beside_byo_yomi() -> None:
+def test_gpsshogi_ignores_an_increment_beside_byo_yomi() -> None:
     control = TimeControl.parse("600+1+60byo")
     command = ("gpsusi", "--memory-use-percent", "2")
     player = Player("x", (engine(command[0]), *command[1:]), protocol="usi", time_control=control)
-    found = examine(
+    result = examine(
         player, GameSettings(game="shogi"), lambda: make_engine(player, Surroundings({}))
     )
-    finding = next(f for f in found.findings if f.name == "clock with an increment")
+    finding = next(f for f in result.findings if f.name == "clock with an increment")
     assert finding.status == "fail"
     assert any("byoyomi 100" in line for line in finding.exchange)

@@ -15,7 +15,7 @@ from ringmaster.model.players import Player
 from ringmaster.model.results import EvaluationResult
 from ringmaster.play.worker import Worker
 from tests.play.test_evaluation import worker, write
-from tests.real.engines import engine
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -75,8 +75,8 @@ def ask(
 ) -> EvaluationResult:
     game: Any = "shogi" if who.protocol == "usi" else "chess"
     settings = GameSettings(game=game, hang_timeout=20.0)
-    made = EvaluationJob("p", who, settings, str(path), 0, count, score=score, **more)
-    result = worker.run(made)
+    done = EvaluationJob("p", who, settings, str(path), 0, count, score=score, **more)
+    result = worker.run(done)
     assert isinstance(result, EvaluationResult)
     return result
 
@@ -152,7 +152,7 @@ def test_stockfish_takes_values_at_once_and_bears_64_requests(
     worker: Worker, chess_file: Path
 ) -> None:
     base = {"Use NNUE": False}
-    found = facts(
+    report = facts(
         worker,
         chess_file,
         player("stockfish", **base),
@@ -160,25 +160,25 @@ def test_stockfish_takes_values_at_once_and_bears_64_requests(
         player("stockfish", **{"Use NNUE": True}),
         player("stockfish", **base, Hash=1),
     )
-    assert found["problem"] == ""
-    assert (found["apply"], found["in_flight"]) == ("live", 64)
-    assert (found["moved"], found["repeatable"]) == ([True, False], True)
+    assert report["problem"] == ""
+    assert (report["apply"], report["in_flight"]) == ("live", 64)
+    assert (report["moved"], report["repeatable"]) == ([True, False], True)
 
 
 def test_glaurung_takes_values_at_once(worker: Worker, chess_file: Path) -> None:
     changed = player("glaurung", **{"Mobility (Middle Game)": 200})
-    found = facts(worker, chess_file, player("glaurung"), EVAL, changed)
-    assert found["problem"] == ""
-    assert (found["in_flight"], found["moved"], found["repeatable"]) == (64, [True], True)
+    report = facts(worker, chess_file, player("glaurung"), EVAL, changed)
+    assert report["problem"] == ""
+    assert (report["in_flight"], report["moved"], report["repeatable"]) == (64, [True], True)
 
 
-def test_glaurung_looks_at_its_options_however_its_score_is_asked_for(
+def test_glaurung_uses_its_options_for_every_kind_of_score(
     worker: Worker, chess_file: Path
 ) -> None:
     score = ScoreKind(command="eval", pattern=r"Full eval: (\S+)", unit=100 / 204)
     changed = player("glaurung", **{"Mobility (Middle Game)": 200})
-    found = facts(worker, chess_file, player("glaurung"), score, changed)
-    assert (found["problem"], found["moved"]) == ("", [True])
+    report = facts(worker, chess_file, player("glaurung"), score, changed)
+    assert (report["problem"], report["moved"]) == ("", [True])
 
 
 @pytest.mark.parametrize(
@@ -201,25 +201,25 @@ def test_engines_that_only_search_are_asked_one_at_a_time(
     apply: str,
 ) -> None:
     changed = player(name, *words, **options, **change)
-    found = facts(worker, chess_file, player(name, *words, **options), DEPTH, changed)
-    assert found["problem"] == ""
-    assert (found["in_flight"], found["apply"], found["moved"]) == (1, apply, [True])
-    assert found["repeatable"]
+    report = facts(worker, chess_file, player(name, *words, **options), DEPTH, changed)
+    assert report["problem"] == ""
+    assert (report["in_flight"], report["apply"], report["moved"]) == (1, apply, [True])
+    assert report["repeatable"]
 
 
 @pytest.mark.parametrize("name", ["stockfish", "ethereal-chess"])
 def test_no_search_of_depth_0_is_taken_for_a_quiescence_search(
     worker: Worker, chess_file: Path, name: str
 ) -> None:
-    found = facts(worker, chess_file, player(name), ScoreKind("quiescence"))
-    assert 'score = "depth 1"' in found["problem"]
+    report = facts(worker, chess_file, player(name), ScoreKind("quiescence"))
+    assert 'score = "depth 1"' in report["problem"]
 
 
 def test_toga_that_never_ends_a_search_of_one_node_is_refused(
     worker: Worker, chess_file: Path
 ) -> None:
-    found = facts(worker, chess_file, player("toga2"), ScoreKind("nodes", 1))
-    assert "it went on until it was told to stop" in found["problem"]
+    report = facts(worker, chess_file, player("toga2"), ScoreKind("nodes", 1))
+    assert "it searched until 'stop'" in report["problem"]
 
 
 def test_gpsusi_is_refused_what_kills_it_and_told_what_does(
@@ -239,8 +239,8 @@ def test_search_of_glaurung_gets_new_processes_and_repeats_its_scores(
     worker: Worker, chess_file: Path
 ) -> None:
     changed = player("glaurung", **{"Mobility (Middle Game)": 200})
-    found = facts(worker, chess_file, player("glaurung"), ScoreKind("depth", 2), changed)
-    assert (found["problem"], found["apply"], found["repeatable"]) == ("", "restart", True)
+    report = facts(worker, chess_file, player("glaurung"), ScoreKind("depth", 2), changed)
+    assert (report["problem"], report["apply"], report["repeatable"]) == ("", "restart", True)
     first, second = (
         ask(worker, chess_file, player("glaurung"), ScoreKind("depth", 2), 20, apply="restart")
         for _ in range(2)

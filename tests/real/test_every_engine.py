@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-import ringmaster as package
+import ringmaster as library
 from ringmaster.cli import run
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.results.games import Game
-from tests.events import ringmaster
-from tests.real.engines import engine
+from tests.program import ringmaster
 from tests.real.judges import judge_chess, judge_go, judge_shogi
+from tests.requirements import engine, package
 
 pytestmark = pytest.mark.real
 
@@ -38,7 +38,7 @@ def play(folder: Path, source: str, judge: Callable[[Game, str], None]) -> Count
     control.write_text(source)
     done = ringmaster(control, "-j", "2", timeout=500)
     assert done.returncode == 0, done.stderr
-    results = package.load(control)
+    results = library.load(control)
     played: Counter[str] = Counter()
     for game in results.games:
         assert game.outcome in ("win", "draw"), f"{game.id}: {game.reason} {game.detail}"
@@ -72,7 +72,7 @@ rounds = 6
 
 
 def test_two_shogi_engines_play_twenty_games(tmp_path: Path) -> None:
-    pytest.importorskip("cshogi")
+    package("cshogi")
     fairy, gps = engine("fairy-stockfish"), engine("gpsusi")
     played = play(
         tmp_path,
@@ -81,7 +81,7 @@ competition_type = "playoff"
 game = "shogi"
 players = {{
     "fairy": Player("{fairy}", nodes=500, options={{"Threads": 1}}),
-    # it knows no limit but its clock and what its command line says
+    # Its only limits are its clock and its command line.
     "gps": Player(
         "{gps} --node-count-hard-limit 2000 -N 1 --memory-use-percent 2",
         time_control="300+10byo", ready_timeout=200,
@@ -95,7 +95,7 @@ matchups = [Matchup("fairy", "gps", number_of_games=20)]
 
 
 def test_shogi_games_are_played_to_their_end(tmp_path: Path) -> None:
-    pytest.importorskip("cshogi")
+    package("cshogi")
     fairy = engine("fairy-stockfish")
     played = play(
         tmp_path,
@@ -147,7 +147,7 @@ def test_parameters_made_of_an_engines_own_options_are_taken_by_it(
 ) -> None:
     control = tmp_path / "my.ctl"
     assert run(["new", game, "spsa", str(control), "--from-engine", engine(name)]) == 0
-    codes = {p.code for p in Event(control).loaded.values["parameters"]}
+    codes = {p.code for p in LoadedCompetition(control).control_file.values["parameters"]}
     assert some <= codes
     assert not codes & {"Hash", "Threads", "MultiPV", "Number of Threads", "Randomness"}
     assert run([str(control), "check", "--quick"]) == 0

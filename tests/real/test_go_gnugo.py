@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from sgfmill import sgf
 
-from tests.events import shown
-from tests.real.engines import engine
+from tests.program import shown
 from tests.real.test_matches import GNUGO, play, records
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -39,7 +39,7 @@ def games(control: Path) -> list[sgf.Sgf_game]:
 
 
 def sent(control: Path, game: str, player: str) -> list[str]:
-    """Return what a player was told in a game."""
+    """Return the commands that a player got in a game."""
     log = (control.with_suffix(".gtplogs") / f"{game}.log").read_text()
     return re.findall(rf"^ *[\d.]+ {player} > (.*)$", log, re.MULTILINE)
 
@@ -73,7 +73,7 @@ def test_gnugo_plays_on_a_clock(
 
 
 def test_byo_yomi_that_gnugo_does_not_know_is_named_by_the_check(tmp_path: Path) -> None:
-    from tests.events import ringmaster
+    from tests.program import ringmaster
 
     control = tmp_path / "event.ctl"
     control.write_text(f"""
@@ -107,25 +107,25 @@ def test_games_under_superko_are_cleared_and_scored(tmp_path: Path, ko_rule: str
         assert ("kgs-genmove_cleanup" in "\n".join(lines)) == (not score.endswith("R"))
 
 
-def test_kept_gnugo_is_set_up_anew_and_its_cpu_time_is_the_games(tmp_path: Path) -> None:
+def test_reused_gnugo_is_prepared_again_and_its_cpu_time_is_the_games(tmp_path: Path) -> None:
     control = event(
         tmp_path,
         '"a": Player(gnugo, restart="off", gtp_aliases={"gomill-cpu_time": "cputime"}), '
         '"b": Player(gnugo)',
         'Matchup("a", "b", number_of_games=6)',
     )
-    told = [sent(control, f"0_{number}", "a") for number in range(6)]
+    sent_lines = [sent(control, f"0_{number}", "a") for number in range(6)]
     # two workers have started one each
-    assert 1 <= sum("list_commands" in lines for lines in told) <= 2
-    for lines in told:
+    assert 1 <= sum("list_commands" in lines for lines in sent_lines) <= 2
+    for lines in sent_lines:
         begin = lines.index("boardsize 9")
         assert lines[begin : begin + 3] == ["boardsize 9", "clear_board", "komi 6.5"]
         # before the game too, where the process is a kept one
         assert lines.count("cputime") == (1 if "list_commands" in lines else 2)
     cpu = [
-        float(found[1])
+        float(match[1])
         for text in records(control)
-        if (found := re.search(r"Black cpu time: ([\d.]+)s", text))
+        if (match := re.search(r"Black cpu time: ([\d.]+)s", text))
     ]
     assert len(cpu) == 6
     # the last game's is not the sum of all

@@ -13,8 +13,8 @@ import psutil
 import pytest
 from sgfmill import sgf
 
-from tests.events import ringmaster, shown
-from tests.real.engines import engine
+from tests.program import ringmaster, shown
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -36,16 +36,16 @@ def records(control: Path) -> list[str]:
 def alive(*names: str) -> list[str]:
     """Return the names of living processes whose program is one of these and
     that a run of these tests has started: other runs may go on beside them."""
-    found = []
+    match = []
     for process in psutil.process_iter():
         try:
             environ = process.environ()
             ours = environ.get("PYTEST_CURRENT_TEST") == os.environ["PYTEST_CURRENT_TEST"]
             if process.name() in names and "RINGMASTER_RUN" in environ and ours:
-                found.append(process.name())
+                match.append(process.name())
         except psutil.Error:
             continue
-    return found
+    return match
 
 
 @pytest.mark.parametrize("scorer", ["players", "internal"])

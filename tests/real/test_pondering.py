@@ -8,22 +8,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.events import shown
-from tests.real.engines import engine
+from tests.program import shown
 from tests.real.test_matches import alive, play, records
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
 
-def said(control: Path, word: str) -> Counter[str]:
-    """Count, by player, the lines of the transcripts that begin with a word."""
-    found: Counter[str] = Counter()
+def commands(control: Path, word: str) -> Counter[str]:
+    """Count, by player, the lines of the transcripts that begin with a word.
+
+    Transcripts of a first game include the searches of the startup check, if there is one.
+    """
+    counts: Counter[str] = Counter()
     for path in control.with_suffix(".gtplogs").iterdir():
         for line in path.read_text().splitlines():
             match = re.match(r"\s*[\d.]+ (\S+) > " + word, line)
             if match:
-                found[match[1]] += 1
-    return found
+                counts[match[1]] += 1
+    return counts
 
 
 def test_stockfish_and_ethereal_ponder_against_each_other(tmp_path: Path) -> None:
@@ -39,6 +42,7 @@ players = {{
 }}
 margin = 30
 move_limit = 80
+skip_player_checks = True
 matchups = [Matchup("sf", "et", number_of_games=2)]
 """,
         "--log-gtp",
@@ -46,8 +50,8 @@ matchups = [Matchup("sf", "et", number_of_games=2)]
     games = records(control)
     assert len(games) == 2
     plies = sum(int(number) for game in games for number in re.findall(r'PlyCount "(.*)"', game))
-    hits, misses = said(control, "ponderhit"), said(control, "stop")
-    begun = said(control, "go ponder")
+    hits, misses = commands(control, "ponderhit"), commands(control, "stop")
+    begun = commands(control, "go ponder")
     for code in ("sf", "et"):
         # in most of its own moves: half of all plies
         assert begun[code] > plies / 4
@@ -78,7 +82,7 @@ matchups = [Matchup("x", "sf", number_of_games=2)]
         "--log-gtp",
     )
     assert len(records(control)) == 2
-    assert set(said(control, "go ponder")) == {"x"}
+    assert set(commands(control, "go ponder")) == {"x"}
     assert shown(control)["matchups"][0]["forfeits"] == [0, 0]
     assert alive(name, "stockfish") == []
 
@@ -91,15 +95,15 @@ def test_variant_is_set_and_chess960_is_started(tmp_path: Path) -> None:
     from ringmaster.model.players import Player
 
     fairy = Player("f", (engine("fairy-stockfish"),), protocol="uci", nodes=200)
-    made = UciEngine(fairy, Surroundings({}))
-    made.launch()
+    fairy_engine = UciEngine(fairy, Surroundings({}))
+    fairy_engine.launch()
     try:
         for variant in ("crazyhouse", "chess960", "xiangqi", "standard"):
             settings = GameSettings("chess", variant=variant)
-            assert made.check(settings) == []
-            made.start_game(settings, Opening(), 0)
-            assert len(made.think(0, Limits(10.0, nodes=200)).move) >= 4
-        (problem,) = made.check(GameSettings("chess", variant="marsian"))
-        assert "marsian" in problem
+            assert fairy_engine.check(settings) == []
+            fairy_engine.start_game(settings, Opening(), 0)
+            assert len(fairy_engine.think(0, Limits(10.0, nodes=200)).move) >= 4
+        (problem,) = fairy_engine.check(GameSettings("chess", variant="marsian"))
+        assert "marsian" in str(problem)
     finally:
-        made.end(patience=0.2)
+        fairy_engine.end(patience=0.2)

@@ -7,9 +7,9 @@ from pathlib import Path
 import chess
 import pytest
 
-from ringmaster.datasets.exchange import is_quiet
-from tests.events import ringmaster
-from tests.real.engines import engine
+from ringmaster.datasets.picking import is_quiet
+from tests.program import ringmaster
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -29,7 +29,7 @@ matchups = [Matchup("a", "b", number_of_games={games})]
 
 
 def correlations(out: str) -> list[float]:
-    """Return those of score and result, for each side to move."""
+    """Return the correlations of score and result for each side to move."""
     (line,) = [line for line in out.splitlines() if line.startswith("correlation")]
     return [float(word) for word in line.split() if word[0] in "+-"]
 
@@ -48,10 +48,10 @@ def test_scores_of_glaurung_foretell_the_results_of_its_games(tmp_path: Path) ->
     )
     done = ringmaster(control, "-j", "2", timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
-    made = ringmaster(control, "positions", "--resolve", "-o", str(tmp_path / "a.epd"))
-    assert made.returncode == 0, made.stderr
-    assert min(correlations(made.stdout)) > 0.2
-    assert "WARNING" not in made.stdout
+    completed = ringmaster(control, "positions", "--resolve", "-o", str(tmp_path / "a.epd"))
+    assert completed.returncode == 0, completed.stderr
+    assert min(correlations(completed.stdout)) > 0.2
+    assert "WARNING" not in completed.stdout
     lines = (tmp_path / "a.epd").read_text().splitlines()
     assert len(lines) > 5 * GAMES
     for line in lines[::10]:
@@ -75,7 +75,7 @@ def test_scores_of_fairy_stockfish_foretell_the_results_of_its_shogi_games(tmp_p
     )
     done = ringmaster(control, "-j", "2", timeout=600)
     assert (done.returncode, done.stderr) == (0, "")
-    made = ringmaster(control, "positions", "--per-game", "20", "-o", str(tmp_path / "a.hcpe"))
-    assert made.returncode == 0, made.stderr
-    assert min(correlations(made.stdout)) > 0.0
+    completed = ringmaster(control, "positions", "--per-game", "20", "-o", str(tmp_path / "a.hcpe"))
+    assert completed.returncode == 0, completed.stderr
+    assert min(correlations(completed.stdout)) > 0.0
     assert (tmp_path / "a.hcpe").stat().st_size % 38 == 0

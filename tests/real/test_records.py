@@ -9,8 +9,8 @@ import chess
 import chess.pgn
 import pytest
 
-from tests.events import ringmaster, shown
-from tests.real.engines import engine
+from tests.program import ringmaster, shown
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
@@ -34,7 +34,7 @@ players = {{
 }}
 openings = Openings("{BOOK}", order="random")
 draw_adjudication = DrawAdjudication(move_number=20, move_count=4, score=15)
-# a busy machine is not what is tested here
+# Generous: a busy machine must not matter.
 margin = 5
 resign_adjudication = ResignAdjudication(move_count=2, score=500)
 tablebases = Tablebases("{TABLES}")
@@ -62,10 +62,10 @@ def closing_comment(game: chess.pgn.Game) -> str:
 def is_sound(game: chess.pgn.Game) -> bool:
     """Whether the position at the end, and the scores before it, bear the result
     and the reason that are given for it."""
-    last, said = game.end(), closing_comment(game)
+    last, closing = game.end(), closing_comment(game)
     board, result = last.board(), game.headers["Result"]
     if game.headers["Termination"] == "normal":
-        if "mates" in said:
+        if "mates" in closing:
             return board.is_checkmate() and (result == "1-0") == (board.turn == chess.BLACK)
         return result == "1/2-1/2" and (
             board.is_stalemate()
@@ -77,20 +77,20 @@ def is_sound(game: chess.pgn.Game) -> bool:
     assert not board.is_game_over()
     scores = []
     for node in list(game.mainline())[:-9:-1]:
-        found = re.match(r"([+-]?)(M?)([\d.]+)", node.comment)
-        assert found is not None
-        value = 100.0 if found[2] else float(found[3])
-        scores.append(-value if found[1] == "-" else value)
-    if "Draw by adjudication" in said:
+        matched = re.match(r"([+-]?)(M?)([\d.]+)", node.comment)
+        assert matched is not None
+        value = 100.0 if matched[2] else float(matched[3])
+        scores.append(-value if matched[1] == "-" else value)
+    if "Draw by adjudication" in closing:
         return result == "1/2-1/2" and max(map(abs, scores[:8])) <= 0.15
-    if "wins by adjudication" in said:
+    if "wins by adjudication" in closing:
         loser = board.turn if scores[0] > 0 else not board.turn
         lost = scores[1:4:2] if scores[0] > 0 else scores[0:4:2]
         return max(lost) <= -5 and (result == "1-0") == (loser == chess.BLACK)
-    return "tablebases" in said and len(board.piece_map()) <= 3
+    return "tablebases" in closing and len(board.piece_map()) <= 3
 
 
-def test_records_of_real_games_hold_what_they_should_once_and_in_order(tmp_path: Path) -> None:
+def test_records_of_real_games_have_each_field_once_and_in_order(tmp_path: Path) -> None:
     control = play(tmp_path)
     collected = control.with_suffix(".games.pgn")
     singles = sorted(control.with_suffix(".games").iterdir())
@@ -111,9 +111,9 @@ def test_records_of_real_games_hold_what_they_should_once_and_in_order(tmp_path:
         assert game.headers[f"{free}Limits"] == "nodes 1000"
         assert int(game.headers["PlyCount"]) == sum(1 for _ in game.mainline())
         for node in list(game.mainline())[:-1]:
-            said = " ".join(node.comment.split())
-            assert SUMMARY.fullmatch(said), said
-            assert "n=" in said
+            closing = " ".join(node.comment.split())
+            assert SUMMARY.fullmatch(closing), closing
+            assert "n=" in closing
             clock = node.clock()
             if node.turn() != white:
                 assert clock is not None

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from rsshogi.record import Record
 
-from tests.events import ringmaster, shown
-from tests.games.test_csa import usi
 from tests.games.test_shogi import Oracle
-from tests.real.engines import engine
+from tests.games.test_shogi_records import usi
+from tests.program import ringmaster, shown
+from tests.requirements import engine, package
 
 pytestmark = pytest.mark.real
 
@@ -68,7 +68,7 @@ def results_of(control: Path) -> dict[str, tuple[str, str]]:
 
 
 def test_fairy_stockfish_plays_itself_and_every_game_is_verified(tmp_path: Path) -> None:
-    cshogi = pytest.importorskip("cshogi")
+    cshogi = package("cshogi")
     control = play(tmp_path, 'Matchup("strong", "weak", number_of_games=6)')
     results = results_of(control)
     assert len(results) == 6
@@ -82,7 +82,7 @@ def test_fairy_stockfish_plays_itself_and_every_game_is_verified(tmp_path: Path)
 
 
 def test_gpsshogi_plays_and_kif_records_are_verified(tmp_path: Path) -> None:
-    pytest.importorskip("cshogi")
+    package("cshogi")
     from cshogi import KIF
 
     gps = GPS.format(gps=engine("gpsusi"))

@@ -1,4 +1,4 @@
-"""GNU Go in tournaments: every colour and player is where the grid says."""
+"""GNU Go in tournaments: colours and players agree with the grid."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from sgfmill import sgf
 
-from tests.events import ringmaster, shown
-from tests.real.engines import engine
+from tests.program import ringmaster, shown
+from tests.requirements import engine
 
 pytestmark = pytest.mark.real
 
 GNUGO = "--mode=gtp --chinese-rules --capture-all-dead --level=1"
 
 
-def test_grid_is_what_the_game_records_say(tmp_path: Path) -> None:
+def test_grid_agrees_with_the_game_records(tmp_path: Path) -> None:
     gnugo = engine("gnugo")
     control = tmp_path / "event.ctl"
     control.write_text(f"""
@@ -91,8 +91,8 @@ matchups = [Matchup("new", "old", sprt=SPRT(0, 200), number_of_games=100)]
     (matchup,) = summary["matchups"]
     games = matchup["games"]
     assert (matchup["sprt"]["accepted"], matchup["repeats"]) == ("H1", games - 6)
-    said = f"{games - 6} of {games} games repeat an earlier one, move for move: the SPRT takes 6 "
-    assert said in control.with_suffix(".report").read_text()
+    output = f"{games - 6} of {games} games repeat an earlier one, move for move: the SPRT counts"
+    assert output in control.with_suffix(".report").read_text()
     new, old = summary["conditions"]["players"]
     assert new["engine"].startswith("Stockfish ")
     assert (new["hash"], old["hash"], old["threads"]) == (8, 16, 1)

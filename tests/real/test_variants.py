@@ -10,8 +10,8 @@ import chess.pgn
 import chess.variant
 import pytest
 
-from tests.events import ringmaster
-from tests.real.engines import engine
+from tests.program import ringmaster
+from tests.requirements import engine, package
 
 pytestmark = pytest.mark.real
 
@@ -65,16 +65,18 @@ def test_an_inner_rook_is_known_to_engines(tmp_path: Path) -> None:
     assert all(game.errors == [] for game in games)
 
 
+@pytest.mark.optional
 @pytest.mark.parametrize("variant", ["crazyhouse", "3check", "kingofthehill"])
 def test_fairy_stockfish_plays_variants_of_chess(tmp_path: Path, variant: str) -> None:
-    pytest.importorskip("pyffish")
+    package("pyffish")
     for game in play(tmp_path, variant, "fairy-stockfish", "fairy-stockfish"):
         assert game.errors == []
         assert type(game.board()) is chess.variant.find_variant(variant)
         assert game.end().board().result(claim_draw=True) == game.headers["Result"]
 
 
+@pytest.mark.optional
 def test_fairy_stockfish_plays_xiangqi(tmp_path: Path) -> None:
-    pytest.importorskip("pyffish")
+    package("pyffish")
     games = play(tmp_path, "xiangqi", "fairy-stockfish", "fairy-stockfish")
     assert {game.headers["Variant"] for game in games} == {"xiangqi"}

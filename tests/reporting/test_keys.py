@@ -72,7 +72,7 @@ def test_ctrl_x_is_seen_at_once_and_no_key_is_echoed(spawn: list[Any]) -> None:
     terminal.expect(pexpect.EOF)
 
 
-def test_ctrl_c_still_interrupts_and_the_terminal_is_given_back(
+def test_ctrl_c_interrupts_and_the_terminal_is_restored(
     spawn: list[Any],
 ) -> None:
     terminal = start(spawn, *command("watch"))
@@ -82,7 +82,7 @@ def test_ctrl_c_still_interrupts_and_the_terminal_is_given_back(
     terminal.expect_exact("after cooked")
 
 
-def test_an_exception_gives_the_terminal_back(spawn: list[Any]) -> None:
+def test_an_exception_restores_the_terminal(spawn: list[Any]) -> None:
     terminal = start(spawn, *command("raise"))
     terminal.expect_exact("inside raw")
     terminal.expect_exact("raised")
@@ -126,7 +126,7 @@ def read_until(fd: int, wanted: bytes) -> bytes:
     return heard
 
 
-def test_ctrl_z_and_fg_give_back_and_take_again(spawn: list[Any]) -> None:
+def test_ctrl_z_restores_the_terminal_and_fg_watches_it_again(spawn: list[Any]) -> None:
     terminal = shell(spawn)
     terminal.sendline(shlex.join(command("watch")))
     terminal.expect_exact("ready watching")
@@ -170,7 +170,7 @@ def test_a_job_moved_to_the_background_and_back_is_watched_again(
     terminal.expect_exact(PROMPT)
 
 
-def test_a_background_job_is_blind_and_not_stopped(spawn: list[Any]) -> None:
+def test_a_background_job_reads_no_keys_and_is_not_stopped(spawn: list[Any]) -> None:
     terminal = shell(spawn)
     terminal.sendline(shlex.join(command("once")) + " & wait $!; echo status $?")
     terminal.expect_exact("ready blind")
@@ -189,7 +189,7 @@ def test_keys_come_from_the_terminal_when_input_and_output_are_elsewhere(
     terminal.expect_exact("after cooked")
 
 
-def test_without_a_terminal_there_is_nothing_to_watch() -> None:
+def test_nothing_is_watched_without_a_terminal() -> None:
     answer = subprocess.run(
         command("once"),
         env=ENVIRON,
@@ -216,7 +216,7 @@ def test_another_thread_watches_nothing() -> None:
     assert seen == [None]
 
 
-def test_signal_handlers_are_put_back() -> None:
+def test_signal_handlers_are_restored() -> None:
     before = [signal.getsignal(number) for number in (signal.SIGTSTP, signal.SIGCONT)]
     with KeyWatcher():
         pass

@@ -10,8 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.model.report import LEFT, RIGHT, Progress, Report, Table, Text
-from ringmaster.reporting.layout import Line, RunningGame, View, compose
-from ringmaster.reporting.rate import Estimate
+from ringmaster.reporting.layout import (
+    DisplayView,
+    Line,
+    RateEstimate,
+    RateMeter,
+    RunningGame,
+    compose,
+    format_duration,
+    format_rate,
+)
 from ringmaster.reporting.tables import render_report
 from ringmaster.reporting.text import width
 
@@ -20,7 +28,7 @@ TABLE = Table(
     rows=tuple((f"p{i}", str(i)) for i in range(6)),
     title="iteration 12/2000",
 )
-VIEW = View(
+VIEW = DisplayView(
     heading="tune: spsa",
     description="What it is for.",
     progress=Progress(1000, 4000, phase="tuning"),
@@ -33,10 +41,10 @@ VIEW = View(
     parallel=4,
     hint="Ctrl-X to stop",
 )
-ESTIMATE = Estimate(12.3, 244.0)
+ESTIMATE = RateEstimate(12.3, 244.0)
 
 
-def texts(view: View = VIEW, columns: int = 80, rows: int = 60) -> list[str]:
+def texts(view: DisplayView = VIEW, columns: int = 80, rows: int = 60) -> list[str]:
     return [line.text for line in compose(view, ESTIMATE, 165.0, columns, rows)]
 
 
@@ -81,7 +89,7 @@ def test_a_list_of_parameters_is_cut_and_not_put_on_one_line() -> None:
     assert sum(line.startswith("result") for line in lines) == 3
 
 
-def test_where_hardly_anything_fits_the_latest_result_and_the_hint_stay() -> None:
+def test_the_latest_result_and_the_hint_stay_on_the_lowest_screen() -> None:
     lines = texts(rows=5)
     assert lines[0].startswith("tune: spsa")
     assert "1000/4000 games" in lines[1]
@@ -113,7 +121,7 @@ def matchup(first: str, second: str) -> Table:
     )
 
 
-def playoff(*pairs: str) -> View:
+def playoff(*pairs: str) -> DisplayView:
     return dataclasses.replace(
         VIEW,
         description="",
@@ -167,7 +175,7 @@ def test_many_matchups_take_a_line_each() -> None:
     assert len(lines) == 23
 
 
-def with_totals(view: View) -> View:
+def with_totals(view: DisplayView) -> DisplayView:
     totals = ("", "", "", "6.5", "54.17%", "5.5", "45.83%", "")
     blocks = [
         msgspec.structs.replace(block, rows=(*block.rows, totals))
@@ -177,7 +185,7 @@ def with_totals(view: View) -> View:
     return dataclasses.replace(view, report=Report(tuple(blocks)))
 
 
-def test_totals_of_a_table_are_shown_where_there_is_room_only() -> None:
+def test_totals_of_a_table_are_shown_only_where_they_fit() -> None:
     view = playoff("a b", "b chess-engine", "a c")
     assert sum("54.17%" in line for line in texts(with_totals(view), 120, 42)) == 3
     assert texts(with_totals(view), 80, 23) == texts(view, 80, 23)
@@ -203,7 +211,7 @@ def test_text_between_matchups_stays_when_they_take_a_line_each() -> None:
     assert lines[start + 1 : start + 5] == ["remark", "x", "1", "2"]
 
 
-def test_a_title_gives_way_to_the_scores_on_a_narrow_screen() -> None:
+def test_a_title_is_cut_for_the_scores_on_a_narrow_screen() -> None:
     lines = texts(playoff("gnugo-l1 gnugo-l2", "a b"), 40, 11)
     assert "gnugo-l1 v…   gnugo-l1 7.5  gnugo-l2 4.5" in lines
     assert "a v b (12/20 games)   a 7.5  b 4.5" in lines
@@ -246,7 +254,7 @@ TEXTS = st.builds(Text, st.lists(LINES, max_size=3).map(tuple))
     results=st.integers(0, 50),
     warnings=st.integers(0, 6),
 )
-def test_results_and_hint_are_there_whatever_the_report(
+def test_results_and_hint_are_shown_with_any_report(
     report: Report, columns: int, rows: int, running: int, results: int, warnings: int
 ) -> None:
     view = dataclasses.replace(
@@ -283,7 +291,7 @@ def test_no_terminal_is_too_small(rows: int, columns: int, running: int, results
     assert lines[0].startswith("tune: spsa"[: max(0, columns - 1)])
 
 
-def test_the_last_game_in_progress_line_counts_those_left_out() -> None:
+def test_the_last_line_of_games_in_progress_counts_hidden_games() -> None:
     view = dataclasses.replace(
         VIEW, results=[], report=Report(), description="", running=["g"] * 50
     )
@@ -312,19 +320,19 @@ def test_more_games_than_wanted_are_no_more_than_100_percent() -> None:
     assert "50/40 games  100%" in texts(view)[1]
 
 
-def test_a_total_of_nothing_is_no_error() -> None:
+def test_a_total_of_zero_is_no_error() -> None:
     view = dataclasses.replace(VIEW, progress=Progress(0, 0))
     assert texts(view)[1].startswith("0/0 games")
 
 
 def test_unknown_rates_are_dashes() -> None:
-    line = compose(VIEW, Estimate(), 165.0, 80, 40)[1]
+    line = compose(VIEW, RateEstimate(), 165.0, 80, 40)[1]
     assert "–  – left" in line.text
 
 
 def test_hostile_lines_are_harmless() -> None:
     evil = "\x1b[2Jx\ny\u202e"
-    view = View(
+    view = DisplayView(
         heading=evil,
         progress=Progress(0, 1, label=evil, phase=evil, warnings=(evil,)),
         started=0.0,
@@ -335,14 +343,119 @@ def test_hostile_lines_are_harmless() -> None:
         warnings=[evil],
         hint=evil,
     )
-    for line in compose(view, Estimate(), 1.0, 80, 40):
+    for line in compose(view, RateEstimate(), 1.0, 80, 40):
         assert isinstance(line, Line)
         assert line.text.isprintable()
 
 
-def test_what_runs_is_called_what_is_counted() -> None:
+def test_jobs_have_the_name_of_the_progress_unit() -> None:
     view = dataclasses.replace(playoff("a b"), progress=Progress(3, None, "shards"), parallel=2)
     lines = texts(view, 120, 39)
     assert "2 shards at a time" in lines[0]
     assert "shards in progress" in lines
     assert "1 shard at a time" in texts(dataclasses.replace(view, parallel=1), 120, 39)[0]
+
+
+def measure(
+    meter: RateMeter, now: float, count: int, left: int | None = None, started: float = 0.0
+) -> RateEstimate:
+    total = None if left is None else count + left
+    return meter.measure(DisplayView("", Progress(count, total), started, count), now)
+
+
+def test_rate_is_unknown_before_the_first_game() -> None:
+    estimate = measure(RateMeter(), 130.0, 0, 50, started=100.0)
+    assert estimate.rate is None
+    assert estimate.left is None
+
+
+def test_a_steady_rate_is_measured() -> None:
+    meter = RateMeter()
+    for second in range(1, 200):
+        measure(meter, second, 5 * second)
+    estimate = measure(meter, 199.0, 995, 100)
+    assert estimate.rate == pytest.approx(5.0)
+    assert estimate.left == pytest.approx(20.0)
+
+
+def test_the_rate_follows_a_change_within_a_window() -> None:
+    meter = RateMeter()
+    count = 0
+    for second in range(1, 201):
+        count += 10 if second <= 100 else 2
+        measure(meter, second, count)
+    assert measure(meter, 200.0, count).rate == pytest.approx(2.0, rel=0.05)
+
+
+def test_games_longer_than_the_window_still_have_a_rate() -> None:
+    meter = RateMeter()
+    for game in range(1, 50):
+        measure(meter, 3600.0 * game, game)
+    estimate = measure(meter, 3600.0 * 49 + 1800, 49, 7)
+    assert estimate.rate == pytest.approx(1 / 3600, rel=0.1)
+
+
+def test_the_rate_falls_while_no_game_ends() -> None:
+    meter = RateMeter()
+    for second in range(1, 61):
+        measure(meter, second, second)
+    rate = measure(meter, 60.0, 60).rate
+    later = measure(meter, 120.0, 60).rate
+    assert rate is not None
+    assert later is not None
+    assert later < rate
+
+
+def test_nothing_left_takes_no_time() -> None:
+    meter = RateMeter()
+    assert measure(meter, 10.0, 0, 0).left == 0.0
+    assert measure(meter, 10.0, 5).left is None
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1000), st.integers(0, 1000)), max_size=400),
+    st.integers(0, 10**6),
+)
+def test_samples_stay_few_and_rates_positive(steps: list[tuple[float, int]], left: int) -> None:
+    meter = RateMeter()
+    now, count = 0.0, 0
+    for seconds, games in steps:
+        now, count = now + seconds, count + games
+        estimate = measure(meter, now, count, left)
+        assert estimate.rate is None or estimate.rate > 0
+    assert len(meter._samples) <= 260
+
+
+@pytest.mark.parametrize(
+    ("rate", "text"),
+    [
+        (None, "–"),
+        (1000.0, "1000 games/s"),
+        (12.34, "12.3 games/s"),
+        (1.0, "1.0 games/s"),
+        (0.5, "30.0 games/min"),
+        (1 / 60, "1.0 games/min"),
+        (1 / 3600, "1.0 games/h"),
+        (1 / 36000, "0.1 games/h"),
+    ],
+)
+def test_rates_have_a_suitable_unit(rate: float | None, text: str) -> None:
+    assert format_rate(rate) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),
+        (-1.0, "0 s"),
+        (0.4, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 00 s"),
+        (3599.0, "59 min 59 s"),
+        (7620.0, "2 h 07 min"),
+        (3 * 86400 + 4 * 3600, "3 d 04 h"),
+        (1e300, "365000 d 00 h"),
+    ],
+)
+def test_durations_have_two_units(seconds: float | None, text: str) -> None:
+    assert format_duration(seconds) == text

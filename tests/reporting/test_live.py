@@ -14,12 +14,11 @@ import pytest
 from ringmaster.model.report import Progress
 from ringmaster.reporting.live import (
     Display,
+    DisplayView,
     PlainDisplay,
     QuietDisplay,
-    View,
-    make_display,
 )
-from ringmaster.reporting.terminal import TerminalDisplay
+from ringmaster.reporting.terminal import TerminalDisplay, make_display
 
 ROOT = Path(__file__).parents[2]
 
@@ -42,12 +41,12 @@ class BrokenStream(io.StringIO):
         raise BrokenPipeError
 
 
-def never() -> View:
+def never() -> DisplayView:
     raise AssertionError("a view was built though nothing was due")
 
 
-def view(completed: int, total: int | None = 100) -> View:
-    return View("tune", Progress(completed, total), 1000.0, completed)
+def view(completed: int, total: int | None = 100) -> DisplayView:
+    return DisplayView("tune", Progress(completed, total), 1000.0, completed)
 
 
 def test_plain_display_prints_a_line_for_each_result() -> None:
@@ -77,7 +76,7 @@ def test_plain_display_reports_progress_once_an_interval() -> None:
     assert stream.getvalue() == "60/100 games  60%  2.0 games/s  20 s left\n"
 
 
-def test_plain_display_does_not_repeat_progress_that_was_not_made() -> None:
+def test_plain_display_prints_no_unchanged_progress() -> None:
     clock, stream = Clock(), io.StringIO()
     display = PlainDisplay(stream, io.StringIO(), clock=clock)
     for _ in range(5):
@@ -86,7 +85,7 @@ def test_plain_display_does_not_repeat_progress_that_was_not_made() -> None:
     assert len(stream.getvalue().splitlines()) == 1
 
 
-def test_plain_output_has_no_control_codes_whatever_it_is_given() -> None:
+def test_plain_output_never_has_control_codes() -> None:
     stream, errors = io.StringIO(), io.StringIO()
     display = PlainDisplay(stream, errors, clock=Clock())
     display.results(["evil \x1b[2J\x07\u202e name"])
@@ -119,7 +118,7 @@ def test_quiet_display_prints_warnings_only() -> None:
 
 
 @pytest.mark.parametrize("closed", [True, False])
-def test_games_go_on_when_the_reader_of_the_output_is_gone(closed: bool) -> None:
+def test_a_closed_pipe_is_no_error(closed: bool) -> None:
     stream: io.StringIO = io.StringIO() if closed else BrokenStream()
     if closed:
         stream.close()
@@ -163,11 +162,11 @@ def test_a_closed_stream_is_no_terminal() -> None:
     assert isinstance(display, PlainDisplay)
 
 
-def test_only_a_terminal_pays_for_rich() -> None:
+def test_only_a_terminal_imports_rich() -> None:
     program = (
         "import io, sys\n"
-        "from ringmaster.reporting import keys, live, tables\n"
-        "live.make_display(io.StringIO(), False, errors=io.StringIO()).close()\n"
+        "from ringmaster.reporting import keys, tables, terminal\n"
+        "terminal.make_display(io.StringIO(), False, errors=io.StringIO()).close()\n"
         "print([name for name in sys.modules if name in ('rich', 'tabulate')])\n"
     )
     answer = subprocess.run(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import RingmasterError
-from ringmaster.model.charts import (
+from ringmaster.model.report import (
     Band,
     Chart,
     ChartGroup,
@@ -22,10 +22,12 @@ from ringmaster.model.charts import (
     Comparison,
     Interval,
     Level,
+    Report,
     Series,
+    Table,
+    Text,
     Whiskers,
 )
-from ringmaster.model.report import Report, Table, Text
 from ringmaster.reporting import plots_sheet
 from ringmaster.reporting.plots import (
     MISSING_LETTERS,
@@ -74,11 +76,11 @@ def gains(title: str = "Gain") -> Chart:
 
 
 def comparison(rows: int = 3, name: str = "player") -> Comparison:
-    found = [
+    compared = [
         Compared(f"{name} {i}", i * 10.0, i * 10 - 15.0, float("inf") if i == 1 else i * 10 + 20.0)
         for i in range(rows)
     ]
-    return Comparison("", tuple(found), "Elo", mark=0)
+    return Comparison("", tuple(compared), "Elo", mark=0)
 
 
 def groups(count: int = 5) -> list[ChartGroup]:
@@ -89,9 +91,9 @@ def groups(count: int = 5) -> list[ChartGroup]:
     ]
 
 
-def sheet(given: list[ChartGroup], format: str) -> bytes:
+def sheet(chart_groups: list[ChartGroup], format: str) -> bytes:
     stream = io.BytesIO()
-    assert write_sheets(given, "spsa: tune", format, stream) == []
+    assert write_sheets(chart_groups, "spsa: tune", format, stream) == []
     return stream.getvalue()
 
 
@@ -127,19 +129,20 @@ class Page(HTMLParser):
         self.text += data
 
 
-def page(given: list[ChartGroup], **changes: Any) -> str:
+def page(chart_groups: list[ChartGroup], **changes: Any) -> str:
     report = Report(
         (Table(("player", "points"), (("a", 1.5), ("b", None))), Text(("a line", "  another")))
     )
     arguments: dict[str, Any] = {"report": report, "title": "spsa: tune", **changes}
-    text, said = render_page(arguments.pop("report"), given, **arguments)
-    assert said == []
+    text, notes = render_page(arguments.pop("report"), chart_groups, **arguments)
+    assert notes == []
     return text
 
 
 # pictures
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("format", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF-")]
 )
@@ -150,7 +153,8 @@ def test_picture_is_of_its_format_and_the_same_each_time(format: str, start: byt
     assert str(matplotlib.__version__).encode() not in first
 
 
-def test_drawing_leaves_the_users_matplotlib_alone() -> None:
+@pytest.mark.slow
+def test_drawing_does_not_change_the_users_matplotlib() -> None:
     with matplotlib.rc_context({"font.size": 31, "axes.grid": False}):
         plain = sheet(groups(), "svg")
         assert matplotlib.rcParams["font.size"] == 31
@@ -158,6 +162,7 @@ def test_drawing_leaves_the_users_matplotlib_alone() -> None:
     assert "matplotlib.pyplot" not in sys.modules
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 2, 4, 7])
 def test_frames_are_on_the_sheet_and_do_not_overlap(count: int) -> None:
     with drawing():
@@ -177,11 +182,12 @@ def test_frames_are_on_the_sheet_and_do_not_overlap(count: int) -> None:
             assert not box.overlaps(other), f"{i}: {box} and {other}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 6, 40])
 def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) -> None:
-    given = [*groups(count), ChartGroup("Many", (comparison(100),))]
+    chart_groups = [*groups(count), ChartGroup("Many", (comparison(100),))]
     with drawing():
-        pages = plots_sheet._pages(given)
+        pages = plots_sheet._pages(chart_groups)
         for rows in pages:
             used = sum(row.height + (plots_sheet.GAP if row.head is None else 0) for row in rows)
             assert used <= HIGH - 2 * plots_sheet.MARGIN - 0.3
@@ -192,14 +198,14 @@ def test_pages_have_room_for_their_rows_and_every_chart_is_on_one(count: int) ->
     compared = [row.name for c in shown if isinstance(c, Comparison) for row in c.rows]
     assert compared == [f"player {i}" for n in (3, 100) for i in range(n)]
     if count == 1:
-        assert len(re.findall(rb"/Type /Page\b", sheet(given, "pdf"))) == len(pages)
+        assert len(re.findall(rb"/Type /Page\b", sheet(chart_groups, "pdf"))) == len(pages)
 
 
-def test_letters_that_no_font_has_are_announced_not_warned_of() -> None:
+def test_letters_missing_from_all_fonts_are_reported() -> None:
     stream = io.BytesIO()
     # Linear A, which nobody has a font for
-    given = [ChartGroup("P", (course("\U00010600\U00010601"),))]
-    assert write_sheets(given, "t", "png", stream) == [MISSING_LETTERS]
+    chart_groups = [ChartGroup("P", (course("\U00010600\U00010601"),))]
+    assert write_sheets(chart_groups, "t", "png", stream) == [MISSING_LETTERS]
 
 
 def test_svg_keeps_letters_as_text() -> None:
@@ -213,7 +219,7 @@ def test_very_high_sheet_has_fewer_dots() -> None:
     assert plots_sheet.dots_an_inch(1000) * 1000 <= plots_sheet.MOST_DOTS
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_without_matplotlib_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(RingmasterError, match=r"pip install 'ringmaster-engines\[plots\]'"):
         render_page(Report(), [], title="t")
@@ -224,7 +230,7 @@ def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
 # ranges and numbers
 
 
-def test_range_holds_all_that_was_drawn() -> None:
+def test_range_holds_all_values() -> None:
     low, high = y_limits(course())
     assert low < -5
     assert high > 90
@@ -232,13 +238,13 @@ def test_range_holds_all_that_was_drawn() -> None:
     assert x_limits(course())[1] > 59
 
 
-def test_endless_interval_does_not_dwarf_the_course() -> None:
+def test_infinite_interval_does_not_dwarf_the_course() -> None:
     low, high = y_limits(course(low=-1e6, high=1e6))
     assert high - low < 250
     assert y_limits(course(low=None, high=None)) == pytest.approx((-9.1, 68.1), abs=1)
 
 
-def test_course_that_has_not_moved_has_a_range() -> None:
+def test_constant_course_has_a_range() -> None:
     chart = Chart("p", (Level("start", 5), Series("θ", ((0, 5.0),))), bounds=(0, 10))
     assert y_limits(chart) == pytest.approx((4.44, 5.56))
     free = Chart("p", (Series("θ", ((0, 0.0),)),))
@@ -275,11 +281,11 @@ def test_ticks_are_all_different(first: int, step: float, power: int, count: int
 # the page
 
 
-def test_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
+def test_page_has_no_external_files_and_no_scripts() -> None:
     text = page(groups())
-    found = Page(text)
-    assert "script" not in found.tags
-    for tag, name, value in found.attributes:
+    parsed = Page(text)
+    assert "script" not in parsed.tags
+    for tag, name, value in parsed.attributes:
         assert not name.startswith("on"), (tag, name)
         assert name not in ("src", "xmlns", "data"), (tag, value)
         if name in ("href", "xlink:href"):
@@ -293,12 +299,12 @@ def test_page_needs_nothing_from_elsewhere_and_runs_nothing() -> None:
 
 
 def test_page_has_report_and_pictures() -> None:
-    found = Page(page(groups(), description="What it is for."))
-    assert found.tags["h1"] == 1
-    assert found.tags["table"] == 1
-    assert found.tags["section"] == 3
+    parsed = Page(page(groups(), description="What it is for."))
+    assert parsed.tags["h1"] == 1
+    assert parsed.tags["table"] == 1
+    assert parsed.tags["section"] == 3
     # a picture a chart, and a sample a name in the legends
-    assert found.tags["svg"] == 11 + found.tags["li"]
+    assert parsed.tags["svg"] == 11 + parsed.tags["li"]
     for part in (
         "spsa: tune",
         "What it is for.",
@@ -307,25 +313,26 @@ def test_page_has_report_and_pictures() -> None:
         "How to read it.",
         "p4",
     ):
-        assert part in found.text
-    labels = [value for _, name, value in found.attributes if name == "aria-label"]
+        assert part in parsed.text
+    labels = [value for _, name, value in parsed.attributes if name == "aria-label"]
     assert labels[0] == "p0: 10 → 60"
 
 
 def test_ids_of_a_page_are_its_own_and_references_find_them() -> None:
-    found = Page(page(groups()))
-    ids = [value for _, name, value in found.attributes if name == "id"]
+    parsed = Page(page(groups()))
+    ids = [value for _, name, value in parsed.attributes if name == "id"]
     assert len(ids) == len(set(ids))
-    references = [value for _, name, value in found.attributes if name == "href"]
+    references = [value for _, name, value in parsed.attributes if name == "href"]
     references += [
         f"#{match}"
-        for _, _, value in found.attributes
+        for _, _, value in parsed.attributes
         for match in re.findall(r"url\(#(.*?)\)", value)
     ]
     assert references
     assert {reference.removeprefix("#") for reference in references} <= set(ids)
 
 
+@pytest.mark.slow
 def test_pictures_of_a_page_follow_its_colours() -> None:
     text = page(groups())
     body = text[text.index("<body>") :]
@@ -336,10 +343,12 @@ def test_pictures_of_a_page_follow_its_colours() -> None:
     assert "prefers-color-scheme: dark" in text
 
 
+@pytest.mark.slow
 def test_page_is_the_same_each_time() -> None:
     assert page(groups()) == page(groups())
 
 
+@pytest.mark.slow
 def test_hostile_text_stays_text() -> None:
     report = Report(
         (
@@ -354,24 +363,25 @@ def test_hostile_text_stays_text() -> None:
         ChartGroup(HOSTILE, (comparison(name=HOSTILE),)),
     ]
     text = page(hostile, report=report, title=HOSTILE, description=HOSTILE + "\n" + HOSTILE)
-    found = Page(text)
-    assert "script" not in found.tags
-    assert "img" not in found.tags
-    assert not [name for _, name, _ in found.attributes if name.startswith("on")]
+    parsed = Page(text)
+    assert "script" not in parsed.tags
+    assert "img" not in parsed.tags
+    assert not [name for _, name, _ in parsed.attributes if name.startswith("on")]
     assert "\x1b" not in text
-    assert found.text.count("alert(1)") > 8
+    assert parsed.text.count("alert(1)") > 8
     for format in ("png", "svg", "pdf"):
         sheet(hostile, format)
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.slow
+@settings(deadline=None)
 @given(st.text(st.characters(), max_size=40))
-def test_any_name_makes_a_page_that_is_well_formed(name: str) -> None:
+def test_page_with_any_name_is_well_formed(name: str) -> None:
     chart = Chart(name, (Series("θ", ((0, 1), (1, 2))),), note=name)
     Page(page([ChartGroup(name, (chart,), name)], title=name, description=name)).text.encode()
 
 
-def test_frame_draws_arrows_where_an_interval_goes_on() -> None:
+def test_clipped_interval_ends_in_an_arrow() -> None:
     with drawing():
         figure = new_figure(4, inches(course(), 4))
         axes = frame(figure, course(low=None, high=1e6), (0, 0, 4, inches(course(), 4)))

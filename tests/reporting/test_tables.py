@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,75 @@ from hypothesis import strategies as st
 
 from ringmaster.model.report import RIGHT, Cell, Report, Table, Text
 from ringmaster.reporting.tables import format_float, render_report, render_table
-from ringmaster.reporting.text import width
+from ringmaster.reporting.text import clusters, cut, pad, printable, sanitise, width
+
+
+@pytest.mark.parametrize(
+    ("hostile", "harmless"),
+    [
+        ("GNU Go 3.8", "GNU Go 3.8"),
+        ("  indented", "  indented"),
+        ("two\nlines", "two lines"),
+        ("two\r\n\tlines", "two lines"),
+        ("line\u2028separator\x85next", "line separator next"),
+        ("\x1b[31mred\x1b[0m", "\ufffdred\ufffd"),
+        ("\x1b]0;title\x07name", "\ufffdname"),
+        ("\x1b]52;c;ZXZpbA==\x1b\\name", "\ufffdname"),
+        ("\x9b2Jname", "\ufffdname"),
+        ("\x1bcname", "\ufffdname"),
+        ("open \x1b", "open \ufffd"),
+        ("open \x1b]0;never closed", "open \ufffd0;never closed"),
+        ("bell\x07 null\x00 del\x7f", "bell\ufffd null\ufffd del\ufffd"),
+        ("ab\u202edc\u2066\u200f", "abdc"),
+        ("zero\u200bwidth\ufeff", "zerowidth"),
+        ("lone \udcff surrogate", "lone \ufffd surrogate"),
+        ("private \ue000 use", "private \ufffd use"),
+        ("Würger", "Würger"),
+        ("Wu\u0308rger", "Würger"),
+        ("x" + "\u0301" * 50, "x" + "\u0301" * 3),
+        ("no\u00a0break", "no break"),
+        ("技巧2", "技巧2"),
+    ],
+)
+def test_hostile_text_becomes_one_harmless_line(hostile: str, harmless: str) -> None:
+    assert sanitise(hostile) == harmless
+
+
+@given(st.text(st.characters()), st.integers(1, 40))
+def test_sanitised_text_has_no_control_sequences(text: str, limit: int) -> None:
+    clean = sanitise(text, limit)
+    assert width(clean) <= limit
+    assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in clean)
+    assert sanitise(clean) == clean
+
+
+def test_a_megabyte_of_name_is_cut_quickly() -> None:
+    assert sanitise("\x1b[1m" + "x" * 10_000_000, 10) == "\ufffdxxxxxxxx…"
+
+
+def test_cutting_counts_columns_and_never_splits_a_letter_from_its_marks() -> None:
+    assert cut("abcdef", 6) == "abcdef"
+    assert cut("abcdef", 4) == "abc…"
+    assert cut("技巧技巧", 4) == "技…"
+    assert cut("x\u0331y\u0331z\u0331", 2) == "x\u0331…"
+    assert cut("abc", 0) == ""
+
+
+def test_widths_are_those_of_a_terminal() -> None:
+    assert width("技巧2") == 5
+    assert width("x\u0331") == 1
+    assert pad("技巧", 6) == "技巧  "
+    assert list(clusters("ax\u0331b")) == ["a", "x\u0331", "b"]
+
+
+def test_characters_outside_the_encoding_are_replaced() -> None:
+    assert printable("– 技 …", "utf-8") == "– 技 …"
+    assert printable("– 技 …", "ascii") == "- ? ..."
+    assert printable("ü ±3", "latin-1") == "ü ±3"
+    assert printable("ü…", "latin-1") == "ü..."
+    assert printable("ü…", None) == "?..."
+    assert printable("a…", "no-such-codec") == "a..."
+
 
 MATCHUP = Table(
     headers=("", "wins", "", "black", "", "white", "", "avg cpu"),
@@ -46,15 +115,6 @@ def test_text_that_looks_like_a_number_is_left_alone() -> None:
     ]
 
 
-def test_decimal_points_stand_under_each_other() -> None:
-    table = Table(
-        ("", "Elo"), (("a", "1.5"), ("b", "-100.25"), ("c", "3")), align=("left", "decimal")
-    )
-    lines = render_table(table).splitlines()[1:]
-    assert [line.find(".") for line in lines[:2]] == [lines[0].find(".")] * 2
-    assert lines[2].index("3") == lines[0].index(".") - 1
-
-
 def test_wide_and_combining_letters_do_not_shift_columns() -> None:
     table = Table(
         ("player", "wins"),
@@ -85,7 +145,7 @@ def test_a_hostile_name_stays_in_its_cell() -> None:
         Table(("", ""), (("x", "y"),), title="t", align=("left",)),
     ],
 )
-def test_incomplete_tables_are_drawn_as_far_as_they_go(table: Table) -> None:
+def test_incomplete_tables_are_filled_up(table: Table) -> None:
     text = render_table(table)
     assert all(line == line.rstrip() for line in text.splitlines())
     for row in table.rows:
@@ -140,7 +200,7 @@ def test_a_report_has_empty_lines_between_its_blocks() -> None:
     assert parts[4] == "first\n  indented\n"
 
 
-def test_a_report_of_nothing_is_nothing() -> None:
+def test_an_empty_report_is_an_empty_text() -> None:
     assert render_report(Report()) == ""
     assert render_report(Report((Text(()), Text(("",)))), "", "") == ""
 
@@ -149,3 +209,13 @@ def test_lines_beyond_the_width_are_cut() -> None:
     lines = render_report(Report((MATCHUP,)), width=30).splitlines()
     assert max(map(width, lines)) == 30
     assert lines[0].endswith("…")
+
+
+def test_long_notes_and_texts_continue_on_an_indented_line() -> None:
+    words = " ".join(["word"] * 30)
+    lines = render_report(
+        Report((Table((), (), notes=(words,)), Text((f"  {words}",))))
+    ).splitlines()
+    assert max(map(width, lines)) <= 100
+    assert [line.index("word") for line in lines if line] == [0, 4, 2, 6]
+    assert sum(line.count("word") for line in lines) == 60

@@ -9,7 +9,7 @@ from typing import TextIO, cast
 import pytest
 
 from ringmaster.model.report import Progress, Report, Text
-from ringmaster.reporting.layout import View
+from ringmaster.reporting.layout import DisplayView
 from ringmaster.reporting.terminal import Screen, TerminalDisplay
 from tests.reporting.screen import FakeScreen
 
@@ -29,9 +29,9 @@ class Stage:
         self.completed = 0
         self.results: list[str] = []
 
-    def view(self) -> View:
+    def view(self) -> DisplayView:
         self.built += 1
-        return View(
+        return DisplayView(
             heading="tune: spsa",
             progress=Progress(self.completed, 100),
             started=1000.0,
@@ -71,7 +71,7 @@ def test_the_screenful_is_drawn_and_redrawn_in_place(stage: Stage) -> None:
     assert stage.screen.history == []
 
 
-def test_updates_in_quick_succession_build_nothing(stage: Stage) -> None:
+def test_updates_in_quick_succession_draw_nothing(stage: Stage) -> None:
     stage.draw()
     for _ in range(1000):
         stage.draw(0.0001)
@@ -90,7 +90,7 @@ def test_each_drawing_is_one_synchronised_write(stage: Stage) -> None:
     assert write.endswith("\x1b[?2026l")
 
 
-def test_next_update_is_soon_when_something_waits_to_be_shown(stage: Stage) -> None:
+def test_next_update_is_soon_when_a_message_waits(stage: Stage) -> None:
     stage.draw()
     assert stage.display.next_update() == pytest.approx(1.0)
     stage.now += 0.01
@@ -141,7 +141,7 @@ def test_many_messages_scroll_away_and_leave_one_display(stage: Stage) -> None:
     assert sum(line.startswith("tune: spsa") for line in everything) == 1
 
 
-def test_closing_leaves_the_messages_and_nothing_else(stage: Stage) -> None:
+def test_closing_leaves_only_the_messages(stage: Stage) -> None:
     stage.draw()
     assert not stage.screen.cursor_visible
     stage.display.message("last words")
@@ -151,7 +151,7 @@ def test_closing_leaves_the_messages_and_nothing_else(stage: Stage) -> None:
     assert stage.screen.cursor_visible
 
 
-def test_messages_of_a_run_that_never_drew_are_not_lost(stage: Stage) -> None:
+def test_messages_before_the_first_drawing_are_not_lost(stage: Stage) -> None:
     stage.display.start()
     stage.display.warning("engine not found")
     stage.display.close()

@@ -1,14 +1,14 @@
-"""Loading the text of a control file."""
+"""Load the text of a control file."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 
 
-def event_of(text: str, folder: Path, name: str = "made.ctl") -> Event:
+def event_of(text: str, folder: Path, name: str = "made.ctl") -> LoadedCompetition:
     """Write a control file and load it."""
     path = folder / name
     path.write_text(text, encoding="utf-8")
-    return Event(path)
+    return LoadedCompetition(path)

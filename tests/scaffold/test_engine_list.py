@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ringmaster.errors import UsageError
-from ringmaster.scaffold.engine_list import import_engines, recognises
-from ringmaster.scaffold.match import Match, Places
+from ringmaster.scaffold.control_file import Match, Places
+from ringmaster.scaffold.match_engines import import_engines, is_engine_list
 from tests.scaffold.loading import event_of
 
 HERE = Places(Path("/list"), Path("/list"))
@@ -22,7 +22,7 @@ def engine(name: str, **more: Any) -> dict[str, Any]:
     return {"name": name, "command": name.lower(), "protocol": "uci", **more}
 
 
-def made(*entries: Any) -> Match:
+def imported(*entries: Any) -> Match:
     return import_engines(json.dumps(entries).encode(), "engines.json", HERE)
 
 
@@ -31,20 +31,20 @@ def player(match: Match, code: str) -> Any:
 
 
 def test_two_engines_play_a_match(tmp_path: Path) -> None:
-    event = event_of(made(engine("A"), engine("B")).render("x.ctl"), tmp_path)
-    assert event.loaded.competition_type == "playoff"
-    assert list(event.loaded.values["players"]) == ["A", "B"]
+    event = event_of(imported(engine("A"), engine("B")).render("x.ctl"), tmp_path)
+    assert event.control_file.competition_type == "playoff"
+    assert list(event.control_file.values["players"]) == ["A", "B"]
 
 
 def test_more_engines_play_all_against_all(tmp_path: Path) -> None:
-    match = made(*(engine(f"E {i}") for i in range(5)))
+    match = imported(*(engine(f"E {i}") for i in range(5)))
     event = event_of(match.render("x.ctl"), tmp_path)
-    assert event.loaded.competition_type == "allplayall"
-    assert event.loaded.values["competitors"] == ("E-0", "E-1", "E-2", "E-3", "E-4")
+    assert event.control_file.competition_type == "allplayall"
+    assert event.control_file.values["competitors"] == ("E-0", "E-1", "E-2", "E-3", "E-4")
 
 
 def test_fields_of_an_engine_become_arguments_of_its_player() -> None:
-    match = made(
+    match = imported(
         engine(
             "A",
             workingDirectory="/opt/a",
@@ -71,48 +71,48 @@ def test_fields_of_an_engine_become_arguments_of_its_player() -> None:
     assert match.notes == []
 
 
-def test_options_are_taken_where_they_differ_from_the_default() -> None:
+def test_options_with_other_than_default_values_are_imported() -> None:
     options = [
         {"name": "Hash", "type": "spin", "value": 64, "default": 16, "min": 1, "max": 1024},
         {"name": "Threads", "type": "spin", "value": 1, "default": 1, "min": 1, "max": 8},
         {"name": "Book", "type": "file", "value": "b.bin", "default": "", "alias": "x"},
         {"name": "Clear Hash", "type": "button"},
     ]
-    match = made(engine("A", options=options), engine("B"))
+    match = imported(engine("A", options=options), engine("B"))
     assert player(match, "A").arguments["options"] == {"Hash": 64, "Book": "b.bin"}
 
 
-def test_xboard_engine_is_told_by_name_and_left_out() -> None:
-    match = made(engine("A"), engine("Crafty", protocol="xboard"), engine("B"))
+def test_xboard_engine_is_left_out_with_a_note() -> None:
+    match = imported(engine("A"), engine("Crafty", protocol="xboard"), engine("B"))
     assert match.codes() == ["A", "B"]
-    assert match.notes == ["engine Crafty: it speaks 'xboard', only uci is spoken here"]
-    assert "# not taken over: engine Crafty" in match.render("x.ctl")
+    assert match.notes == ["engine Crafty: its protocol is 'xboard'; expected uci"]
+    assert "# not imported: engine Crafty" in match.render("x.ctl")
 
 
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("stderrFile", "err.txt", "stderrFile (what engines print"),
+        ("stderrFile", "err.txt", "stderrFile (the log has"),
         ("variants", ["fischerandom"], "variants (fischerandom)"),
         ("validateClaims", True, "validateClaims"),
-        ("invented", 1, "'invented', which is not known here"),
+        ("invented", 1, "unknown field 'invented'"),
     ],
 )
-def test_what_is_not_taken_over_is_told(field: str, value: Any, said: str) -> None:
-    match = made(engine("A", **{field: value}), engine("B"))
+def test_ignored_field_becomes_a_note(field: str, value: Any, said: str) -> None:
+    match = imported(engine("A", **{field: value}), engine("B"))
     assert match.codes() == ["A", "B"]
     assert said in match.notes[0]
 
 
 def test_engine_that_is_sent_other_text_at_startup_is_left_out() -> None:
-    match = made(engine("A"), engine("B"), engine("C", initStrings=["hello"]))
+    match = imported(engine("A"), engine("B"), engine("C", initStrings=["hello"]))
     assert match.codes() == ["A", "B"]
     assert "only options can be set" in match.notes[0]
 
 
 def test_fewer_than_two_engines_are_refused_with_the_reasons() -> None:
-    with pytest.raises(UsageError, match=r"fewer than two .*Crafty: it speaks 'xboard'"):
-        made(engine("A"), engine("Crafty", protocol="xboard"))
+    with pytest.raises(UsageError, match=r"fewer than two .*Crafty: its protocol is 'xboard'"):
+        imported(engine("A"), engine("Crafty", protocol="xboard"))
 
 
 def test_broken_list_is_refused() -> None:
@@ -122,7 +122,7 @@ def test_broken_list_is_refused() -> None:
 
 def test_byte_order_mark_does_not_matter() -> None:
     data = b"\xef\xbb\xbf" + json.dumps([engine("A"), engine("B")]).encode()
-    assert recognises(data)
+    assert is_engine_list(data)
     assert import_engines(data, "engines.json", HERE).codes() == ["A", "B"]
 
 
@@ -150,7 +150,7 @@ def test_any_list_gives_a_file_that_loads_or_an_error(
     tmp_path_factory: pytest.TempPathFactory, entries: list[Any]
 ) -> None:
     try:
-        match = made(*entries)
+        match = imported(*entries)
     except UsageError:
         return
     event_of(match.render("x.ctl"), tmp_path_factory.mktemp("list"))

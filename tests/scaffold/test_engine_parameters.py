@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ringmaster.cli import USAGE, run
-from ringmaster.event import Event
+from ringmaster.loaded_competition import LoadedCompetition
 
 #: An engine that knows the handshake, for both protocols.
 ENGINE = """
@@ -61,8 +61,10 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str]) -
     return path
 
 
-def ranges(event: Event) -> dict[str, tuple[float, float, float]]:
-    return {p.code: (p.start, p.minimum, p.maximum) for p in event.loaded.values["parameters"]}
+def ranges(loaded: LoadedCompetition) -> dict[str, tuple[float, float, float]]:
+    return {
+        p.code: (p.start, p.minimum, p.maximum) for p in loaded.control_file.values["parameters"]
+    }
 
 
 @pytest.mark.parametrize("game", ["chess", "shogi"])
@@ -70,17 +72,17 @@ def test_parameters_are_the_options_that_are_about_playing(game: str, engine: Pa
     (engine.parent.parent / "sub").mkdir()
     words = ["new", game, "spsa", "sub/my.ctl", "--from-engine", "engines/tunable"]
     assert run(words) == 0
-    event = Event(engine.parent.parent / "sub" / "my.ctl")
-    assert event.loaded.warnings == []
-    assert ranges(event) == {
+    loaded = LoadedCompetition(engine.parent.parent / "sub" / "my.ctl")
+    assert loaded.control_file.warnings == []
+    assert ranges(loaded) == {
         "LmrBase": (80, 0, 160),
         "LmrLogDivisor": (30, 1, 60),
         "HashMoveBonus": (-20, -40, 0),
         "Tempo Bonus": (0, -5, 5),
         "SupportedPawn": (3, 0, 20),
     }
-    assert all(p.integer for p in event.loaded.values["parameters"])
-    (player,) = event.loaded.values["players"].values()
+    assert all(p.integer for p in loaded.control_file.values["parameters"])
+    (player,) = loaded.control_file.values["players"].values()
     assert Path(player.values["command"][0]).resolve() == engine
     assert player.values["options"] == {"Threads": 1, "Hash": 16, "USI_Hash": 16}
 
@@ -89,8 +91,8 @@ def test_choice_is_commented(engine: Path) -> None:
     assert run(["new", "chess", "spsa", "my.ctl", f"--from-engine={engine}"]) == 0
     text = (engine.parent.parent / "my.ctl").read_text()
     prose = " ".join(text.replace("\n#", " ").split())
-    assert "The integer options that Tunable 2 declares; take away what you do not want" in prose
-    assert "Narrower than the engine takes: LmrLogDivisor (1 to 100000); HashMoveBonus" in prose
+    assert "The integer options of Tunable 2; delete the parameters that you do not want" in prose
+    assert "Narrower than the engine's own range: LmrLogDivisor (1 to 100000); HashMove" in prose
     assert "Left out (not about the quality of play): Hash, USI_Hash, Threads, MultiPV," in prose
     assert "Left out (it cannot be changed): Fixed." in prose
     assert "Left out (the default is outside its bounds): Odd." in prose
@@ -102,26 +104,28 @@ def test_choice_is_commented(engine: Path) -> None:
     ("words", "message"),
     [
         (["chess", "playoff", "-", "--from-engine=engines/tunable"], "makes the parameters of"),
-        (["go", "spsa", "-", "--from-engine=gnugo"], "engines of Go declare no options; write"),
+        (["go", "spsa", "-", "--from-engine=gnugo"], "Go engines have no options; write"),
         (["draughts", "spsa", "-", "--from-engine=x"], "there is no game 'draughts'"),
-        (["chess", "spsa", "-", "--from-engine"], "expected the command of an engine"),
+        (["chess", "spsa", "-", "--from-engine"], "--from-engine: expected one argument"),
         (["chess", "spsa", "-", "--from-engine="], "expected the command of an engine"),
         (["chess", "spsa", "-", "--from-engine='"], "No closing quotation"),
         (["chess", "spsa", "-", "--from-engine=./gone"], "cannot be used: cannot start"),
         (["chess", "spsa", "-", f"--from-engine={sys.executable} -c pass"], "cannot be used: it "),
     ],
 )
-def test_what_cannot_be_is_answered(
+def test_wrong_arguments_are_refused(
     words: list[str], message: str, engine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["new", *words]) == USAGE
     assert message in capsys.readouterr().err
 
 
-def test_engine_with_nothing_to_tune_is_named_with_what_it_has(
+def test_engine_without_tunable_options_is_refused_with_its_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write(tmp_path, monkeypatch, OPTIONS[:3])
     assert run(["new", "chess", "spsa", "-", "--from-engine", "engines/tunable"]) == USAGE
-    told = "no option that can be tuned: Hash, USI_Hash, Threads (not about the quality of play)"
-    assert told in capsys.readouterr().err
+    message_part = (
+        "no option that can be tuned: Hash, USI_Hash, Threads (not about the quality of play)"
+    )
+    assert message_part in capsys.readouterr().err

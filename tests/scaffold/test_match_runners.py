@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ringmaster.competitions.players import PlayerDefinition
+from ringmaster.competitions.common_settings import PlayerDefinition
 from ringmaster.errors import UsageError
-from ringmaster.event import Event
-from ringmaster.scaffold.match import Match, Places
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.scaffold.control_file import Call, Match, Places, plain
 from ringmaster.scaffold.match_runners import import_command_line, recognises
-from ringmaster.scaffold.text import Call, plain
 from tests.scaffold.loading import event_of
 
 TWO = "-engine cmd=/e/one name=one -engine cmd=/e/two name=two "
@@ -28,7 +27,7 @@ def match_of(line: str, folder: Path = Path("/here"), control: Path | None = Non
     return import_command_line(shlex.split(line), Places(folder, control or folder))
 
 
-def event(line: str, folder: Path) -> Event:
+def loaded(line: str, folder: Path) -> LoadedCompetition:
     return event_of(match_of(line).render("x.ctl"), folder)
 
 
@@ -37,9 +36,9 @@ def arguments(match: Match, code: str) -> dict[str, Any]:
     return {k: v for k, v in entrant.arguments.items() if v not in (None, {})}
 
 
-def players(event: Event) -> dict[str, PlayerDefinition]:
-    found: dict[str, PlayerDefinition] = event.loaded.values["players"]
-    return found
+def players(loaded: LoadedCompetition) -> dict[str, PlayerDefinition]:
+    players: dict[str, PlayerDefinition] = loaded.control_file.values["players"]
+    return players
 
 
 def test_programs_are_recognised_by_name_wherever_they_are() -> None:
@@ -53,15 +52,15 @@ def test_programs_are_recognised_by_name_wherever_they_are() -> None:
     assert not recognises([])
 
 
-# what is played
+# Pairings and limits
 
 
 def test_two_engines_play_games_times_rounds(tmp_path: Path) -> None:
-    made = event("fastchess " + TWO + CLOCK + "-rounds 100", tmp_path)
-    assert made.loaded.competition_type == "playoff"
-    (matchup,) = made.loaded.values["matchups"]
+    competition = loaded("fastchess " + TWO + CLOCK + "-rounds 100", tmp_path)
+    assert competition.control_file.competition_type == "playoff"
+    (matchup,) = competition.control_file.values["matchups"]
     assert (matchup.first, matchup.second) == ("one", "two")
-    assert made.loaded.values["number_of_games"] == 200
+    assert competition.control_file.values["number_of_games"] == 200
 
 
 @pytest.mark.parametrize(
@@ -83,10 +82,10 @@ def test_number_of_games_by_the_defaults_of_each_program(options: str, total: in
 
 
 def test_more_engines_play_all_against_all(tmp_path: Path) -> None:
-    made = event("fastchess " + THREE + CLOCK + "-rounds 10", tmp_path)
-    assert made.loaded.competition_type == "allplayall"
-    assert made.loaded.values["competitors"] == ("one", "two", "three")
-    assert made.loaded.values["rounds"] == 20
+    competition = loaded("fastchess " + THREE + CLOCK + "-rounds 10", tmp_path)
+    assert competition.control_file.competition_type == "allplayall"
+    assert competition.control_file.values["competitors"] == ("one", "two", "three")
+    assert competition.control_file.values["rounds"] == 20
 
 
 def test_gauntlet_of_the_first_engines() -> None:
@@ -143,7 +142,7 @@ def test_engine_has_its_command_arguments_and_options() -> None:
         ("0.5", "0.5"),
     ],
 )
-def test_time_controls_are_those_of_the_control_file(written: str, control: str) -> None:
+def test_time_controls_are_translated(written: str, control: str) -> None:
     match = match_of(f"fastchess {TWO} -each tc={written}")
     assert arguments(match, "one") == {"time_control": control}
 
@@ -154,13 +153,13 @@ def test_infinite_clock_leaves_the_other_limit() -> None:
     assert "margin" not in match.settings
 
 
-def test_margin_is_that_of_the_other_program() -> None:
+def test_common_margin_is_a_setting() -> None:
     assert match_of(f"fastchess {TWO} {CLOCK}").settings["margin"] == 0
     match = match_of(f"fastchess {TWO} {CLOCK} -each timemargin=50")
     assert match.settings["margin"] == 0.05
 
 
-def test_margins_that_differ_are_those_of_the_players() -> None:
+def test_different_margins_are_arguments_of_players() -> None:
     match = match_of(
         "fastchess -engine cmd=/e/a name=a timemargin=20 -engine cmd=/e/b name=b -each tc=1+1"
     )
@@ -174,11 +173,11 @@ def test_cutechess_takes_words_after_the_command_for_arguments() -> None:
     assert [e.command for e in match.entrants] == [["/e/x", "--uci"], ["/e/y", "-a"]]
 
 
-def test_scores_of_white_are_taken_over_together_with_adjudication(tmp_path: Path) -> None:
+def test_scores_from_white_are_imported_with_adjudication(tmp_path: Path) -> None:
     line = f"cutechess-cli {TWO} {CLOCK} -each whitepov -resign movecount=3 score=500"
     match = match_of(line)
     assert [entrant.arguments["score_pov"] for entrant in match.entrants] == ["white", "white"]
-    assert event_of(match.render("x.ctl"), tmp_path).loaded.values["resign_adjudication"]
+    assert event_of(match.render("x.ctl"), tmp_path).control_file.values["resign_adjudication"]
     assert not any("whitepov" in note for note in match.notes)
 
 
@@ -209,7 +208,7 @@ def test_options_set_at_startup_become_options() -> None:
     assert arguments(match_of(line), "one")["options"] == {"Own Book": False}
 
 
-def test_engine_of_the_list_is_taken_by_its_name(
+def test_engine_of_engines_json_is_imported_by_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -248,12 +247,12 @@ def test_opening_for_every_encounter() -> None:
     assert "policy" not in match_of(line + " policy=round").settings["openings"].kwargs
 
 
-def test_openings_played_once_are_told_to_be_played_twice() -> None:
+def test_single_play_of_an_opening_becomes_a_note() -> None:
     match = match_of(f"cutechess-cli {TWO} {CLOCK} -openings file=b.epd format=epd -rounds 10")
-    assert any("plays each opening once" in line for line in match.told())
+    assert any("plays each opening once" in line for line in match.messages())
 
 
-def test_book_that_all_engines_share_becomes_the_openings() -> None:
+def test_common_book_becomes_the_openings() -> None:
     match = match_of(f"cutechess-cli {TWO} {CLOCK} -each book=b.bin bookdepth=4")
     assert match.settings["openings"] == Call(
         "Openings", ("b.bin",), {"format": "polyglot", "order": "random", "plies": 8}
@@ -265,15 +264,19 @@ def test_adjudication() -> None:
         f"fastchess {TWO} {CLOCK} -draw movenumber=34 movecount=8 score=20 -maxmoves 100 "
         "-resign movecount=3 score=600 twosided=true -tb /a:/b -tbpieces 6 -tbignore50"
     )
-    found = match.settings
-    assert found["draw_adjudication"].kwargs == {"move_number": 34, "move_count": 8, "score": 20}
-    assert found["resign_adjudication"].kwargs == {
+    adjudication = match.settings
+    assert adjudication["draw_adjudication"].kwargs == {
+        "move_number": 34,
+        "move_count": 8,
+        "score": 20,
+    }
+    assert adjudication["resign_adjudication"].kwargs == {
         "move_count": 3,
         "score": 600,
         "two_sided": True,
     }
-    assert found["move_limit"] == 200
-    assert found["tablebases"] == Call(
+    assert adjudication["move_limit"] == 200
+    assert adjudication["tablebases"] == Call(
         "Tablebases", (["/a", "/b"],), {"pieces": 6, "ignore_50_moves": True}
     )
 
@@ -306,12 +309,12 @@ def test_sequential_test(line: str, model: str, pentanomial: bool) -> None:
     )
 
 
-def test_fastchess_goes_on_until_its_test_is_decided() -> None:
+def test_fastchess_plays_until_its_test_is_decided() -> None:
     match = match_of(f"fastchess {TWO} {CLOCK} -sprt elo0=0 elo1=2 alpha=0.05 beta=0.05")
     assert match.settings["number_of_games"] == 1_000_000
 
 
-def test_records_say_what_was_asked_for() -> None:
+def test_requested_values_are_in_the_records() -> None:
     match = match_of(
         f"fastchess {TWO} {CLOCK} -pgnout file=g.pgn notation=lan nodes=true nps=false "
         "timeleft=true min=true"
@@ -333,7 +336,7 @@ def test_crashes_lose_where_engines_are_recovered() -> None:
     assert match_of(f"fastchess {TWO} {CLOCK} -recover").settings["failures"] == "loss"
     match = match_of(f"fastchess {TWO} {CLOCK}")
     assert "failures" not in match.settings
-    assert any("ends the match when an engine crashes" in line for line in match.told())
+    assert any("ends the match when an engine crashes" in line for line in match.messages())
 
 
 @pytest.mark.parametrize(
@@ -353,14 +356,14 @@ def test_quick_match() -> None:
 
 
 def test_games_at_a_time_are_a_setting(tmp_path: Path) -> None:
-    made = event(f"fastchess {TWO} {CLOCK} -concurrency 8", tmp_path)
-    assert made.loaded.values["parallel"] == 8
+    competition = loaded(f"fastchess {TWO} {CLOCK} -concurrency 8", tmp_path)
+    assert competition.control_file.values["parallel"] == 8
     assert match_of(f"fastchess {TWO} {CLOCK}").render("x.ctl").count("parallel") == 0
 
 
 def test_event_is_the_description(tmp_path: Path) -> None:
-    made = event(f"fastchess {TWO} {CLOCK} -event 'Spring \"Cup\"'", tmp_path)
-    assert made.loaded.values["description"] == 'Spring "Cup"'
+    competition = loaded(f"fastchess {TWO} {CLOCK} -event 'Spring \"Cup\"'", tmp_path)
+    assert competition.control_file.values["description"] == 'Spring "Cup"'
 
 
 @pytest.mark.parametrize(
@@ -372,12 +375,12 @@ def test_event_is_the_description(tmp_path: Path) -> None:
         "-strict",
     ],
 )
-def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
+def test_option_without_counterpart_becomes_a_note(option: str) -> None:
     match = match_of(f"fastchess {TWO} {CLOCK} {option}")
     name = option.split()[0].replace("--", "-")
-    assert any(line.startswith(f"not taken over: {name}") for line in match.told())
-    assert f"# not taken over: {name}" in match.render("x.ctl")
-    assert ("no such option" in "".join(match.told())) == (name == "-invented")
+    assert any(line.startswith(f"not imported: {name}") for line in match.messages())
+    assert f"# not imported: {name}" in match.render("x.ctl")
+    assert ("unknown option" in "".join(match.messages())) == (name == "-invented")
 
 
 @pytest.mark.parametrize(
@@ -389,9 +392,9 @@ def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
         (f"fastchess {TWO} -each tc=abc", "'abc' is not a time control"),
         (f"fastchess {TWO} -each tc=10 st=1", "tc and st cannot be used together"),
         (f"fastchess {TWO} {CLOCK} -each nodes=0", "'0' is not an integer of at least 1"),
-        (f"cutechess-cli {TWO} -each proto=xboard", "'xboard' is not spoken here"),
-        (f"cutechess-cli {TWO} {CLOCK} -tournament knockout", "no such tournaments"),
-        (f"cutechess-cli {TWO} {CLOCK} -tournament pyramid", "no such tournaments"),
+        (f"cutechess-cli {TWO} -each proto=xboard", "'xboard' cannot be imported; expected uci"),
+        (f"cutechess-cli {TWO} {CLOCK} -tournament knockout", "no such tournament"),
+        (f"cutechess-cli {TWO} {CLOCK} -tournament pyramid", "no such tournament"),
         (f"cutechess-cli {TWO} {CLOCK} -tournament foo", "neither roundrobin nor gauntlet"),
         (f"cutechess-cli {TWO} {CLOCK} -each initstr=hello", "only options can be set"),
         (f"cutechess-cli {TWO} {CLOCK} -draw movenumber=1", "-draw has no movecount"),
@@ -405,16 +408,16 @@ def test_option_without_a_counterpart_is_told_by_name(option: str) -> None:
         (f"fastchess {TWO} {CLOCK} -tbadjudicate DRAW", "leave the option out"),
         (f"fastchess {TWO} {CLOCK} -openings order=random", "-openings has no file"),
         (f"fastchess {TWO} {CLOCK} -openings file=b.bin", "neither epd nor pgn"),
-        (f"fastchess {TWO} {CLOCK} -config file=c.json", "that file says what is played"),
+        (f"fastchess {TWO} {CLOCK} -config file=c.json", "the options are in that file"),
         ("fastchess --compliance engine", "tests engines"),
         ("fastchess -version", "it plays no match"),
         (f"fastchess oops {TWO}", "'oops' comes before the first option"),
-        (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "books of their own"),
+        (f"cutechess-cli {TWO} {CLOCK} -engine cmd=/e/c book=x.bin", "different books"),
         (f"fastchess {TWO} {CLOCK} -engine name=x", r"-engine 3 \(x\) has no cmd"),
         (f"fastchess {TWO} {CLOCK} -each colour=red", "has 'colour'; expected"),
     ],
 )
-def test_what_would_be_another_match_is_refused(line: str, said: str) -> None:
+def test_option_for_another_match_is_refused(line: str, said: str) -> None:
     with pytest.raises(UsageError, match=said):
         match_of(line)
 
@@ -443,7 +446,9 @@ FLAG = st.sampled_from(
 ANY = st.lists(FLAG | VALUE | st.builds(lambda k, v: f"{k}={v}", KEY, VALUE), max_size=12)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(
+    deadline=None,
+)
 @given(
     st.sampled_from(["fastchess", "cutechess-cli"]),
     st.sampled_from(["", TWO, TWO + CLOCK, THREE + CLOCK]),
@@ -496,6 +501,6 @@ def test_hostile_text_stays_a_value(text: str, words: list[str], tmp_path: Path)
         match = import_command_line(line, Places(Path("/here"), Path("/here")))
     except UsageError:
         return
-    made = event_of(match.render("x.ctl"), tmp_path)
-    assert set(made.loaded.namespace) & {"os", "raise_"} == set()
-    assert len(players(made)) == 2
+    competition = event_of(match.render("x.ctl"), tmp_path)
+    assert set(competition.control_file.namespace) & {"os", "raise_"} == set()
+    assert len(players(competition)) == 2

@@ -11,9 +11,8 @@ from ringmaster.cli import REPORTED, USAGE, run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import UsageError
 from ringmaster.parameter_files import FORMATS
-from ringmaster.scaffold.match import Match, Places
+from ringmaster.scaffold.control_file import Code, Match, Places
 from ringmaster.scaffold.parameter_import import PLACEHOLDER, import_files
-from ringmaster.scaffold.text import Code
 from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of
 
@@ -45,7 +44,7 @@ CUTECHESS_JSON = json.dumps(
 )
 
 
-def made(*files: tuple[str, str], folder: Path = Path("/w")) -> Match:
+def imported(*files: tuple[str, str], folder: Path = Path("/w")) -> Match:
     data = {name: text.encode() for name, text in files}
     return import_files(data, folder, Places(folder, folder))
 
@@ -55,13 +54,13 @@ def test_every_format_has_a_sample() -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
-def test_parameter_file_becomes_a_control_file(format: str, tmp_path: Path) -> None:
-    match = made(SAMPLES[format])
+def test_parameter_file_makes_a_control_file_that_loads(format: str, tmp_path: Path) -> None:
+    match = imported(SAMPLES[format])
     text = match.render("x.ctl")
     compile(text, "x.ctl", "exec")
     assert match.game == ("shogi" if format == "yaneuraou" else "chess")
     event = event_of(text, tmp_path)
-    assert event.loaded.values["parameters"][0].code == "Speed"
+    assert event.control_file.values["parameters"][0].code == "Speed"
 
 
 @pytest.mark.parametrize(
@@ -84,12 +83,12 @@ def test_parameter_file_becomes_a_control_file(format: str, tmp_path: Path) -> N
     ],
 )
 def test_practice_of_the_source_is_written_out(format: str, settings: dict[str, object]) -> None:
-    found = made(SAMPLES[format]).settings
-    assert {name: found.get(name) for name in settings} == settings
+    tune_settings = imported(SAMPLES[format]).settings
+    assert {name: tune_settings.get(name) for name in settings} == settings
 
 
 def test_yaneuraous_delta_times_mobility_is_the_factor_of_a_win(tmp_path: Path) -> None:
-    event = event_of(made(SAMPLES["yaneuraou"]).render("x.ctl"), tmp_path)
+    event = event_of(imported(SAMPLES["yaneuraou"]).render("x.ctl"), tmp_path)
     competition = event.competition
     assert isinstance(competition, SpsaCompetition)
     method = competition.tuner.method
@@ -102,73 +101,76 @@ def test_yaneuraous_delta_times_mobility_is_the_factor_of_a_win(tmp_path: Path) 
 
 @pytest.mark.parametrize("format", ["clop", "chess_tuning_tools", "optuna_tuner"])
 def test_source_with_another_method_gets_the_default_one(format: str) -> None:
-    assert "method" not in made(SAMPLES[format]).settings
+    assert "method" not in imported(SAMPLES[format]).settings
 
 
+@pytest.mark.process
 def test_engine_is_one_that_check_complains_of(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = tmp_path / "x.ctl"
-    path.write_text(made(SAMPLES["fishtest"]).render("x.ctl"))
+    path.write_text(imported(SAMPLES["fishtest"]).render("x.ctl"))
     assert run([str(path), "check"]) == REPORTED
     assert PLACEHOLDER.removeprefix("./") in capsys.readouterr().err
 
 
-def test_comments_of_the_file_are_kept() -> None:
-    assert 'comment="速さ",\n' in made(SAMPLES["yaneuraou"]).render("x.ctl")
+def test_comments_of_the_file_are_imported() -> None:
+    assert 'comment="速さ",\n' in imported(SAMPLES["yaneuraou"]).render("x.ctl")
 
 
-def test_rounding_of_negative_numbers_by_yaneuraous_script_is_told() -> None:
+def test_rounding_of_negative_numbers_by_yaneuraous_script_becomes_a_note() -> None:
     negative = "Margin,int,-45,-200,200,10,0.002\n"
-    told = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
-    assert any(told in line for line in made(("t.params", negative)).different)
+    note = "YaneuraOu's script plays int(v + 0.5), so -45 as -44"
+    assert any(note in line for line in imported(("t.params", negative)).different)
     for other in ("Speed,int,30,0,200,10,0.002\n", "Rate,float,-1,-2,2,1,0.002\n"):
-        assert not any(told in line for line in made(("t.params", other)).different)
+        assert not any(note in line for line in imported(("t.params", other)).different)
 
 
 def test_comment_of_the_file_stays_a_comment() -> None:
-    match = made(("t.params", "Speed,int,30,0,200,10,0.002 // x\x0b\u2028import os\n"))
+    match = imported(("t.params", "Speed,int,30,0,200,10,0.002 // x\x0b\u2028import os\n"))
     assert "\nimport os" not in match.render("x.ctl")
 
 
 def test_logarithmic_scales_are_doublings() -> None:
-    text = made(("t.clop", "GammaParameter g 1 16\nIntegerGammaParameter h 1 64\n")).render("x.ctl")
+    text = imported(("t.clop", "GammaParameter g 1 16\nIntegerGammaParameter h 1 64\n")).render(
+        "x.ctl"
+    )
     text = " ".join(text.split())
     assert '"g", start=2, min=0, max=4, transform=lambda x: min(max(1, 2**x), 16)' in text
     assert '"h", start=3, min=0, max=6, transform=lambda x: round(2**x)' in text
 
 
-def test_choice_is_left_out_and_told() -> None:
-    match = made(("t.json", '{"a": "Integer(0, 9)", "b": "(\'x\', \'y\')"}'))
-    assert match.notes == ["b (a choice: SPSA needs an order)"]
-    with pytest.raises(UsageError, match="no parameter of it can be tuned"):
-        made(("t.json", "{\"b\": \"('x', 'y')\"}"))
+def test_choice_is_left_out_with_a_note() -> None:
+    match = imported(("t.json", '{"a": "Integer(0, 9)", "b": "(\'x\', \'y\')"}'))
+    assert match.notes == ["b (a choice without order, which SPSA cannot tune)"]
+    with pytest.raises(UsageError, match="no parameter that can be tuned"):
+        imported(("t.json", "{\"b\": \"('x', 'y')\"}"))
 
 
 def test_openbenchs_output_gives_the_start_values() -> None:
     for files in (("openbench", "openbench_values"), ("openbench_values", "openbench")):
         samples = [SAMPLES[format] for format in files]
         samples = [(name, text.replace("Speed, 30", "Speed, 37")) for name, text in samples]
-        parameters = made(*samples).settings["parameters"]
+        parameters = imported(*samples).settings["parameters"]
         assert isinstance(parameters, Code)
         assert 'Parameter("Speed", start=37, min=0, max=200' in parameters.text
 
 
 @pytest.mark.parametrize("values", ["Spede, 30\n", "Speed, 300\n"])
 def test_output_of_other_parameters_is_refused(values: str) -> None:
-    with pytest.raises(UsageError, match=r"is not among the parameters|is outside its bounds"):
-        made(SAMPLES["openbench"], ("v.txt", values))
+    with pytest.raises(UsageError, match=r"is not a parameter|is outside its bounds"):
+        imported(SAMPLES["openbench"], ("v.txt", values))
 
 
 def test_weather_factorys_three_files_are_one_tune() -> None:
-    match = made(
+    match = imported(
         SAMPLES["weather_factory"], ("spsa.json", SPSA_JSON), ("cutechess.json", CUTECHESS_JSON)
     )
     assert match.entrants[0].command == ["tuner/sf"]
     assert match.entrants[0].arguments == {"time_control": "10+0.1", "options": {"Hash": 8}}
     assert match.settings["openings"].args == ("tuner/b.epd",)
-    found = {name: match.settings[name] for name in ("a", "c", "A", "alpha", "gamma")}
-    assert found == {"a": 0.5, "c": 2.0, "A": 100, "alpha": 0.6, "gamma": 0.1}
+    tune_settings = {name: match.settings[name] for name in ("a", "c", "A", "alpha", "gamma")}
+    assert tune_settings == {"a": 0.5, "c": 2.0, "A": 100, "alpha": 0.6, "gamma": 0.1}
     assert match.settings["games_per_iteration"] == 8
     assert match.parallel == 4
     assert len(match.notes) == 2
@@ -186,7 +188,7 @@ def test_weather_factorys_three_files_are_one_tune() -> None:
 )
 def test_files_that_do_not_go_together_are_refused(files: tuple[tuple[str, str], ...]) -> None:
     with pytest.raises(UsageError, match="import: "):
-        made(*files)
+        imported(*files)
 
 
 def test_command_shows_the_line_that_is_wrong(
@@ -212,7 +214,7 @@ def test_command_writes_a_control_file_that_loads(
     assert run(["x.ctl", "show"]) == 0
 
 
-def test_prose_is_nothing_that_can_be_imported(
+def test_prose_cannot_be_imported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -228,7 +230,7 @@ def test_prose_is_nothing_that_can_be_imported(
         ("A;30;0;200;10;0.002\n", "tune.csv:1: its columns are not separated by commas"),
     ],
 )
-def test_file_of_nothing_sound_is_answered_with_the_reason(
+def test_file_with_errors_only_is_refused_with_the_reason(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str, message: str
 ) -> None:
     (tmp_path / "tune.csv").write_text(content)
@@ -236,6 +238,6 @@ def test_file_of_nothing_sound_is_answered_with_the_reason(
     assert message in capsys.readouterr().err
 
 
-def test_control_file_of_a_tune_says_how_to_plan_it() -> None:
-    text = made(SAMPLES["fishtest"]).render("x.ctl")
+def test_control_file_of_a_tune_mentions_plan() -> None:
+    text = imported(SAMPLES["fishtest"]).render("x.ctl")
     assert "#   ringmaster x.ctl plan\n" in text

@@ -19,13 +19,13 @@ from ringmaster.scaffold.shell import MatchCommand, match_command, without_prefi
 MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
 
 
-def read(text: str, **environ: str) -> MatchCommand:
+def command_of(text: str, **environ: str) -> MatchCommand:
     return match_command(text, "match.sh", Path("/run"), recognises, environ, Path("/script"))
 
 
 def refusal(text: str) -> str:
     with pytest.raises(UsageError) as caught:
-        read(text)
+        command_of(text)
     return str(caught.value)
 
 
@@ -40,7 +40,7 @@ def refusal(text: str) -> str:
         ("ionice -c 3 nohup", "nohup"),
     ],
 )
-def test_programs_that_start_another_are_skipped_and_told(prefix: str, note: str) -> None:
+def test_prefix_programs_are_skipped_with_a_note(prefix: str, note: str) -> None:
     words, environ, notes = without_prefixes([*prefix.split(), "fastchess", "-rounds", "2"])
     assert (words, environ) == (["fastchess", "-rounds", "2"], {})
     assert notes[-1] == f"{note} (start ringmaster so: {note} ringmaster …)"
@@ -54,7 +54,7 @@ def test_prefixes_of_a_command_line_are_skipped(
     assert run(["import", *([line] if quoted else line.split())]) == 0
     out, err = capsys.readouterr()
     assert 'environ={"OMP_NUM_THREADS": "1"}' in out
-    assert "not taken over: nice -n 10 (start ringmaster so: nice -n 10 ringmaster …)" in err
+    assert "not imported: nice -n 10 (start ringmaster so: nice -n 10 ringmaster …)" in err
 
 
 def test_unknown_program_before_the_match_is_named(capsys: pytest.CaptureFixture[str]) -> None:
@@ -63,7 +63,7 @@ def test_unknown_program_before_the_match_is_named(capsys: pytest.CaptureFixture
 
 
 def test_script_with_variables_comments_and_continued_lines() -> None:
-    found = read(
+    command = command_of(
         """#!/bin/bash
 # a comment with 'fastchess -engine'
 set -e
@@ -79,23 +79,25 @@ fastchess "${ENGINES[@]}" -each tc="$TC" \\
     $OPTS -event a\\ b > log 2>&1 &
 """
     )
-    assert found.words == (
+    assert command.words == (
         *("fastchess", "-engine", "cmd=./new", "name=new"),
         *("-engine", "cmd=./old one", "name=$old", "-each", "tc=8+0.08"),
         *("-rounds", "500", "-repeat", "-event", "a b"),
     )
-    assert (found.line, found.folder) == (12, Path("/script/games"))
-    assert found.environ == {"EVAL": "/nn"}
+    assert (command.line, command.folder) == (12, Path("/script/games"))
+    assert command.environ == {"EVAL": "/nn"}
 
 
-def test_variables_of_the_environment_are_those_of_the_shell() -> None:
-    assert read(f"{MATCH} -rounds $ROUNDS", ROUNDS="7").words[-1] == "7"
-    assert read(f"{MATCH} -concurrency $(nproc)").words[-1] == str(os.cpu_count() or 1)
+def test_environment_variables_are_expanded() -> None:
+    assert command_of(f"{MATCH} -rounds $ROUNDS", ROUNDS="7").words[-1] == "7"
+    assert command_of(f"{MATCH} -concurrency $(nproc)").words[-1] == str(os.cpu_count() or 1)
 
 
-def test_other_commands_of_a_script_are_told() -> None:
-    found = read(f"make -j8\nif [ -f x ]; then git clone /x/fastchess; fi\n{MATCH} | tee log")
-    assert found.notes == ("line 1 of match.sh: 'make -j8'", "line 3 of match.sh: 'tee log'")
+def test_other_commands_of_a_script_become_notes() -> None:
+    command = command_of(
+        f"make -j8\nif [ -f x ]; then git clone /x/fastchess; fi\n{MATCH} | tee log"
+    )
+    assert command.notes == ("line 1 of match.sh: 'make -j8'", "line 3 of match.sh: 'tee log'")
 
 
 @pytest.mark.parametrize(
@@ -119,11 +121,11 @@ def test_other_commands_of_a_script_are_told() -> None:
         (f"wrapped {MATCH}", "match.sh:1: 'wrapped' before the match is not understood; leave"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_its_line(text: str, message: str) -> None:
+def test_unreadable_script_is_refused_with_its_line(text: str, message: str) -> None:
     assert refusal(text).startswith(message)
 
 
-def test_script_becomes_a_control_file(
+def test_script_makes_a_control_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -131,7 +133,7 @@ def test_script_becomes_a_control_file(
     assert run(["import", "match.sh", "-o", "my.ctl"]) == 0
     text = (tmp_path / "my.ctl").read_text()
     assert "parallel = 2\n" in text
-    assert "# It was made from: match.sh, line 2: fastchess -engine" in text
+    assert "# Imported from: match.sh, line 2: fastchess -engine" in text
     (tmp_path / "match.sh").write_text(f"\n{MATCH} -games 5 -rounds 30\n")
     assert run(["import", "match.sh"]) == USAGE
     assert (
@@ -142,11 +144,11 @@ def test_script_becomes_a_control_file(
 
 @given(st.lists(st.text(st.characters(exclude_characters="\0\r", codec="utf-8"), max_size=20)))
 def test_quoted_words_are_read_as_they_were(words: list[str]) -> None:
-    assert list(read(f"{MATCH} {shlex.join(words)}").words) == [*MATCH.split(), *words]
+    assert list(command_of(f"{MATCH} {shlex.join(words)}").words) == [*MATCH.split(), *words]
 
 
 @given(st.text("ab=$(){}[]\"'`\\;&|<> \n#/1@-+", max_size=60))
 def test_no_script_ends_in_a_traceback(text: str) -> None:
     for script in (text, f"{text}\n{MATCH}", f"{MATCH} {text}"):
         with contextlib.suppress(UsageError):
-            read(script)
+            command_of(script)

@@ -11,8 +11,8 @@ import pytest
 from ringmaster.cli import run
 from ringmaster.competitions.spsa.competition import SpsaCompetition
 from ringmaster.errors import ParameterFileError, UsageError
-from ringmaster.scaffold.match import Match, Places
-from ringmaster.scaffold.spsa_tuner import import_tune, recognises
+from ringmaster.scaffold.control_file import Match, Places
+from ringmaster.scaffold.tuner_import import import_tune, is_spsa_tuner
 from ringmaster.tuners.spsa.method import GainMethod
 from tests.scaffold.loading import event_of
 
@@ -43,21 +43,23 @@ WinMoveLimit = 7
 VARIABLES = "Aggressiveness,30,0,200,10,0.0020,0\n"
 
 
-def made(text: str, folder: Path, control: Path | None = None, variables: str = VARIABLES) -> Match:
+def imported(
+    text: str, folder: Path, control: Path | None = None, variables: str = VARIABLES
+) -> Match:
     (folder / "tune.var").write_text(variables)
     places = Places(folder, control or folder)
     return import_tune({"tune.conf": text.encode()}, folder, places)
 
 
-def refused(text: str, folder: Path) -> str:
+def refusal(text: str, folder: Path) -> str:
     with pytest.raises(UsageError) as caught:
-        made(text, folder)
+        imported(text, folder)
     return str(caught.value)
 
 
-def test_configuration_becomes_a_control_file_of_the_same_tune(tmp_path: Path) -> None:
-    match = made(MAIN + ENGINE, tmp_path)
-    values = event_of(match.render("x.ctl"), tmp_path).loaded.values
+def test_configuration_makes_a_control_file_of_the_same_tune(tmp_path: Path) -> None:
+    match = imported(MAIN + ENGINE, tmp_path)
+    values = event_of(match.render("x.ctl"), tmp_path).control_file.values
     assert values["number_of_games"] == 100_000
     assert (values["alpha"], values["gamma"], values["A"]) == (0.602, 0.101, 5000)
     (one,) = values["parameters"]
@@ -73,8 +75,8 @@ def test_configuration_becomes_a_control_file_of_the_same_tune(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("k", [1, 777, 50_000])
-def test_gains_are_those_of_the_program(k: int, tmp_path: Path) -> None:
-    event = event_of(made(MAIN + ENGINE, tmp_path).render("x.ctl"), tmp_path)
+def test_gains_are_computed_like_the_program(k: int, tmp_path: Path) -> None:
+    event = event_of(imported(MAIN + ENGINE, tmp_path).render("x.ctl"), tmp_path)
     competition = event.competition
     assert isinstance(competition, SpsaCompetition)
     # as spsa.pl derives them
@@ -89,7 +91,7 @@ def test_gains_are_those_of_the_program(k: int, tmp_path: Path) -> None:
 
 
 def test_its_practice_is_named(tmp_path: Path) -> None:
-    settings = made(MAIN + ENGINE, tmp_path).settings
+    settings = imported(MAIN + ENGINE, tmp_path).settings
     assert {name: settings[name] for name in ("method", "update", "rounding", "k_counts")} == {
         "method": "classic",
         "update": "nominal",
@@ -98,33 +100,34 @@ def test_its_practice_is_named(tmp_path: Path) -> None:
     }
 
 
-def test_names_are_those_beside_the_configuration(tmp_path: Path) -> None:
+def test_file_names_start_at_the_folder_of_the_configuration(tmp_path: Path) -> None:
     (tmp_path / "tuner").mkdir()
-    match = made(MAIN + ENGINE, tmp_path / "tuner", tmp_path)
+    match = imported(MAIN + ENGINE, tmp_path / "tuner", tmp_path)
     assert match.entrants[0].command == ["tuner/stockfish"]
     assert match.settings["openings"].args == ("tuner/book.epd",)
 
 
-def test_every_option_without_counterpart_is_told(tmp_path: Path) -> None:
-    told = made(MAIN + "Pace = 3\n" + ENGINE + "MaxDepth = 10\n", tmp_path).told()
-    text = "\n".join(told)
+def test_every_option_without_counterpart_becomes_a_note(tmp_path: Path) -> None:
+    messages = imported(MAIN + "Pace = 3\n" + ENGINE + "MaxDepth = 10\n", tmp_path).messages()
+    text = "\n".join(messages)
     for option in ("Log = tune.log", "GameLog = tune_$THREAD.log", "MaxDepth = 10", "Pace = 3"):
-        assert f"not taken over: {option}" in text or f"not taken over: [Main] {option}" in text
+        assert f"not imported: {option}" in text or f"not imported: [Main] {option}" in text
 
 
-def test_second_engine_of_another_command_is_told(tmp_path: Path) -> None:
+def test_different_second_engine_becomes_a_note(tmp_path: Path) -> None:
     text = MAIN + ENGINE.replace("Engine2 = ./stockfish", "Engine2 = ./other")
-    assert any("./other" in line for line in made(text, tmp_path).told())
+    assert any("./other" in line for line in imported(text, tmp_path).messages())
 
 
 def test_simulation_needs_no_engine(tmp_path: Path) -> None:
     text = MAIN.replace("= 0\n", "= 1\n", 1)
-    match = made(text, tmp_path, variables="x,100,-1000,1000,100,.002,1\n")
+    match = imported(text, tmp_path, variables="x,100,-1000,1000,100,.002,1\n")
     event = event_of(match.render("x.ctl"), tmp_path)
-    assert event.loaded.values["parameters"][0].code == "x"
-    assert not any("simul" in line for line in match.told() if "engine" not in line)
+    assert event.control_file.values["parameters"][0].code == "x"
+    assert not any("simul" in line for line in match.messages() if "engine" not in line)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("elo", "given"),
     [
@@ -158,21 +161,21 @@ def test_simulation_of_the_file_is_printed_as_a_command(
 
 
 def test_no_simulation_is_printed_where_the_file_has_none(tmp_path: Path) -> None:
-    assert made(MAIN + ENGINE, tmp_path).simulate == ""
-    below = made(MAIN + ENGINE, tmp_path, variables="x,30,0,200,10,0.002,-2\n")
+    assert imported(MAIN + ENGINE, tmp_path).simulate == ""
+    below = imported(MAIN + ENGINE, tmp_path, variables="x,30,0,200,10,0.002,-2\n")
     assert below.simulate == ""
-    assert any("simul_elo of x, which is below 0" in line for line in below.told())
+    assert any("simul_elo of x, which is below 0" in line for line in below.messages())
 
 
-def test_order_of_the_readme_is_told(tmp_path: Path) -> None:
-    match = made(MAIN + ENGINE, tmp_path, variables="Aggressiveness,30,200,0,10,0.0020,0\n")
+def test_order_of_the_readme_becomes_a_note(tmp_path: Path) -> None:
+    match = imported(MAIN + ENGINE, tmp_path, variables="Aggressiveness,30,200,0,10,0.0020,0\n")
     assert match.assumed[0].startswith("every line has the larger bound first")
 
 
 def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> None:
     text = "\ufeff; a tune\r\n" + (MAIN + "# fast\n" + ENGINE).replace("\n", "\r\n")
-    assert recognises(text.encode())
-    assert made(text, tmp_path).settings["number_of_games"] == 100_000
+    assert is_spsa_tuner(text.encode())
+    assert imported(text, tmp_path).settings["number_of_games"] == 100_000
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> Non
         ("[Main]\n", "[Main] has no Variables"),
         (MAIN, "[Engine] has no Engine1"),
         (MAIN.replace("Alpha", "Alhpa") + ENGINE, "[Main] has no Alpha; it has 'Alhpa'"),
-        (MAIN + "Iterations = 3\n" + ENGINE, "tune.conf:10: Iterations has been there already"),
+        (MAIN + "Iterations = 3\n" + ENGINE, "tune.conf:10: Iterations is there twice"),
         (MAIN + "nonsense\n" + ENGINE, "tune.conf:10: 'nonsense' is not understood"),
         (MAIN.replace("50000", "many") + ENGINE, "Iterations: 'many' is not an integer"),
         (MAIN.replace("50000", "0") + ENGINE, "Iterations: '0' is not an integer of at least 1"),
@@ -194,18 +197,18 @@ def test_comments_and_line_ends_of_windows_are_understood(tmp_path: Path) -> Non
     ],
 )
 def test_wrong_option_is_refused_by_name(text: str, message: str, tmp_path: Path) -> None:
-    assert message in refused(text, tmp_path)
+    assert message in refusal(text, tmp_path)
 
 
 def test_wrong_variable_is_refused_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(ParameterFileError, match=r"tune\.var:1: Aggressiveness: start 300"):
-        made(MAIN + ENGINE, tmp_path, variables=VARIABLES.replace(",30,", ",300,"))
+        imported(MAIN + ENGINE, tmp_path, variables=VARIABLES.replace(",30,", ",300,"))
 
 
 def test_text_of_a_configuration_stays_text(tmp_path: Path) -> None:
     nasty = './"; import os; os.mkdir("made") #'
     text = MAIN + ENGINE.replace("./book.epd", nasty) + 'Odd = """; import os\n'
-    event_of(made(text, tmp_path).render("x.ctl"), tmp_path)
+    event_of(imported(text, tmp_path).render("x.ctl"), tmp_path)
     assert not (tmp_path / "made").exists()
 
 
@@ -224,4 +227,4 @@ def test_command_takes_the_configuration_with_or_without_its_variables(
     assert run(["import", *words]) == 0
     out, err = capsys.readouterr()
     assert 'Parameter("Aggressiveness", start=30, min=0, max=200' in out
-    assert "not taken over: Log = tune.log" in err
+    assert "not imported: Log = tune.log" in err

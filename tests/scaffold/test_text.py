@@ -1,4 +1,4 @@
-"""Whatever text goes into a control file stays a value or a comment."""
+"""Values and comments of a control file: foreign text never becomes code."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.scaffold.text import Call, Code, assignment, comment, identifier, literal
+from ringmaster.scaffold.control_file import Call, Code, assignment, comment, identifier, literal
 
 VALUES = st.recursive(
     st.none()
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    # lone surrogates too: a literal of them is fine, whether they are allowed is asked elsewhere
+    # lone surrogates have a literal; another check refuses them
     | st.text(st.characters()),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
@@ -30,22 +30,22 @@ def test_literal_is_the_value_again(value: Any) -> None:
 
 @given(st.text(st.characters()))
 def test_comment_never_becomes_code(text: str) -> None:
-    made = comment(text, "    ")
-    assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(""))
-    assert all(line.startswith("#") for line in made.splitlines())
+    commented = comment(text, "    ")
+    assert ast.dump(ast.parse(commented)) == ast.dump(ast.parse(""))
+    assert all(line.startswith("#") for line in commented.splitlines())
 
 
 @given(st.text(st.characters()), st.lists(st.text(max_size=3), max_size=3))
-def test_identifier_is_one_and_new(name: str, taken: list[str]) -> None:
+def test_identifier_is_one_and_new(name: str, used: list[str]) -> None:
     from pathlib import Path
 
     from ringmaster.model.settings import Context, Identifier
 
-    code = identifier(name, taken)
+    code = identifier(name, used)
     context = Context(Path())
     assert Identifier().interpret(code, (), context) == code
     assert not context.problems
-    assert code not in taken
+    assert code not in used
 
 
 def test_long_calls_stand_on_several_lines_that_fit() -> None:

@@ -1,4 +1,4 @@
-"""`ringmaster import SPSA-settings.json5`: the tune of YaneuraOu's scripts, or what to do."""
+"""`ringmaster import SPSA-settings.json5`: the tune of YaneuraOu's scripts, or a remedy."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ringmaster.cli import USAGE, run
 from ringmaster.errors import RingmasterError
-from ringmaster.event import Event
-from ringmaster.scaffold.match import Places
-from ringmaster.scaffold.yaneuraou_import import import_spsa
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.scaffold.control_file import Places
+from ringmaster.scaffold.tuner_import import import_spsa
 
 SETTINGS = """{
     // the "openings"
@@ -55,9 +55,9 @@ def refusal(capsys: pytest.CaptureFixture[str], name: str = "settings/SPSA-setti
     return capsys.readouterr().err
 
 
-def test_settings_file_becomes_a_tune_against_its_reference_engines(folder: Path) -> None:
+def test_settings_file_makes_a_tune_against_its_reference_engines(folder: Path) -> None:
     assert run(["import", "settings/SPSA-settings.json5", "-o", "tune.ctl"]) == 0
-    values = Event(folder / "tune.ctl").loaded.values
+    values = LoadedCompetition(folder / "tune.ctl").control_file.values
     assert (values["game"], values["method"], values["parallel"]) == ("shogi", "blog", 3)
     assert values["player"] == "mine"
     assert values["opponent"] == {"ref-1": 2, "other": 1}
@@ -70,34 +70,44 @@ def test_settings_file_becomes_a_tune_against_its_reference_engines(folder: Path
     assert all(other.not_used for other in others)
     assert (parameter.code, parameter.start, parameter.c_end) == ("Contempt", 24, 10)
     assert values["openings"].path == str(folder / "settings/start.txt")
-    Event(folder / "tune.ctl").competition.prepare()
+    LoadedCompetition(folder / "tune.ctl").competition.prepare()
 
 
 def test_one_reference_engine_is_the_opponent(folder: Path) -> None:
     (folder / "settings/references.json5").write_text(TUNED.replace("mine", "ref"))
     assert run(["import", "settings/SPSA-settings.json5", "-o", "tune.ctl"]) == 0
-    assert Event(folder / "tune.ctl").loaded.values["opponent"] == "ref"
+    assert LoadedCompetition(folder / "tune.ctl").control_file.values["opponent"] == "ref"
 
 
 @pytest.mark.parametrize(
     ("name", "old", "new", "message"),
     [
-        ("settings/SPSA-settings.json5", "true", "false", "STANDARD_BOARD: only shogi on its own"),
+        (
+            "settings/SPSA-settings.json5",
+            "true",
+            "false",
+            "STANDARD_BOARD: ringmaster plays",
+        ),
         ("settings/SPSA-settings.json5", "true,", "true", "SPSA-settings.json5:9: Expecting ','"),
         ("settings/SPSA-settings.json5", "param/yo", "gone", "PARAMETERS_PATH: there is no 'gone"),
         ("settings/SPSA-settings.json5", '"settings/tuned.json5",', "", "expected two files, the"),
-        ("settings/tuned.json5", "300", "0", "tuned.json5: engine 1: nodes 0 is no integer from 1"),
+        (
+            "settings/tuned.json5",
+            "300",
+            "0",
+            "engine 1: nodes 0 is not an integer from 1",
+        ),
         (
             "settings/tuned.json5",
             '"nodes"',
             '"time"',
-            "engine 1: 'time' is not known; leave it out",
+            "engine 1: 'time' is unknown; leave it out",
         ),
-        ("settings/tuned.json5", "}]", '}, {"path": "x"}]', "2 engines are to be tuned at once"),
+        ("settings/tuned.json5", "}]", '}, {"path": "x"}]', "2 engines to tune"),
         ("settings/tuned.json5", TUNED, "[]", "tuned.json5: expected a list of engines"),
     ],
 )
-def test_what_cannot_be_taken_over_is_refused(
+def test_wrong_settings_are_refused(
     name: str, old: str, new: str, message: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = folder / name
@@ -106,13 +116,13 @@ def test_what_cannot_be_taken_over_is_refused(
     assert message in refusal(capsys)
 
 
-def test_file_that_patches_a_source_is_refused_with_what_to_do(
+def test_patch_of_a_source_is_refused_with_a_remedy(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (folder / "yo.tune").write_text("#set file search.cpp\n#context margin\n    int m = 123@;\n")
-    told = refusal(capsys, "yo.tune")
-    assert "python tune.py tune yo.tune SOURCE" in told
-    assert "build that engine, then: ringmaster import yo.params" in told
+    refusal_text = refusal(capsys, "yo.tune")
+    assert "python tune.py tune yo.tune SOURCE" in refusal_text
+    assert "build that engine, then: ringmaster import yo.params" in refusal_text
 
 
 @given(st.text('{}[]":,/*\\ \nENGINE_SETTINGS', max_size=40))

@@ -11,12 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ringmaster.stats.elo import (
+    Z95,
     elo_of_score,
     from_games,
     from_pairs,
     normalized_from_games,
     normalized_from_pairs,
     pairs_ratio,
+    wilson,
 )
 
 
@@ -41,7 +43,7 @@ def test_pairs_that_always_split_have_a_smaller_error_than_games() -> None:
     assert pairs.error < games.error / 3
 
 
-def test_nothing_played_says_so() -> None:
+def test_estimate_without_games_says_so() -> None:
     assert str(from_games(0, 0, 0)) == "no games"
     assert from_pairs([0] * 5).los == 0.5
 
@@ -52,7 +54,7 @@ def test_clean_sweep_has_no_bounds() -> None:
     assert str(estimate) == "Elo not known yet (too few games, or all alike)"
 
 
-def test_two_or_three_games_claim_nothing() -> None:
+def test_two_or_three_games_have_no_interval() -> None:
     assert from_games(1, 1, 0).los == 0.5
     assert "not known yet" in str(from_pairs([0, 1, 0, 1, 0]))
 
@@ -67,7 +69,7 @@ def test_errors_are_labelled_as_95_percent() -> None:
     assert re.search(r"± [\d.]+ nElo \(95 %\)$", str(normalized_from_pairs(tally)))
 
 
-def test_open_interval_still_tells_its_other_end() -> None:
+def test_open_interval_shows_its_finite_end() -> None:
     assert str(from_games(9, 0, 1)).startswith("at least +")
     assert str(from_games(1, 0, 9)).startswith("at most -")
 
@@ -79,7 +81,7 @@ def test_only_draws_do_not_claim_certainty() -> None:
 
 
 @given(st.lists(st.integers(0, 50), min_size=5, max_size=5))
-def test_turning_a_match_round_turns_the_estimate_round(counts: list[int]) -> None:
+def test_exchanging_the_players_negates_the_estimate(counts: list[int]) -> None:
     one, other = from_pairs(counts), from_pairs(counts[::-1])
     assert one.elo == pytest.approx(-other.elo)
     assert one.los == pytest.approx(1 - other.los)
@@ -100,8 +102,8 @@ def test_normalised_elo_of_equal_players_without_draws_is_elo() -> None:
 
 def test_draws_make_normalised_elo_larger_than_elo() -> None:
     # score 0.55, variance of a game 0.0725
-    found = normalized_from_games(20, 70, 10)
-    assert found.nelo == pytest.approx(0.05 / math.sqrt(0.0725) * 800 / math.log(10))
+    estimate = normalized_from_games(20, 70, 10)
+    assert estimate.nelo == pytest.approx(0.05 / math.sqrt(0.0725) * 800 / math.log(10))
 
 
 def test_independent_games_give_the_same_normalised_elo_in_pairs() -> None:
@@ -115,12 +117,12 @@ def test_independent_games_give_the_same_normalised_elo_in_pairs() -> None:
     assert one.error == pytest.approx(other.error, rel=0.01)
 
 
-def test_error_of_normalised_elo_is_that_of_repeated_matches() -> None:
+def test_error_of_normalised_elo_agrees_with_repeated_matches() -> None:
     rng = np.random.default_rng(4)
     chances = [0.02, 0.08, 0.3, 0.4, 0.2]
-    found = [normalized_from_pairs(rng.multinomial(400, chances).tolist()) for _ in range(4000)]
-    deviation = float(np.std([f.nelo for f in found]))
-    assert np.mean([f.error for f in found]) / 1.96 == pytest.approx(deviation, rel=0.03)
+    estimate = [normalized_from_pairs(rng.multinomial(400, chances).tolist()) for _ in range(4000)]
+    deviation = float(np.std([f.nelo for f in estimate]))
+    assert np.mean([f.error for f in estimate]) / 1.96 == pytest.approx(deviation, rel=0.03)
 
 
 def openings_model(elo: float, biases: list[float]) -> tuple[list[float], list[float], float]:
@@ -155,31 +157,53 @@ def openings_model(elo: float, biases: list[float]) -> tuple[list[float], list[f
 def test_variance_by_pairs_is_that_of_the_openings_model(biases: list[float]) -> None:
     n = 10**7
     games, pairs, variance = openings_model(20, biases)
-    found = from_pairs([round(n * p) for p in pairs])
+    estimate = from_pairs([round(n * p) for p in pairs])
     mean = sum(i / 4 * p for i, p in enumerate(pairs))
     # a pair's mean score has a quarter of its points' variance
     deviation = math.sqrt(variance / 4 / n)
-    assert found.high == pytest.approx(elo_of_score(mean + 1.959964 * deviation), abs=1e-4)
-    assert found.low == pytest.approx(elo_of_score(mean - 1.959964 * deviation), abs=1e-4)
+    assert estimate.high == pytest.approx(elo_of_score(mean + 1.959964 * deviation), abs=1e-4)
+    assert estimate.low == pytest.approx(elo_of_score(mean - 1.959964 * deviation), abs=1e-4)
     singly = from_games(*(round(2 * n * p) for p in reversed(games)))
     # lopsided openings make games look more scattered than pairs are
-    assert (found.error < 0.97 * singly.error) is any(biases)
+    assert (estimate.error < 0.97 * singly.error) is any(biases)
 
 
-def test_ratio_of_pairs_leaves_even_ones_out() -> None:
+def test_ratio_of_pairs_ignores_even_pairs() -> None:
     assert pairs_ratio([1, 3, 50, 4, 2]) == 1.5
     assert pairs_ratio([0, 0, 50, 4, 2]) is None
 
 
-def test_results_that_are_all_alike_have_no_normalised_elo_yet() -> None:
-    for found in (normalized_from_games(0, 90, 0), normalized_from_pairs([0, 0, 0, 0, 9])):
-        assert math.isinf(found.error)
-        assert str(found) == "nElo not known yet"
+def test_equal_results_have_no_normalised_elo() -> None:
+    for estimate in (normalized_from_games(0, 90, 0), normalized_from_pairs([0, 0, 0, 0, 9])):
+        assert math.isinf(estimate.error)
+        assert str(estimate) == "nElo not known yet"
 
 
 @given(st.lists(st.integers(0, 1000), min_size=5, max_size=5))
-def test_normalised_elo_is_turned_round_with_the_match(counts: list[int]) -> None:
+def test_exchanging_the_players_negates_normalised_elo(counts: list[int]) -> None:
     one, other = normalized_from_pairs(counts), normalized_from_pairs(counts[::-1])
     assert one.nelo == pytest.approx(-other.nelo, abs=1e-9)
     assert one.error == pytest.approx(other.error)
     assert math.isfinite(one.nelo)
+
+
+def test_interval_is_newcombe_s_example() -> None:
+    """81 of 263: 0.2553 to 0.3662 (Newcombe, 1998, table I, method 3)."""
+    low, high = wilson(81, 263)
+    assert (round(low, 4), round(high, 4)) == (0.2553, 0.3662)
+
+
+def test_win_rate_without_games_is_unknown() -> None:
+    assert wilson(0, 0) == (0.0, 1.0)
+
+
+@given(st.integers(1, 10_000), st.floats(0, 1))
+def test_ends_are_where_the_rate_is_z_deviations_away(games: int, share: float) -> None:
+    points = round(share * games)
+    low, high = wilson(points, games)
+    assert 0 <= low <= points / games + 1e-12
+    assert points / games - 1e-12 <= high <= 1
+    for end in (low, high):
+        if 0 < end < 1:
+            deviation = math.sqrt(end * (1 - end) / games)
+            assert abs(points / games - end) == pytest.approx(Z95 * deviation, rel=1e-6)

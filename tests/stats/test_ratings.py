@@ -15,12 +15,12 @@ from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
 
 
 def ratings(players: int, scores: dict[tuple[int, int], tuple[int, int, int]]) -> Ratings:
-    found = bradley_terry(players, scores)
-    assert found is not None
-    return found
+    fitted = bradley_terry(players, scores)
+    assert fitted is not None
+    return fitted
 
 
-def test_two_players_are_as_far_apart_as_their_score_says() -> None:
+def test_two_players_have_the_distance_of_their_score() -> None:
     first, second = ratings(2, {(0, 1): (60, 30, 10)})
     assert first.elo - second.elo == pytest.approx(elo_of_score(0.75))
     assert first.elo == -second.elo
@@ -39,7 +39,7 @@ def test_error_without_draws_is_the_models() -> None:
     assert first.error == pytest.approx(expected, rel=0.01)
 
 
-def test_third_player_links_two_that_never_met() -> None:
+def test_third_player_connects_two_players() -> None:
     a, b, c = ratings(3, {(0, 1): (75, 0, 25), (1, 2): (75, 0, 25)})
     assert a.elo - b.elo == pytest.approx(elo_of_score(0.75))
     assert a.elo - c.elo == pytest.approx(2 * elo_of_score(0.75))
@@ -54,7 +54,7 @@ def test_third_player_links_two_that_never_met() -> None:
         {(0, 1): (3, 0, 3), (0, 2): (0, 0, 0)},
     ],
 )
-def test_no_ratings_where_some_have_not_met(
+def test_no_ratings_of_unconnected_players(
     scores: dict[tuple[int, int], tuple[int, int, int]],
 ) -> None:
     assert bradley_terry(3, scores) is None
@@ -69,16 +69,16 @@ def test_no_ratings_where_some_have_not_met(
         {(0, 1): (3, 0, 3), (2, 3): (1, 1, 1), (0, 2): (4, 0, 0), (1, 3): (4, 0, 0)},
     ],
 )
-def test_prior_makes_ratings_finite_where_some_won_all_points(
+def test_prior_makes_ratings_finite_after_a_clean_sweep(
     scores: dict[tuple[int, int], tuple[int, int, int]],
 ) -> None:
     players = 1 + max(j for _, j in scores)
-    found = ratings(players, scores)
-    assert found.prior == 1
-    assert math.fsum(r.elo for r in found) == pytest.approx(0, abs=1e-6)
-    assert all(abs(r.elo) < 600 and 0 < r.error < 800 for r in found)
-    assert found.covariance is not None
-    for row in found.covariance:
+    fitted = ratings(players, scores)
+    assert fitted.prior == 1
+    assert math.fsum(r.elo for r in fitted) == pytest.approx(0, abs=1e-6)
+    assert all(abs(r.elo) < 600 and 0 < r.error < 800 for r in fitted)
+    assert fitted.covariance is not None
+    for row in fitted.covariance:
         assert math.fsum(row) == pytest.approx(0, abs=1e-6)
 
 
@@ -93,7 +93,7 @@ def test_prior_is_a_drawn_game_against_an_average_player() -> None:
         assert distance == pytest.approx(fifth[i].elo - fifth[0].elo)
 
 
-def test_prior_leaves_what_many_games_say_nearly_as_it_is() -> None:
+def test_prior_hardly_changes_ratings_of_many_games() -> None:
     without = ratings(2, {(0, 1): (480, 320, 200)})
     scores = {(0, 1): (480, 320, 200), (0, 2): (500, 0, 0), (1, 2): (500, 0, 0)}
     with_prior = ratings(3, scores)
@@ -105,18 +105,18 @@ def test_prior_leaves_what_many_games_say_nearly_as_it_is() -> None:
     assert with_prior.difference(1, 2).error > 200
 
 
-def test_circle_of_wins_rates_all_alike() -> None:
-    found = ratings(3, {(0, 1): (5, 0, 0), (1, 2): (5, 0, 0), (0, 2): (0, 0, 5)})
-    assert [r.elo for r in found] == pytest.approx([0, 0, 0], abs=1e-6)
+def test_circle_of_wins_gives_equal_ratings() -> None:
+    fitted = ratings(3, {(0, 1): (5, 0, 0), (1, 2): (5, 0, 0), (0, 2): (0, 0, 5)})
+    assert [r.elo for r in fitted] == pytest.approx([0, 0, 0], abs=1e-6)
 
 
 def test_draws_alone_leave_the_errors_open() -> None:
-    found = ratings(2, {(0, 1): (0, 10, 0)})
-    assert [r.elo for r in found] == [0, 0]
-    assert all(math.isinf(r.error) for r in found)
+    fitted = ratings(2, {(0, 1): (0, 10, 0)})
+    assert [r.elo for r in fitted] == [0, 0]
+    assert all(math.isinf(r.error) for r in fitted)
 
 
-def test_very_lopsided_results_converge() -> None:
+def test_one_sided_results_converge() -> None:
     a, b = ratings(2, {(0, 1): (1_000_000, 0, 1)})
     assert a.elo - b.elo == pytest.approx(2400, abs=1)
 
@@ -125,20 +125,20 @@ results = st.tuples(*[st.integers(0, 30)] * 3)
 
 
 @given(st.lists(results, min_size=6, max_size=6))
-def test_every_player_scores_what_its_rating_expects(drawn: list[tuple[int, int, int]]) -> None:
+def test_expected_scores_of_ratings_are_the_scores(drawn: list[tuple[int, int, int]]) -> None:
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
     scores = dict(zip(pairs, drawn, strict=True))
-    found = bradley_terry(4, scores)
-    assume(found is not None)
-    assert found is not None
-    assert sum(r.elo for r in found) == pytest.approx(0, abs=1e-6)
+    fitted = bradley_terry(4, scores)
+    assume(fitted is not None)
+    assert fitted is not None
+    assert sum(r.elo for r in fitted) == pytest.approx(0, abs=1e-6)
     for player in range(4):
         points = expected = 0.0
         for (i, j), (wins, draws, losses) in scores.items():
             if player in (i, j):
                 points += (wins if player == i else losses) + draws / 2
                 other = j if player == i else i
-                distance = found[player].elo - found[other].elo
+                distance = fitted[player].elo - fitted[other].elo
                 expected += (wins + draws + losses) / (1 + 10 ** (-distance / 400))
         assert points == pytest.approx(expected, abs=1e-3)
 
@@ -157,7 +157,7 @@ def test_anchor_shifts_all_ratings_and_has_no_error() -> None:
         assert anchored[i].error == pytest.approx(free.difference(i, 1).error)
 
 
-def test_error_of_a_difference_is_that_of_many_tournaments() -> None:
+def test_error_of_a_difference_agrees_with_many_tournaments() -> None:
     rng = np.random.default_rng(7)
     true = [60.0, 0.0, -60.0]
     differences, errors = [], []
@@ -168,10 +168,10 @@ def test_error_of_a_difference_is_that_of_many_tournaments() -> None:
             # a third of all games is drawn
             wins, draws, losses = rng.multinomial(100, [p - 1 / 6, 1 / 3, 5 / 6 - p]).tolist()
             scores[i, j] = (wins, draws, losses)
-        found = bradley_terry(3, scores)
-        assert found is not None
-        differences.append(found.difference(0, 2).elo)
-        errors.append(found.difference(0, 2).error)
+        fitted = bradley_terry(3, scores)
+        assert fitted is not None
+        differences.append(fitted.difference(0, 2).elo)
+        errors.append(fitted.difference(0, 2).error)
     assert np.mean(differences) == pytest.approx(120, abs=2)
     assert np.mean(errors) / 1.96 == pytest.approx(np.std(differences), rel=0.05)
 
@@ -195,18 +195,18 @@ def test_pairs_of_independent_games_have_the_errors_of_games() -> None:
     assert by_pairs[0].error == pytest.approx(singly[0].error, rel=0.001)
 
 
-def test_two_pairs_that_were_all_drawn_do_not_claim_to_be_certain() -> None:
+def test_two_drawn_pairs_do_not_claim_certainty() -> None:
     scores = {(0, 1): (0, 4, 0), (1, 2): (100, 50, 100)}
-    found = bradley_terry(3, scores)
-    assert found is not None
-    assert found.difference(0, 1).error > 100
+    fitted = bradley_terry(3, scores)
+    assert fitted is not None
+    assert fitted.difference(0, 1).error > 100
 
 
-def test_los_is_a_half_for_equals_and_turns_round() -> None:
-    found = bradley_terry(3, SCORES)
-    assert found is not None
-    assert found.los(0, 1) == pytest.approx(1 - found.los(1, 0))
-    assert found.los(0, 2) > 0.99
+def test_los_is_a_half_for_equals_and_complements_the_opponents() -> None:
+    fitted = bradley_terry(3, SCORES)
+    assert fitted is not None
+    assert fitted.los(0, 1) == pytest.approx(1 - fitted.los(1, 0))
+    assert fitted.los(0, 2) > 0.99
     even = bradley_terry(2, {(0, 1): (10, 3, 10)})
     assert even is not None
     assert even.los(0, 1) == pytest.approx(0.5)
@@ -217,12 +217,12 @@ def test_covariance_is_symmetric_and_of_differences_that_are_not_negative(
     drawn: list[tuple[int, int, int]],
 ) -> None:
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
-    found = bradley_terry(4, dict(zip(pairs, drawn, strict=True)))
-    assume(found is not None)
-    assert found is not None
-    if found.covariance is None:
+    fitted = bradley_terry(4, dict(zip(pairs, drawn, strict=True)))
+    assume(fitted is not None)
+    assert fitted is not None
+    if fitted.covariance is None:
         return
-    matrix = np.array(found.covariance)
+    matrix = np.array(fitted.covariance)
     assert np.isfinite(matrix).all()
     assert matrix == pytest.approx(matrix.T, rel=1e-6, abs=1e-6)
     assert matrix.sum(axis=1) == pytest.approx(0, abs=1e-4 * max(1, abs(matrix).max()))
@@ -230,7 +230,7 @@ def test_covariance_is_symmetric_and_of_differences_that_are_not_negative(
 
 
 @given(st.lists(results, min_size=10, max_size=10))
-def test_few_players_have_the_ratings_that_numpy_would_give_them(
+def test_ratings_without_numpy_equal_ratings_with_numpy(
     drawn: list[tuple[int, int, int]],
 ) -> None:
     pairs = [(i, j) for i in range(5) for j in range(i + 1, 5)]
@@ -248,9 +248,9 @@ def test_few_players_have_the_ratings_that_numpy_would_give_them(
 
 
 @pytest.mark.parametrize("players", [5, 60])
-def test_players_too_far_apart_for_a_game_to_be_won_have_ratings(players: int) -> None:
+def test_players_hundreds_of_elo_apart_have_ratings(players: int) -> None:
     steps = {(i, i + 1): (10**6, 0, 1) for i in range(players - 1)}
-    found = ratings(players, {**steps, (0, players - 1): (1, 0, 0)})
+    fitted = ratings(players, {**steps, (0, players - 1): (1, 0, 0)})
     expected = (players - 1) * 2400
-    assert found[0].elo - found[-1].elo == pytest.approx(expected, rel=1e-3)
-    assert math.isfinite(found[0].error)
+    assert fitted[0].elo - fitted[-1].elo == pytest.approx(expected, rel=1e-3)
+    assert math.isfinite(fitted[0].error)

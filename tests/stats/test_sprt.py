@@ -3,13 +3,114 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.optimize import brentq, minimize
 
 from ringmaster.stats.elo import NELO
-from ringmaster.stats.sprt import Model, Sprt
+from ringmaster.stats.sprt import (
+    Model,
+    Sprt,
+    fit_normalised,
+    fit_score,
+    log_likelihood,
+    scores,
+    shares,
+)
+
+number = st.one_of(st.sampled_from([0, 0, 1]), st.integers(0, 10_000), st.integers(0, 10_000_000))
+result_counts = st.one_of(st.lists(number, min_size=n, max_size=n).filter(any) for n in (3, 5))
+
+
+def moments(p: Sequence[float]) -> tuple[float, float]:
+    worth = scores(len(p))
+    mean = math.fsum(q * a for q, a in zip(p, worth, strict=True))
+    variance = math.fsum(q * (a - mean) ** 2 for q, a in zip(p, worth, strict=True))
+    return mean, math.sqrt(variance)
+
+
+@given(result_counts, st.floats(0.06, 0.94))
+def test_fit_has_the_required_expected_score(seen: list[int], score: float) -> None:
+    p = fit_score(shares(seen), score)
+    assert sum(p) == pytest.approx(1, abs=1e-12)
+    assert moments(p)[0] == pytest.approx(score, abs=1e-12)
+
+
+@given(result_counts, st.floats(-1.3, 1.3))
+def test_fit_has_the_required_normalised_score(seen: list[int], t: float) -> None:
+    p = fit_normalised(shares(seen), t)
+    mean, deviation = moments(p)
+    assert sum(p) == pytest.approx(1, abs=1e-12)
+    assert mean - 0.5 == pytest.approx(t * deviation, abs=1e-9)
+
+
+@pytest.mark.parametrize("t", [-0.02, 0.0003, 0.06])
+def test_fit_of_many_equal_results_has_only_wins_and_losses(t: float) -> None:
+    """Of two results, 0 and 1, p = ½ + t/(2√(1 + t²)) is the share that has t."""
+    p = fit_normalised(shares([0, 0, 3_000_000]), t)
+    assert p[2] == pytest.approx(0.5 + t / 2 / math.sqrt(1 + t * t), abs=1e-6)
+    assert p[1] == pytest.approx(0, abs=1e-6)
+
+
+def test_fit_of_a_score_agrees_with_scipys_multiplier() -> None:
+    seen, score = shares([13, 40, 21, 7, 4]), 0.53
+    slopes = [a - score for a in scores(5)]
+
+    def mean(theta: float) -> float:
+        return sum(q * b / (1 + theta * b) for q, b in zip(seen, slopes, strict=True))
+
+    theta = brentq(mean, -1 / max(slopes) + 1e-9, -1 / min(slopes) - 1e-9, xtol=1e-14)
+    expected = [q / (1 + theta * b) for q, b in zip(seen, slopes, strict=True)]
+    assert fit_score(seen, score) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("results", "t"),
+    [
+        ([200, 500, 300], 0.02),
+        ([3, 40, 120, 50, 5], 0.02),
+        ([3, 40, 120, 50, 5], -0.4),
+        # nearly all alike: there is a worse best fit nearby
+        ([6, 0, 5000, 0, 0], 0.05),
+        ([50, 0, 5000, 0, 0], 0.2),
+        ([500, 500, 5000, 1, 6], 0.8),
+    ],
+)
+def test_no_general_solver_finds_a_better_fit(results: list[int], t: float) -> None:
+    seen = shares(results)
+    worth = np.array(scores(len(seen)))
+
+    def off(x: np.ndarray) -> float:
+        mean = float(x @ worth)
+        return mean - 0.5 - t * math.sqrt(max(1e-18, float(x @ worth**2) - mean**2))
+
+    value = log_likelihood(seen, fit_normalised(seen, t))
+    rng = np.random.default_rng(0)
+    for _ in range(6):
+        solution = minimize(
+            lambda x: -float(np.dot(seen, np.log(x))),
+            rng.dirichlet(np.ones(len(seen))).clip(1e-6, 1),
+            bounds=[(1e-9, 1)] * len(seen),
+            constraints=[
+                {"type": "eq", "fun": lambda x: float(x.sum()) - 1},
+                {"type": "eq", "fun": off},
+            ],
+            method="SLSQP",
+            options={"maxiter": 300, "ftol": 1e-12},
+        )
+        if solution.success and abs(off(solution.x)) < 1e-8:
+            assert -solution.fun <= value + 1e-6
+
+
+def test_results_that_fit_exactly_do_not_change() -> None:
+    seen = shares([10, 20, 40, 20, 10])
+    assert fit_score(seen, 0.5) == pytest.approx(seen)
+    assert fit_normalised(seen, 0.0) == pytest.approx(seen)
+
 
 counts = st.one_of(st.lists(st.integers(0, 100_000), min_size=n, max_size=n) for n in (3, 5))
 models = st.sampled_from(["normalized", "logistic"])
@@ -27,12 +128,12 @@ def test_ratio_of_games_without_draws_is_that_of_a_coin() -> None:
     wins, losses = 560, 440
     s0, s1 = 0.5, 1 / (1 + 10 ** (-20 / 400))
     expected = wins * math.log(s1 / s0) + losses * math.log((1 - s1) / (1 - s0))
-    found = Sprt(0, 20, model="logistic").llr([losses, 0, wins])
-    assert found == pytest.approx(expected, abs=1e-3)
+    value = Sprt(0, 20, model="logistic").llr([losses, 0, wins])
+    assert value == pytest.approx(expected, abs=1e-3)
     # (s − ½)/√(s(1 − s)) of the same score
     nelo = (s1 - 0.5) / math.sqrt(s1 * (1 - s1)) * NELO
-    found = Sprt(0, nelo).llr([losses, 0, wins])
-    assert found == pytest.approx(expected, abs=2e-3)
+    value = Sprt(0, nelo).llr([losses, 0, wins])
+    assert value == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize("model", ["normalized", "logistic"])
@@ -52,15 +153,13 @@ def test_ratio_is_near_the_normal_approximation_where_hypotheses_are_near(model:
 
 
 @given(counts, elos, elos, models)
-def test_ratio_is_finite_whatever_the_results(
-    results: list[int], elo0: float, elo1: float, model: Model
-) -> None:
+def test_ratio_is_always_finite(results: list[int], elo0: float, elo1: float, model: Model) -> None:
     assume(elo0 < elo1)
     assert math.isfinite(Sprt(elo0, elo1, model=model).llr(results))
 
 
 @given(counts, elos, elos, models)
-def test_turning_players_and_hypotheses_round_turns_the_ratio_round(
+def test_exchanging_players_and_hypotheses_negates_the_ratio(
     results: list[int], elo0: float, elo1: float, model: Model
 ) -> None:
     assume(elo1 - elo0 > 0.1)
@@ -122,7 +221,7 @@ def games_until_decided(test: Sprt, pattern: list[int]) -> tuple[str, int]:
         ([1, 0, 0, 0, 1], "H0", "H1"),
     ],
 )
-def test_results_that_are_all_alike_are_decided(
+def test_equal_results_are_decided(
     pattern: list[int], gain: str, no_loss: str, model: Model
 ) -> None:
     for test, expected in ((Sprt(0, 5, model=model), gain), (Sprt(-5, 0, model=model), no_loss)):
@@ -135,13 +234,13 @@ def test_draws_alone_do_not_decide_between_opposite_hypotheses() -> None:
     assert Sprt(-3, 3).llr([0, 1_000_000, 0]) == pytest.approx(0, abs=1e-3)
 
 
-def test_nothing_played_is_no_evidence() -> None:
+def test_no_results_are_no_evidence() -> None:
     assert Sprt(0, 5).llr([0, 0, 0]) == 0
     assert Sprt(0, 5).judge([0] * 5) == ""
     assert Sprt(0, 5).remaining(0, 0.0) is None
 
 
-def test_remaining_results_are_those_that_bring_the_ratio_to_its_bound() -> None:
+def test_remaining_results_bring_the_ratio_to_its_bound() -> None:
     test, pattern = Sprt(0, 20), [3, 20, 40, 26, 5]
     half = [3 * n for n in pattern]
     more = test.remaining(sum(half), test.llr(half))

@@ -1,3 +1,5 @@
+"""Run log, history and game records."""
+
 from __future__ import annotations
 
 import os
@@ -14,9 +16,10 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
 from ringmaster.storage import journal as journal_module
-from ringmaster.storage.journal import Journal, one_line, write_record
-from ringmaster.storage.sqlite_store import SqliteStore
-from tests.contracts.store_contract import result
+from ringmaster.storage.journal import Journal, one_line
+from ringmaster.storage.records import write_record
+from ringmaster.storage.store import Store
+from tests.storage.test_store import result
 
 NOON = time.struct_time((2026, 3, 1, 12, 0, 5, 6, 60, 0))
 
@@ -43,7 +46,7 @@ def files_no_longer_than(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_an_event_is_one_line_with_the_local_time(tmp_path: Path) -> None:
+def test_message_is_one_line_with_the_local_time(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         journal.log("run 1 started")
         journal.log("é stderr: 1\r\n2")
@@ -52,14 +55,14 @@ def test_an_event_is_one_line_with_the_local_time(tmp_path: Path) -> None:
         )
 
 
-def test_the_history_is_made_by_its_first_line(tmp_path: Path) -> None:
+def test_first_line_creates_the_history(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         assert not (tmp_path / "t.hist").exists()
         journal.history(["0_0 a beat b", "parameters: x=1"])
         assert (tmp_path / "t.hist").read_text() == "0_0 a beat b\nparameters: x=1\n"
 
 
-def test_lines_are_appended_to_what_is_there(tmp_path: Path) -> None:
+def test_lines_are_appended_to_existing_files(tmp_path: Path) -> None:
     for number in range(3):
         with opened(tmp_path) as journal:
             journal.log(f"run {number}")
@@ -69,7 +72,7 @@ def test_lines_are_appended_to_what_is_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["log", "hist"])
-def test_a_line_without_its_end_does_not_swallow_the_next(tmp_path: Path, suffix: str) -> None:
+def test_line_without_its_end_does_not_swallow_the_next(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t.{suffix}"
     path.write_text("whole\nhal")
     with opened(tmp_path) as journal:
@@ -139,7 +142,7 @@ def test_long_last_lines_are_not_written_again(
     assert (tmp_path / "t.hist").read_text().splitlines() == lines
 
 
-def test_events_that_a_kill_kept_from_the_log_are_logged_once(tmp_path: Path) -> None:
+def test_events_lost_by_a_kill_are_logged_once(tmp_path: Path) -> None:
     events = ["starting game 0_1: a v b", "starting game 0_11: a v b", "starting game 0_2: a v b"]
     with opened(tmp_path) as journal:
         journal.log(events[1])
@@ -151,7 +154,7 @@ def test_events_that_a_kill_kept_from_the_log_are_logged_once(tmp_path: Path) ->
     assert lines == [events[1], "something else", events[0], events[2]]
 
 
-def test_history_that_somebody_wrote_into_is_left_alone(tmp_path: Path) -> None:
+def test_edited_history_is_not_completed(tmp_path: Path) -> None:
     (tmp_path / "t.hist").write_text("game 7: a beat b\n(a note of mine)\n")
     with opened(tmp_path) as journal:
         journal.complete_history(["game 7: a beat b", "iteration 3"])
@@ -163,17 +166,17 @@ class _Killed(BaseException):
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_a_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
+def test_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
     tmp_path: Path, step: int
 ) -> None:
     """As `ringmaster.ringmaster` does it: the lines of the last result are a
     note in the store, committed with the result."""
 
     def run(last: int, killed_before: int | None) -> None:
-        store = SqliteStore.open(tmp_path / "t.status")
+        store = Store.open(tmp_path / "t.status")
         try:
             with opened(tmp_path) as journal:
-                if noted := store.note("history"):
+                if noted := store.read_value("history"):
                     journal.complete_history(noted)
                 for number in range(sum(store.counts()), last):
                     kill = killed_before if number == last - 1 else None
@@ -181,8 +184,8 @@ def test_a_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
                     with store.transaction() as transaction:
                         if kill == 0:
                             raise _Killed
-                        transaction.record({}, result(f"0_{number}"))
-                        transaction.set_note("history", lines)
+                        transaction.store_result({}, result(f"0_{number}"))
+                        transaction.set_value("history", lines)
                         if kill == 1:
                             raise _Killed
                     if kill == 2:
@@ -201,7 +204,7 @@ def test_a_kill_between_any_two_steps_neither_loses_nor_doubles_a_line(
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
+def test_full_disk_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "t.hist").symlink_to("/dev/full")
     with (
         opened(tmp_path) as journal,
@@ -210,7 +213,7 @@ def test_a_full_disk_is_a_clear_error(tmp_path: Path) -> None:
         journal.history(["0_0"])
 
 
-def test_a_line_that_did_not_fit_is_not_there_in_part(tmp_path: Path) -> None:
+def test_line_that_did_not_fit_is_not_there_in_part(tmp_path: Path) -> None:
     with opened(tmp_path) as journal:
         journal.history(["0_0 short"])
         with (
@@ -222,7 +225,7 @@ def test_a_line_that_did_not_fit_is_not_there_in_part(tmp_path: Path) -> None:
     assert (tmp_path / "t.hist").read_text() == "0_0 short\n0_1 once more\n"
 
 
-def test_a_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
+def test_journal_that_cannot_be_opened_is_a_clear_error(tmp_path: Path) -> None:
     with pytest.raises(StoreUnwritable, match="No such file"):
         Journal(tmp_path / "none" / "t.log", tmp_path / "t.hist")
     (tmp_path / "t.hist").mkdir()
@@ -246,7 +249,7 @@ def test_closing_twice_closes_no_file_of_others(tmp_path: Path) -> None:
 # game records
 
 
-def test_a_record_is_written_as_it_is_in_a_folder_that_is_made(tmp_path: Path) -> None:
+def test_record_is_written_unchanged_in_a_new_folder(tmp_path: Path) -> None:
     write_record(tmp_path / "t.games", "0_0.pgn", "a\r\né\n")
     write_record(tmp_path / "t.games", "0_0.pgn", "b\r\né\udc80\n")
     assert (tmp_path / "t.games" / "0_0.pgn").read_bytes() == "b\r\né\\udc80\n".encode()
@@ -257,18 +260,18 @@ def test_a_record_is_written_as_it_is_in_a_folder_that_is_made(tmp_path: Path) -
     "name",
     ["", ".", "..", ".hidden", "a/b", "../a", "/a", "a\\b", "a\0", "a\n", "a b", "é", "x" * 201],
 )
-def test_a_record_is_never_written_anywhere_else(tmp_path: Path, name: str) -> None:
+def test_record_is_never_written_anywhere_else(tmp_path: Path, name: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name of a game record"):
         write_record(tmp_path / "t.games", name, "text")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_record_with_the_longest_name_can_be_written(tmp_path: Path) -> None:
+def test_record_with_the_longest_name_can_be_written(tmp_path: Path) -> None:
     write_record(tmp_path, "x" * 200, "text")
     assert (tmp_path / ("x" * 200)).read_text() == "text"
 
 
-def test_a_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
+def test_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
     write_record(tmp_path, "0_0.sgf", "old")
     with files_no_longer_than(100), pytest.raises(StoreUnwritable, match="cannot write"):
         write_record(tmp_path, "0_0.sgf", "new" * 1000)
@@ -276,14 +279,14 @@ def test_a_record_that_does_not_fit_leaves_the_old_one(tmp_path: Path) -> None:
     assert (tmp_path / "0_0.sgf").read_text() == "old"
 
 
-def test_a_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
+def test_file_in_the_place_of_the_folder_is_a_clear_error(tmp_path: Path) -> None:
     (tmp_path / "t.games").write_text("mine")
     with pytest.raises(StoreUnwritable, match=r"cannot write .*0_0\.sgf: "):
         write_record(tmp_path / "t.games", "0_0.sgf", "text")
     assert (tmp_path / "t.games").read_text() == "mine"
 
 
-def test_a_record_whose_writer_was_killed_is_written_again(
+def test_record_is_written_after_a_kill_of_its_writer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def kill(*_: object) -> None:

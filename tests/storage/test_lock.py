@@ -1,3 +1,5 @@
+"""The lock of a competition."""
+
 from __future__ import annotations
 
 import errno
@@ -54,7 +56,7 @@ def take(log: Path) -> None:
         pass
 
 
-def test_a_second_run_is_refused_while_one_is_alive(tmp_path: Path) -> None:
+def test_second_run_is_refused_while_one_is_alive(tmp_path: Path) -> None:
     log = tmp_path / "tune.log"
     assert not is_locked(log)
     assert not log.exists()
@@ -72,7 +74,7 @@ def test_a_second_run_is_refused_while_one_is_alive(tmp_path: Path) -> None:
         take(log)
 
 
-def test_the_lock_of_a_killed_run_is_free_though_its_engines_live(tmp_path: Path) -> None:
+def test_lock_of_a_killed_run_is_free_though_its_engines_live(tmp_path: Path) -> None:
     log = tmp_path / "tune.log"
     with holder(log) as (process, engine):
         process.send_signal(signal.SIGKILL)
@@ -82,7 +84,7 @@ def test_the_lock_of_a_killed_run_is_free_though_its_engines_live(tmp_path: Path
         take(log)
 
 
-def test_a_process_cannot_take_it_twice(tmp_path: Path) -> None:
+def test_process_cannot_take_it_twice(tmp_path: Path) -> None:
     log = tmp_path / "t.log"
     with CompetitionLock(log):
         assert is_locked(log)
@@ -92,7 +94,7 @@ def test_a_process_cannot_take_it_twice(tmp_path: Path) -> None:
     assert not is_locked(log)
 
 
-def test_the_lock_neither_changes_nor_empties_the_log(tmp_path: Path) -> None:
+def test_lock_neither_changes_nor_empties_the_log(tmp_path: Path) -> None:
     log = tmp_path / "t.log"
     log.write_text("lines\n")
     take(log)
@@ -112,7 +114,7 @@ def test_it_is_released_by_an_exception(tmp_path: Path) -> None:
     assert not is_locked(log)
 
 
-def test_a_log_deleted_before_it_was_locked_is_made_and_locked_again(
+def test_deleted_log_is_created_and_locked_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "t.log"
@@ -133,7 +135,7 @@ def test_a_log_deleted_before_it_was_locked_is_made_and_locked_again(
         assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_a_log_replaced_before_it_was_locked_is_locked_in_its_place(
+def test_replaced_log_is_the_one_that_is_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = tmp_path / "t.log"
@@ -152,9 +154,7 @@ def test_a_log_replaced_before_it_was_locked_is_locked_in_its_place(
             take(log)
 
 
-def test_a_run_that_starts_waits_for_whoever_only_looks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_starting_run_waits_for_a_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "t.log"
     log.touch()
     looking = os.open(log, os.O_RDONLY)
@@ -171,9 +171,7 @@ def test_a_run_that_starts_waits_for_whoever_only_looks(
     assert len(pauses) == 3
 
 
-def test_the_wait_for_whoever_looks_is_bounded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wait_for_readers_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "t.log"
     log.touch()
     now = iter(range(100))
@@ -185,7 +183,7 @@ def test_the_wait_for_whoever_looks_is_bounded(
             take(log)
 
 
-def test_looking_does_not_disturb_others_who_look(tmp_path: Path) -> None:
+def test_readers_do_not_disturb_one_another(tmp_path: Path) -> None:
     log = tmp_path / "t.log"
     log.touch()
     with log.open() as looking:
@@ -193,7 +191,7 @@ def test_looking_does_not_disturb_others_who_look(tmp_path: Path) -> None:
         assert not is_locked(log)
 
 
-def test_a_folder_that_is_not_there_or_a_log_that_is_a_folder_is_a_clear_error(
+def test_folder_that_is_not_there_or_a_log_that_is_a_folder_is_a_clear_error(
     tmp_path: Path,
 ) -> None:
     with pytest.raises(StoreUnwritable, match="there is no folder"):
@@ -204,7 +202,7 @@ def test_a_folder_that_is_not_there_or_a_log_that_is_a_folder_is_a_clear_error(
         take(tmp_path / "t.log")
 
 
-def test_a_file_system_without_locks_is_a_clear_error(
+def test_file_system_without_locks_is_a_clear_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def no_locks(fd: int, kind: int) -> None:

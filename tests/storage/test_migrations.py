@@ -1,3 +1,5 @@
+"""Migrations of a status file: whole or not at all, and never twice."""
+
 from __future__ import annotations
 
 import sqlite3
@@ -10,7 +12,7 @@ import pytest
 from ringmaster.errors import StoreCorrupt, StoreTooNew
 from ringmaster.storage import migrations
 from ringmaster.storage.migrations import APPLICATION_ID, MIGRATIONS, check, check_header, migrate
-from ringmaster.storage.sqlite_store import SqliteStore
+from ringmaster.storage.store import Store
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def add_table(connection: sqlite3.Connection) -> None:
 NEWER = (*MIGRATIONS, ("hosts of runs", add_column), ("more", add_table))
 
 
-def test_an_empty_file_is_brought_to_the_newest_version(connection: sqlite3.Connection) -> None:
+def test_empty_file_is_brought_to_the_newest_version(connection: sqlite3.Connection) -> None:
     migrate(connection, "t.status")
     assert check(connection, "t.status") == len(MIGRATIONS)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
@@ -53,7 +55,7 @@ def test_migrating_twice_does_nothing(connection: sqlite3.Connection) -> None:
     assert dump(connection) == before
 
 
-def test_an_older_file_gets_what_is_missing_and_keeps_its_data(
+def test_older_file_gets_missing_tables_and_keeps_its_data(
     connection: sqlite3.Connection,
 ) -> None:
     migrate(connection, "t.status")
@@ -80,23 +82,23 @@ def test_games_of_a_file_without_fingerprints_are_read_and_new_ones_compared(
         "'0', 9, 1.5, '[[1,0.5,9,1.0,1.0,1],[1,0.5,9,1.0,1.0,1]]', 5)"
     )
     old.close()
-    reader = SqliteStore.open_readonly(path)
+    reader = Store.open_readonly(path)
     (before,) = reader.games()
     reader.close()
     assert (before.result.fingerprint, before.result.repeats) == (None, False)
-    store = SqliteStore.open(path)
+    store = Store.open(path)
     with store.transaction() as transaction:
         assert not transaction.has_game(3)
         again = msgspec.structs.replace(before.result, game_id="1", fingerprint=3)
-        transaction.record({}, again)
+        transaction.store_result({}, again)
         assert transaction.has_game(3)
-    assert [found.result for found in store.games()] == [before.result, again]
+    assert [game.result for game in store.games()] == [before.result, again]
     store.close()
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, sqlite3.OperationalError])
 @pytest.mark.parametrize("start", [0, 1])
-def test_a_migration_that_is_cut_off_leaves_the_version_before_it(
+def test_migration_that_is_cut_off_leaves_the_version_before_it(
     connection: sqlite3.Connection, start: int, error: type[BaseException]
 ) -> None:
     def half(connection: sqlite3.Connection) -> None:
@@ -122,7 +124,7 @@ def test_migrations_before_one_that_fails_stay(connection: sqlite3.Connection) -
     assert check(connection, "t.status", len(NEWER)) == len(NEWER)
 
 
-def test_a_disk_that_fills_during_a_migration_leaves_the_version_before_it(
+def test_disk_that_fills_during_a_migration_leaves_the_version_before_it(
     connection: sqlite3.Connection,
 ) -> None:
     connection.execute("PRAGMA max_page_count = 3")
@@ -136,17 +138,17 @@ def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:
     one = sqlite3.connect(path, isolation_level=None)
     two = sqlite3.connect(path, isolation_level=None)
     try:
-        asked: list[str] = []
+        begun: list[str] = []
 
         def note(statement: str) -> None:
             # the other one gets in between the first look and the lock
-            if statement.startswith("BEGIN") and not asked:
-                asked.append(statement)
+            if statement.startswith("BEGIN") and not begun:
+                begun.append(statement)
                 migrate(two, "t.status", NEWER)
 
         one.set_trace_callback(note)
         migrate(one, "t.status", NEWER)
-        assert asked
+        assert begun
         assert one.execute("SELECT count(*) FROM migrations").fetchone() == (len(NEWER),)
         assert one.execute("SELECT count(*) FROM notes").fetchone() == (1,)
     finally:
@@ -154,7 +156,7 @@ def test_two_programs_that_migrate_at_once_do_it_once(tmp_path: Path) -> None:
         two.close()
 
 
-def test_a_newer_file_is_refused(connection: sqlite3.Connection, tmp_path: Path) -> None:
+def test_newer_file_is_refused(connection: sqlite3.Connection, tmp_path: Path) -> None:
     migrate(connection, "t.status", NEWER)
     before = dump(connection)
     newest = len(MIGRATIONS)
@@ -170,7 +172,7 @@ def test_a_newer_file_is_refused(connection: sqlite3.Connection, tmp_path: Path)
     "statement",
     ["CREATE TABLE theirs (x)", "PRAGMA user_version = 1", "PRAGMA application_id = 7"],
 )
-def test_a_database_of_another_program_is_refused(
+def test_database_of_another_program_is_refused(
     connection: sqlite3.Connection, statement: str
 ) -> None:
     connection.execute(statement)
@@ -180,6 +182,6 @@ def test_a_database_of_another_program_is_refused(
     assert dump(connection) == before
 
 
-def test_the_migrations_that_have_been_released_are_not_changed() -> None:
+def test_migrations_that_have_been_released_are_not_changed() -> None:
     # add to the end of migrations.MIGRATIONS, never edit
     assert [name for name, _ in migrations.MIGRATIONS][:1] == ["first tables"]

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from ringmaster.errors import StoreUnwritable
 from ringmaster.storage import records as records_module
-from ringmaster.storage.memory_store import MemoryStore
+from ringmaster.storage.entries import PendingRecord
 from ringmaster.storage.paths import OutputPaths
 from ringmaster.storage.records import GameRecords, RecordFiles
-from ringmaster.storage.store import Pending, Store
+from ringmaster.storage.store import Store
+from tests.recorded import memory_store
 
 
 def text_of(game_id: str) -> str:
@@ -28,7 +29,7 @@ class Bench:
     """The records of one competition, over any number of runs."""
 
     def __init__(self, folder: Path, files: RecordFiles | None = "both") -> None:
-        self.store: Store = MemoryStore()
+        self.store: Store = memory_store()
         self.paths = OutputPaths(folder / "t.ctl")
         self.files: RecordFiles | None = files
         self.warnings: list[str] = []
@@ -57,12 +58,12 @@ class Bench:
             for game_id in game_ids:
                 self.records.place(transaction, game_id)
 
-    def commit(self, game_id: str, suffix: str = "pgn", attempt: int = 0) -> Pending:
+    def commit(self, game_id: str, suffix: str = "pgn", attempt: int = 0) -> PendingRecord:
         """Store a result and its record."""
         name = f"{game_id}.{suffix}"
-        pending = Pending(game_id, attempt, self.paths.games.name, name, text_of(game_id))
+        pending = PendingRecord(game_id, attempt, self.paths.games.name, name, text_of(game_id))
         with self.store.transaction() as transaction:
-            self.records.note(transaction, game_id, attempt, pending)
+            self.records.add(transaction, game_id, attempt, pending)
             self.records.forget(transaction)
         return pending
 
@@ -85,7 +86,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
 
 
-def test_games_stand_in_the_order_in_which_they_were_given_out(bench: Bench) -> None:
+def test_games_are_collected_in_order_of_issue(bench: Bench) -> None:
     bench.issue("a", "b", "c")
     bench.play("b", "c")
     assert (bench.collected(), bench.singles()) == ("", ["b", "c"])
@@ -105,7 +106,7 @@ def test_records_that_were_written_together_are_collected_in_order(bench: Bench)
 
 
 @pytest.mark.parametrize("cut", range(0, 60, 7))
-def test_what_a_kill_left_of_records_written_together_is_completed(bench: Bench, cut: int) -> None:
+def test_records_cut_by_a_kill_are_completed(bench: Bench, cut: int) -> None:
     bench.issue(*"abc")
     records = [bench.commit(game_id) for game_id in "abc"]
     bench.records.write(records)
@@ -117,7 +118,7 @@ def test_what_a_kill_left_of_records_written_together_is_completed(bench: Bench,
     assert bench.collected() == all_of(*"abc")
 
 
-def test_records_whose_turn_is_long_in_coming_are_read_again(
+def test_records_with_a_late_turn_are_read_again(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(records_module, "MOST_AT_HAND", 1)
@@ -127,9 +128,9 @@ def test_records_whose_turn_is_long_in_coming_are_read_again(
     assert bench.collected() == all_of(*"abcd")
 
 
-def test_a_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:
+def test_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:
     bench.issue("a", "b")
-    void = Pending("a", 0, bench.paths.void.name, "a_0.pgn", "void")
+    void = PendingRecord("a", 0, bench.paths.void.name, "a_0.pgn", "void")
     with bench.store.transaction() as transaction:
         transaction.add_pending(void)
     bench.records.write([void])
@@ -140,10 +141,10 @@ def test_a_void_game_keeps_its_place_and_is_not_collected(bench: Bench) -> None:
     assert (bench.paths.void / "a_0.pgn").read_text() == "void"
 
 
-def test_a_game_without_a_record_holds_nobody_up(bench: Bench) -> None:
+def test_game_without_a_record_delays_no_other(bench: Bench) -> None:
     bench.issue("a", "b")
     with bench.store.transaction() as transaction:
-        bench.records.note(transaction, "a", 0, None)
+        bench.records.add(transaction, "a", 0, None)
     bench.play("b")
     assert bench.collected() == all_of("b")
 
@@ -165,7 +166,7 @@ def test_after_a_kill_a_record_is_there_once(bench: Bench, written: bool) -> Non
 
 
 @pytest.mark.parametrize("length", range(len(text_of("b")) + 1))
-def test_a_record_that_a_kill_has_cut_is_completed(bench: Bench, length: int) -> None:
+def test_record_that_a_kill_has_cut_is_completed(bench: Bench, length: int) -> None:
     bench.issue("a", "b")
     bench.play("a", "b")
     path = bench.paths.collected("pgn")
@@ -175,7 +176,7 @@ def test_a_record_that_a_kill_has_cut_is_completed(bench: Bench, length: int) ->
     assert not bench.warnings
 
 
-def test_after_a_kill_games_wait_for_those_that_are_played_again(bench: Bench) -> None:
+def test_games_wait_for_replayed_games_after_a_kill(bench: Bench) -> None:
     bench.issue("a", "b", "c")
     bench.play("b")
     bench.kill("a", "c")
@@ -185,7 +186,7 @@ def test_after_a_kill_games_wait_for_those_that_are_played_again(bench: Bench) -
     assert bench.collected() == all_of("a", "b", "c")
 
 
-def test_games_that_are_not_wanted_any_more_are_passed_over(bench: Bench) -> None:
+def test_games_no_longer_wanted_are_skipped(bench: Bench) -> None:
     bench.issue("a", "b", "c", "d")
     bench.play("b", "d")
     bench.kill("c")
@@ -195,7 +196,7 @@ def test_games_that_are_not_wanted_any_more_are_passed_over(bench: Bench) -> Non
     assert bench.collected() == all_of("b", "c", "d", "a")
 
 
-def test_a_run_that_ends_leaves_out_no_game_that_was_finished(bench: Bench) -> None:
+def test_run_that_ends_leaves_out_no_game_that_was_finished(bench: Bench) -> None:
     bench.issue("a", "b", "c")
     bench.play("c")
     bench.end("a", "b")
@@ -215,7 +216,7 @@ def test_texts_leave_the_store_once_a_second(bench: Bench) -> None:
     assert [pending.game_id for pending in bench.store.pending()] == ["c"]
 
 
-def test_what_somebody_has_added_to_the_file_stays(bench: Bench) -> None:
+def test_text_added_to_the_file_stays(bench: Bench) -> None:
     bench.issue("a")
     bench.play("a")
     bench.end()
@@ -232,7 +233,7 @@ def test_what_somebody_has_added_to_the_file_stays(bench: Bench) -> None:
     assert len(bench.warnings) == 1
 
 
-def test_what_somebody_has_cut_out_of_the_file_does_not_come_back(bench: Bench) -> None:
+def test_text_cut_from_the_file_is_not_restored(bench: Bench) -> None:
     bench.issue("a", "b")
     bench.play("a", "b")
     bench.end()
@@ -245,7 +246,7 @@ def test_what_somebody_has_cut_out_of_the_file_does_not_come_back(bench: Bench) 
 
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.parametrize("deleted", [False, True])
-def test_a_file_that_was_moved_away_is_begun_anew(
+def test_new_file_replaces_one_that_was_moved_away(
     bench: Bench, running: bool, deleted: bool
 ) -> None:
     bench.issue("a")
@@ -259,7 +260,7 @@ def test_a_file_that_was_moved_away_is_begun_anew(
     bench.issue("b")
     bench.play("b")
     assert bench.collected() == all_of("b")
-    assert "has been moved or deleted, and is begun anew" in bench.warnings[0]
+    assert "has been moved or deleted; a new file is begun" in bench.warnings[0]
     bench.end()
     bench.issue("c")
     bench.play("c")
@@ -324,7 +325,7 @@ def test_files_may_be_switched_off_and_on_between_runs(tmp_path: Path) -> None:
     assert (bench.collected(), bench.singles()) == (text_of("c"), ["a", "b"])
 
 
-def test_a_file_that_cannot_be_written_is_told(bench: Bench) -> None:
+def test_unwritable_file_is_an_error(bench: Bench) -> None:
     bench.paths.collected("pgn").mkdir()
     bench.issue("a")
     with pytest.raises(StoreUnwritable, match=r"cannot write .*t\.games\.pgn"):
@@ -335,7 +336,7 @@ def test_a_file_that_cannot_be_written_is_told(bench: Bench) -> None:
 
 
 @given(data=st.data())
-@settings(max_examples=60, deadline=None)
+@settings(deadline=None)
 def test_any_games_with_any_kills_are_collected_once_in_order(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
@@ -358,7 +359,7 @@ def test_any_games_with_any_kills_are_collected_once_in_order(
             if running and data.draw(st.booleans()):
                 # between the commit and the files
                 bench.commit(running.pop())
-            known = (bench.store.note("collected") or {}).get("pgn", 0)
+            known = (bench.store.read_value("collected") or {}).get("pgn", 0)
             size = path.stat().st_size if path.exists() else 0
             if size:
                 with path.open("r+b") as file:

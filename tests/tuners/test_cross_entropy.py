@@ -41,7 +41,7 @@ def test_parameter_without_variance_stays_where_it_is() -> None:
     st.floats(-1e6, 1e6),
     st.floats(0, 1e6),
 )
-def test_step_is_the_papers_with_the_biased_variance(
+def test_update_is_that_of_the_paper_with_the_biased_variance(
     elite: list[float], step: float, mean: float, variance: float
 ) -> None:
     after = Distribution((mean,), (variance,)).update([(x,) for x in elite], step)

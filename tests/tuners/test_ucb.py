@@ -1,5 +1,4 @@
-"""The bandit's choices against a plain restatement of the formula, and how well
-it does on candidates whose worth is known."""
+"""UCB choices against a plain restatement, and results on candidates of known strength."""
 
 from __future__ import annotations
 
@@ -71,7 +70,7 @@ class Restatement:
         self.played.append((path, points))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(deadline=None)
 @given(
     st.lists(st.integers(1, 4), min_size=1, max_size=3),
     st.floats(0, 3),
@@ -206,7 +205,7 @@ def test_withdrawn_game_leaves_no_trace() -> None:
     assert tree.flying == 0
 
 
-def test_lower_max_depth_goes_on_with_what_has_been_expanded() -> None:
+def test_lower_max_depth_keeps_expanded_generations() -> None:
     tree = bandit([2], max_depth=2, exploration_coefficient=0.0)
     for number in range(20):
         path, _ = tree.choose(number)
@@ -221,9 +220,7 @@ def test_lower_max_depth_goes_on_with_what_has_been_expanded() -> None:
 
 
 @given(st.integers(1, 3), st.integers(0, 60), st.randoms(use_true_random=False))
-def test_tree_that_is_stored_and_read_back_is_the_same(
-    depth: int, games: int, rng: random.Random
-) -> None:
+def test_stored_tree_is_restored(depth: int, games: int, rng: random.Random) -> None:
     tree = bandit([3], max_depth=depth)
     for number in range(games):
         path, _ = tree.choose(number)
@@ -243,12 +240,14 @@ def test_tree_of_another_size_is_refused() -> None:
 # the bandit of 8x8 candidates with known win rates
 
 
+@pytest.mark.slow
 def test_chosen_candidate_is_within_two_percent_of_the_best_nine_times_in_ten() -> None:
     worse = [simulate(seed, 1, virtual=True)[0] for seed in range(100)]
     assert sum(w <= 0.02 for w in worse) >= 90
 
 
-def test_virtual_visits_win_back_what_games_in_flight_give_away() -> None:
+@pytest.mark.slow
+def test_virtual_visits_recover_the_loss_by_games_in_progress() -> None:
     seeds = range(6)
     sequential = sum(simulate(seed, 1, virtual=True)[1] for seed in seeds)
     without = sum(simulate(seed, 16, virtual=False)[1] for seed in seeds)

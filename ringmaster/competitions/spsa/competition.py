@@ -1,8 +1,7 @@
-"""spsa: tunes one player's parameters by simultaneous perturbations.
+"""The `spsa` competition: tune one player's parameters by simultaneous perturbations.
 
 An iteration is a few games with one perturbation: θ⁺ against θ⁻, or both against a
-reference.  When the tune is done, a closing match of the tuned against the start
-values may prove it.
+reference.  A closing match of the tuned against the start values may follow.
 """
 
 from __future__ import annotations
@@ -12,53 +11,79 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.closing_match import Standing
-from ringmaster.competitions.common import noting, result_line
-from ringmaster.competitions.competition import Played, Trajectory, Verdict
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
+from ringmaster.competitions.competition import Played, Reaction, Trajectory, TunedOptions
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.player_tune import PlayerTune
-from ringmaster.competitions.players import PlayerDefinition, find_player
-from ringmaster.competitions.repeats import repeats_line
+from ringmaster.competitions.result_lines import (
+    REMEDY,
+    VoidKinds,
+    count_void,
+    repeats_line,
+    result_line,
+    sum_void_kinds,
+    void_line,
+    void_rule,
+)
 from ringmaster.competitions.spsa.charts import TuneCharts
-from ringmaster.competitions.spsa.checks import (
+from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
+from ringmaster.competitions.spsa.games import (
+    IterationGames,
+    Side,
+    Tickets,
+    ValueGrid,
+    opponent_cycle,
+)
+from ringmaster.competitions.spsa.report import TuneReport
+from ringmaster.competitions.spsa.settings import (
+    SPSA_SETTINGS,
     check_method,
     check_numbers,
     find_opponents,
-    weights_of,
-    without_effect,
+    opponent_weights,
+    unused_arguments,
 )
-from ringmaster.competitions.spsa.edits import Past, Tune, adopt, begin, make_tune
-from ringmaster.competitions.spsa.pairing import Games, Side, rota
-from ringmaster.competitions.spsa.played import Grid, Layout
-from ringmaster.competitions.spsa.replay import trajectory
-from ringmaster.competitions.spsa.report import TuneReport
-from ringmaster.competitions.spsa.settings import SPSA_SETTINGS
-from ringmaster.competitions.spsa.state import Iteration, State, read_state
-from ringmaster.competitions.spsa.terms import Terms
-from ringmaster.competitions.spsa.tickets import Tickets
-from ringmaster.competitions.tuned_options import TunedOptions, tuned_options
-from ringmaster.competitions.tuned_parameters import Named, check_codes
-from ringmaster.competitions.voids import REMEDY, VoidKinds, added, count_void, void_line, void_rule
+from ringmaster.competitions.spsa.state import (
+    Iteration,
+    LearningSettings,
+    SpsaState,
+    TuneHistory,
+    ValueOrder,
+    read_state,
+)
+from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
+from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.parameter_binding import tuned_options
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
+from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors
-from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket
+from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
-from ringmaster.model.report import Progress, Report, Table, Text
+from ringmaster.model.report import ChartGroup, Progress, Report, Table, Text
 from ringmaster.model.results import GameResult
 from ringmaster.model.settings import Setting
 
-#: Column of W, D, L by points.
+#: Column of wins, draws and losses by points.
 _COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
 class SpsaCompetition(PlayerTune):
     """The `spsa` competition type.
 
-    parameters  all of them
-    tuned       those that are not frozen; the tuner's arrays are of these, in this order
+    The way of a value:
+
+    1. θ: the centre of an iteration, a real number on the tuner's scale (`Spsa.theta`).
+    2. θ⁺ and θ⁻: θ with the perturbation of an iteration, clipped; whole numbers for
+       integer parameters (`Spsa.ask`).
+    3. The played value: θ⁺ or θ⁻ with few decimals (`ValueGrid.round`).  The ticket stores
+       it, and the tuner learns from it.
+    4. The engine value: the played value after transform and format
+       (`ParameterBinding.value`).  The engine gets it as an option, a GTP command, an
+       argument or an environment variable; a `make_candidate` gets it without format.
+
+    parameters  all parameters
+    tuned       the parameters that are not frozen, in the order of the tuner's arrays
     """
 
     type_name: ClassVar[str] = "spsa"
@@ -80,78 +105,75 @@ class SpsaCompetition(PlayerTune):
         errors += [*check_numbers(values), *check_method(values), *check_codes(self.declared)]
         if errors:
             raise SettingErrors(errors)
-        self._use(definition, counted="iterations")
-        self._rota = rota(weights_of(values))
-        #: What the control file says of how the tune learns.
-        self._terms = Terms.of(values)
-        tune = self._make(begin(self._terms))
-        self._state = State(tune.past, tune.tuner.state())
-        self._follow(tune)
-        self._state.past.layouts = [self._layout()]
+        self._set_player(definition, counted="iterations")
+        self._opponent_cycle = opponent_cycle(opponent_weights(values))
+        #: The learning settings of the control file.
+        self._learning = LearningSettings.of(values)
+        tune = self._make(TuneHistory.begin(self._learning))
+        self._state = SpsaState(tune.history, tune.tuner.state())
+        self._use_tune(tune)
+        self._state.history.layouts = [self._value_order()]
 
-    def _make(self, past: Past) -> Tune:
-        return make_tune(past, self.values["estimate"])
+    def _make(self, history: TuneHistory) -> Tune:
+        return make_tune(history, self.values["estimate"])
 
-    def _follow(self, tune: Tune) -> None:
-        """Go by the terms of a tune."""
-        present = {p.code: p for p in self.parameters}
-        terms = tune.past.terms
-        self._state.past = tune.past
+    def _use_tune(self, tune: Tune) -> None:
+        """Use a tune's tuner and settings from now on."""
         self._tune = tune
+        self._state.history = tune.history
         self.tuner, self.schedule = tune.tuner, tune.schedule
-        #: The parameters that the tuner's arrays are of, in this order.
+        learning = tune.history.learning
+        declared = {p.code: p for p in self.parameters}
         self.tuned: tuple[TunedParameter, ...] = tuple(
-            present[p.code] if self._terms == terms else p.tuned() for p in terms.tuned
+            declared[p.code] if learning == self._learning else p.parameter()
+            for p in learning.tuned
         )
-        self.games_per_iteration: int = terms.settings["games_per_iteration"]
-        self._games = Games(self.pairing, self.games_per_iteration)
-        #: Iterations that are planned.
+        #: Planned iterations.
         self.iterations = self.schedule.iterations
-        self._grid = Grid(self.tuned, self.schedule.least_c())
-        self._tickets = Tickets(self._state.past, self._games, self._grid)
+        self._games = IterationGames(self.pairing, learning.settings["games_per_iteration"])
+        self._grid = ValueGrid(self.tuned, self.schedule.least_c())
+        self._tickets = Tickets(tune.history, self._games)
 
-    def _layout(self) -> Layout:
-        past = self._state.past
-        frozen = {p.code: past.rest(p) for p in past.terms.parameters if p.frozen}
-        fixed = {p.code: p.engine_value(frozen[p.code]) for p in self.parameters if p.frozen}
-        return msgspec.structs.replace(self._grid.layout, fixed=fixed)
+    def _value_order(self) -> ValueOrder:
+        history = self._state.history
+        frozen = {p.code: history.frozen_value(p) for p in history.learning.parameters if p.frozen}
+        fixed = {p.code: p.played_value(frozen[p.code]) for p in self.parameters if p.frozen}
+        return ValueOrder([p.code for p in self.tuned], fixed=fixed)
 
     # values and players
 
-    def named(self, values: Sequence[float]) -> Named:
-        """Return values of tuned parameters (as they are played) with those of the rest."""
-        return self._all(self._state.past.layouts[-1].named(values))
+    def values_by_code(self, values: Sequence[float]) -> ValuesByCode:
+        """Return values of tuned parameters, and those of frozen ones, by code."""
+        return self._add_missing(self._state.history.layouts[-1].by_code(values))
 
-    def _all(self, given: Named) -> Named:
-        """Return given values with those of parameters that were not there yet: at their
-        start, for both sides."""
+    def _add_missing(self, values: ValuesByCode) -> ValuesByCode:
+        """Return values by code, with parameters that lack one at their start."""
         return {
-            p.code: given[p.code] if p.code in given else p.engine_value(p.start)
+            p.code: values[p.code] if p.code in values else p.played_value(p.start)
             for p in self.parameters
         }
 
-    def estimated(self) -> Named:
-        """Return what the tune has come to, of all parameters, as engines are given it."""
+    def estimated(self) -> ValuesByCode:
         estimate = zip(self.tuned, self.tuner.estimate().tolist(), strict=True)
-        rounded = [p.engine_value(value) for p, value in estimate]
-        return self.named(self._grid.played(rounded))
+        return self.values_by_code(
+            self._grid.round([p.played_value(value) for p, value in estimate])
+        )
 
     # the closing match
 
     @property
     def openings_used(self) -> int:
-        """How many openings of its book the tune uses."""
+        """Number of openings of the book that the tune uses."""
         return self._games.openings(self.tuner.counting.games_before(self.iterations + 1))
 
     @property
-    def all_told(self) -> bool:
-        """Whether every iteration has been told.  Where the number of games has been cut,
-        those that are told may be later ones than some that are under way."""
+    def is_tuned(self) -> bool:
+        # after a cut of number_of_games, later iterations may be complete before earlier ones
         state, last = self._state, self.iterations
-        return state.told >= last and not any(int(k) <= last for k in state.open)
+        return state.iterations >= last and not any(int(k) <= last for k in state.open)
 
     def _standing(self) -> Standing:
-        return Standing(self._state.told, self.estimated(), self.openings_used, self._due)
+        return Standing(self._state.iterations, self.estimated(), self.openings_used, self._due)
 
     # before the games
 
@@ -161,12 +183,12 @@ class SpsaCompetition(PlayerTune):
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
-        missed = not self.closing.has_openings if self._verifying else self.book.missed
-        if missed:
+        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
+        if lacking:
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
-        lines += without_effect(self.values["method"], self.tuned)
+        lines += unused_arguments(self.values["method"], self.tuned)
         lines += self.schedule.warnings(self.tuned)
         return lines
 
@@ -174,41 +196,40 @@ class SpsaCompetition(PlayerTune):
         derived = [] if self._verifying else list(self.schedule.derived)
         return derived + self.closing.notices(self._standing())
 
-    def contestants(self) -> list[Player]:
-        opponents = list(self.opponents.values())
-        known = {player.code: player for player in (*super().contestants(), *opponents)}
-        return list(known.values())
+    def reported_players(self) -> list[Player]:
+        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
+        return list(players.values())
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
-        # The engine must take the whole range, and what lies between whole
-        # numbers if need be, or games would be void later.
-        asked = self.tuner.perturbation(1, self.tuner.space.start)
+        # an engine that refuses a bound or a fraction would make games void later
+        first = self.tuner.ask(1, self.tuner.space.start)
         samples = {
             "start": self.start_values,
-            "minimum": self.named([p.engine_value(p.minimum) for p in self.tuned]),
-            "maximum": self.named([p.engine_value(p.maximum) for p in self.tuned]),
-            "first side": self.named(self._grid.played(asked.plus.tolist())),
-            "other side": self.named(self._grid.played(asked.minus.tolist())),
+            "minimum": self.values_by_code([p.played_value(p.minimum) for p in self.tuned]),
+            "maximum": self.values_by_code([p.played_value(p.maximum) for p in self.tuned]),
+            "first side": self.values_by_code(self._grid.round(first.plus.tolist())),
+            "other side": self.values_by_code(self._grid.round(first.minus.tolist())),
         }
         if not all(p.integer for p in self.tuned):
-            samples["between"] = self.named(self._grid.between())
-        jobs = self._candidate_checks(samples)
-        jobs[:0] = [
-            CheckJob(f"check-{code}", player, self.settings)
-            for code, player in self.opponents.items()
+            samples["between"] = self.values_by_code(self._grid.sample())
+        return [
+            *(
+                CheckJob(f"check-{code}", player, self.settings)
+                for code, player in self.opponents.items()
+            ),
+            *self._candidate_checks(samples),
+            *self.closing.check_jobs(None),
         ]
-        return jobs + self.closing.check_jobs(None)
 
     def tuned_options(self) -> TunedOptions | None:
-        """See `Competition.tuned_options`: the start values and the bounds."""
         if self._verifying:
             return None
 
         def maker(parameter: TunedParameter, end: float) -> Callable[[], Player]:
-            changed = {**self.start_values, parameter.code: parameter.engine_value(end)}
-            return lambda: self.candidate(":end", changed)
+            changed = {**self.start_values, parameter.code: parameter.played_value(end)}
+            return lambda: self._binding.player(":end", changed)
 
         ends = {
             p.code: [
@@ -218,55 +239,58 @@ class SpsaCompetition(PlayerTune):
             for p in self.tuned
         }
         check = self._check_id("start")
-        return tuned_options(check, self.candidate("", self.start_values), ends)
+        return tuned_options(check, self._binding.player("", self.start_values), ends)
 
-    # giving out
+    # issuing games
 
     def may_run_ahead(self, parallel: int) -> bool:
-        """See `Competition.may_run_ahead`: an iteration knows the results that there are
-        when it is made.  One game at a time is one at a time."""
+        """Whether games may be issued before earlier results arrive.
+
+        An iteration depends on the results that exist when it begins, so games that are
+        played one at a time are also issued one at a time.
+        """
         return parallel > 1
 
     def next_job(self) -> Task | None:
         state = self._state
-        if not self._verifying and state.iteration <= self.iterations:
-            k, game = state.iteration, state.game
-            iteration = state.open.get(str(k)) or self._begin(k)
-            game_id = Games(self.pairing, iteration.size).game_id(k, game, self.iterations)
-            ticket = self._tickets.make(k, game, iteration)
-            if len(self.opponents) > 1:
-                ticket["r"] = self._rota[self._opening(ticket) % len(self._rota)]
-            return self._give_out(game_id, ticket)
-        return self._game_of_match()
+        if self._verifying or state.next_iteration > self.iterations:
+            return self._match_game()
+        k, game = state.next_iteration, state.next_game
+        iteration = state.open.get(str(k)) or self._begin(k)
+        game_id = IterationGames(self.pairing, iteration.size).game_id(k, game, self.iterations)
+        ticket = self._tickets.write(k, game, iteration)
+        if len(self.opponents) > 1:
+            ticket["r"] = self._opponent_cycle[self._opening(ticket) % len(self._opponent_cycle)]
+        return self._issue(game_id, ticket)
 
     def _begin(self, k: int) -> Iteration:
-        asked = self.tuner.ask(k)
+        perturbation = self.tuner.ask(k)
         return Iteration(
-            self._grid.played(asked.plus.tolist()),
-            self._grid.played(asked.minus.tolist()),
-            size=self.games_per_iteration,
-            layout=len(self._state.past.layouts) - 1,
+            self._grid.round(perturbation.plus.tolist()),
+            self._grid.round(perturbation.minus.tolist()),
+            size=self._games.size,
+            layout=len(self._state.history.layouts) - 1,
         )
 
     def resume(self, ticket: Ticket) -> bool:
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             return self.closing.resume(ticket, self._standing())
-        return self._count(ticket) and not self._verifying
+        return self._register(ticket) and not self._verifying
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             return self._match_job(game_id, attempt, ticket)
         sides = self._tickets.sides(ticket)
-        named = self._named(ticket, sides[0]), self._named(ticket, sides[1])
+        values = self._side_values(ticket, sides[0]), self._side_values(ticket, sides[1])
         opening = self._opening(ticket)
         return self._game_job(
             game_id,
             attempt,
-            (self._player(ticket, sides[0], named[0]), self._player(ticket, sides[1], named[1])),
+            (self._player(ticket, sides[0], values[0]), self._player(ticket, sides[1], values[1])),
             self.settings,
             ticket,
             self.book.pick(opening),
-            named,
+            values,
             round=opening + 1,
         )
 
@@ -274,76 +298,72 @@ class SpsaCompetition(PlayerTune):
         before = self.tuner.counting.games_before(ticket["k"])
         return self._games.opening(before + int(ticket["g"]))
 
-    def _named(self, ticket: Ticket, side: Side) -> Named:
-        """Return the values of all parameters for a side of a game, {} for the opponent."""
-        return {} if side == "=" else self._all(self._tickets.values(ticket, side))
+    def _side_values(self, ticket: Ticket, side: Side) -> ValuesByCode:
+        """Return the values of all parameters for a side, {} for the opponent."""
+        return {} if side == "=" else self._add_missing(self._tickets.values_by_code(ticket, side))
 
-    def _player(self, ticket: Ticket, side: Side, named: Named) -> Player:
+    def _player(self, ticket: Ticket, side: Side, values: ValuesByCode) -> Player:
         if side == "=":
             return self.opponents[self._opponent(ticket)]
-        return self.candidate(side, named)
+        return self._binding.player(side, values)
 
     def _opponent(self, ticket: Ticket) -> str:
         """Return the code of a game's opponent."""
-        return str(ticket.get("r", self._rota[0]))
+        return str(ticket.get("r", self._opponent_cycle[0]))
 
-    def _codes(self, ticket: Ticket) -> tuple[str, str]:
-        """Return the codes of a game's sides, the one that moves first first."""
+    def _codes(self, ticket: Ticket, *, of_sides: bool = True) -> tuple[str, str]:
+        """Return the codes of a game's players, first mover first.
+
+        of_sides  whether the code of the tuned player ends with its side
+        """
+        own = self.values["player"]
         first, second = (
-            self._opponent(ticket) if side == "=" else f"{self.values['player']}{side}"
+            self._opponent(ticket) if side == "=" else f"{own}{side if of_sides else ''}"
             for side in self._tickets.sides(ticket)
         )
         return first, second
 
-    def _engine_codes(self, ticket: Ticket) -> list[str]:
-        """Return the codes of a game's players; both sides of a tune are one player."""
-        sides = self._tickets.sides(ticket)
-        return [self._opponent(ticket) if side == "=" else self.values["player"] for side in sides]
-
     def describe(self, ticket: Ticket) -> Played:
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             return self.closing.describe(ticket)
         first, second = self._tickets.sides(ticket)
         return Played(
             players=self._codes(ticket),
             parameters=(
-                self._tickets.values(ticket, first),
-                self._tickets.values(ticket, second),
+                self._tickets.values_by_code(ticket, first),
+                self._tickets.values_by_code(ticket, second),
             ),
             opening=ticket.get("o", ""),
         )
 
-    def _count(self, ticket: Ticket) -> bool:
+    def _register(self, ticket: Ticket) -> bool:
         state = self._state
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             self.closing.count(ticket, self._standing())
             return True
         k, game = ticket["k"], ticket["g"]
-        # a game is issued or taken only while its iteration is under way
-        if str(k) not in state.open:
-            state.open[str(k)] = self._tickets.iteration(ticket)
-        if (k, game) >= (state.iteration, state.game):
-            following = (k, game + 1) if game + 1 < state.open[str(k)].size else (k + 1, 0)
-            state.iteration, state.game = following
+        iteration = state.open.setdefault(str(k), self._tickets.iteration(ticket))
+        if (k, game) >= (state.next_iteration, state.next_game):
+            following = (k, game + 1) if game + 1 < iteration.size else (k + 1, 0)
+            state.next_iteration, state.next_game = following
         return bool(k <= self.iterations)
 
     # learning
 
-    def take(self, ticket: Ticket, result: GameResult) -> Verdict:
-        if "v" in ticket:
-            return self.closing.take(ticket, result, self._standing())
+    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
+        if is_of_closing_match(ticket):
+            return self.closing.record_result(ticket, result, self._standing())
         state = self._state
-        self._count(ticket)
-        sides = self._tickets.sides(ticket)
+        self._register(ticket)
         line = result_line(result, self._codes(ticket))
-        void = result.outcome == "void"
-        first = not state.completed
-        state.void_in_a_row = state.void_in_a_row + 1 if void else 0
-        if void:
+        if result.outcome == "void":
             state.void += 1
-            count_void(state.void_kinds, result, self._engine_codes(ticket))
-            halt = void_rule(state.void_in_a_row, first=first, what="this run")
-            return Verdict(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            state.void_in_a_row += 1
+            count_void(state.void_kinds, result, self._codes(ticket, of_sides=False))
+            halt = void_rule(state.void_in_a_row, first=not state.games, what="this run")
+            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+        state.void_in_a_row = 0
+        sides = self._tickets.sides(ticket)
         own = "-" if "+" not in sides else "+"
         results = state.results if own == "+" else state.results_minus
         column = _COLUMN[result.points(sides.index(own))]
@@ -356,24 +376,27 @@ class SpsaCompetition(PlayerTune):
         iteration.result += self._games.gain(sides, result.points(0))
         iteration.games += 1
         if iteration.games < iteration.size:
-            return Verdict(line)
+            return Reaction(line)
         del state.open[str(k)]
-        self._tell(k, iteration)
-        # the closing match that begins now is of these values, whatever comes
-        return Verdict(line, notes=(self._note(k, iteration.result),), save=self.all_told)
+        self._learn(k, iteration)
+        # a closing match that begins now is of these values
+        return Reaction(
+            line, notes=(self._iteration_line(k, iteration.result),), save=self.is_tuned
+        )
 
-    def _tell(self, k: int, iteration: Iteration) -> None:
-        past = self._state.past
-        plus, minus = iteration.plus, iteration.minus
-        if past.layouts[iteration.layout].codes != past.layouts[-1].codes:
-            plus = past.arranged(iteration.layout, plus)
-            minus = past.arranged(iteration.layout, minus)
-        told = Games(self.pairing, iteration.size).told
-        self.tuner.tell(k, plus, minus, iteration.result, told)
-        self._state.told = self.tuner.told
-        past.before = None
+    def _learn(self, k: int, iteration: Iteration) -> None:
+        history = self._state.history
+        plus: Sequence[float] = iteration.plus
+        minus: Sequence[float] = iteration.minus
+        if history.layouts[iteration.layout].codes != history.layouts[-1].codes:
+            plus = history.in_present_order(iteration.layout, plus)
+            minus = history.in_present_order(iteration.layout, minus)
+        games = IterationGames(self.pairing, iteration.size).equivalent_games
+        self.tuner.tell(k, plus, minus, iteration.result, games)
+        self._state.iterations = self.tuner.iterations
+        history.undo = None
 
-    def _note(self, k: int, result: float) -> str:
+    def _iteration_line(self, k: int, result: float) -> str:
         theta = zip(self._state.codes, self.tuner.theta.tolist(), strict=True)
         values = ", ".join([f"{code} {value:.6g}" for code, value in theta])
         return f"iteration {k}: W-L {result:+g}; {values}"
@@ -386,28 +409,28 @@ class SpsaCompetition(PlayerTune):
         return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        restored = read_state(state, self._terms, self._make(begin(self._terms)).tuner.state())
-        # results recorded since are taken under the settings that they were played under
-        self._state = restored
-        self._follow(self._make(restored.past))
-        self.tuner.restore(restored.tuner)
-        self.closing.restore(restored.matches, self.openings_used)
+        fresh = self._make(TuneHistory.begin(self._learning)).tuner.state()
+        self._state = read_state(state, self._learning, fresh)
+        # results recorded after this state are learned under its settings
+        self._use_tune(self._make(self._state.history))
+        self.tuner.restore(self._state.tuner)
+        self.closing.restore(self._state.matches)
 
-    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         for ticket in outstanding:
-            if "v" not in ticket:
-                self._count(ticket)
-        before, begun = self._state.past.terms, self._state.begun
-        tune, lines = adopt(self._tune, self._terms, begun, self._make)
-        self._state.record_edit(begun, before, self._terms)
-        self._follow(tune)
-        layout = self._layout()
-        if tune.past.layouts[-1] != layout:
-            # a new list: the tune before the edit has the old one
-            tune.past.layouts = [*tune.past.layouts, layout]
+            if not is_of_closing_match(ticket):
+                self._register(ticket)
+        before, issued = self._state.history.learning, self._state.issued
+        tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
+        self._state.record_edit(issued, before, self._learning)
+        self._use_tune(tune)
+        layout = self._value_order()
+        if tune.history.layouts[-1] != layout:
+            # a new list: the history of the undo point shares the old one
+            tune.history.layouts = [*tune.history.layouts, layout]
         return lines
 
-    # what is told
+    # reports
 
     def _report(self) -> TuneReport:
         return TuneReport(
@@ -415,8 +438,8 @@ class SpsaCompetition(PlayerTune):
             self.schedule,
             self.tuner,
             self._state,
-            weights_of(self.values),
-            self._shown,
+            opponent_weights(self.values),
+            self._delivered_value,
             self.estimated(),
         )
 
@@ -427,38 +450,38 @@ class SpsaCompetition(PlayerTune):
             return Progress(played, games, phase="closing match")
         before = self.closing.completed - played
         if not standing.due:
-            # what a match of the present values has come to is one of those before
+            # a match of the present values belongs to the earlier ones
             before, played = self.closing.completed, 0
             games = 0 if self.closing.settings is None else self.closing.settings.games
         planned = self.tuner.counting.games_before(self.iterations + 1)
         return Progress(
-            self._state.completed + before + played,
-            max(planned, self._state.completed) + before + games,
+            self._state.games + before + played,
+            max(planned, self._state.games) + before + games,
             phase="closing match" if standing.due else "tuning",
         )
 
     def report(self) -> Report:
         blocks: list[Table | Text] = self._report().blocks()
-        removed = self._state.past.removed()
+        removed = self._state.history.removed()
         if removed:
             values = ", ".join(f"{code} {value:.6g}" for code, value in removed.items())
-            blocks.append(Text((f"removed parameters, as they were left: {values}",)))
+            blocks.append(Text((f"removed parameters, with their last values: {values}",)))
         blocks += self.closing.blocks(self._standing())
         if self._state.void:
             blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
         if self._state.repeats:
-            blocks.append(Text((repeats_line(self._state.repeats, self._state.completed),)))
+            blocks.append(Text((repeats_line(self._state.repeats, self._state.games),)))
         return Report(tuple(blocks))
 
     def void_kinds(self) -> VoidKinds:
-        return added([self._state.void_kinds, self.closing.void_kinds()])
+        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))
 
     def summary(self) -> dict[str, Any]:
         summary = {**self._report().data(), "repeats": self._state.repeats}
-        removed = self._state.past.removed()
+        removed = self._state.history.removed()
         if removed:
             summary["removed"] = removed
         if self.closing.matches:
@@ -473,14 +496,14 @@ class SpsaCompetition(PlayerTune):
             self.tuned,
             self.tuner,
             self.values["player"],
-            self._state.completed,
-            lambda told: self.tuner.counting.games_before(told + 1),
+            self._state.games,
+            lambda iterations: self.tuner.counting.games_before(iterations + 1),
         )
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:
             played = self.describe(ticket)
             if played.matchup:
-                matches.take(played, result)
+                matches.record_result(played, result)
             else:
-                tune.take(played, result)
+                tune.add(played, result)
         return [*tune.charts(), *matches.charts("Closing match")]

@@ -1,305 +1,261 @@
-"""A tune whose control file has been edited: what becomes of what it has come to.
+"""Edits of a tune's control file: continue from the present state, report the effects,
+and replay recorded games under the settings of their time.
 
-The state has the terms that it is of (`Past`).  Results are taken under these; then, once
-in a run and before the first game is given out, `adopt` goes over to the terms of the
-present control file and says what that did.
+Stored results are learned under the stored settings first.  `apply_edit` then switches
+to the settings of the control file, once a run and before the first game.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from ringmaster.competitions.competition import Trajectory
+from ringmaster.competitions.spsa.games import IterationGames, Tickets
 from ringmaster.competitions.spsa.methods import Schedule, make_schedule
-from ringmaster.competitions.spsa.played import Layout
-from ringmaster.competitions.spsa.terms import LEARNING, Known, Terms, by_code
-from ringmaster.tuners.spsa import GainMethod, Space, Spsa, Trust
-from ringmaster.tuners.spsa.carrying import Former, carry_on, former
+from ringmaster.competitions.spsa.state import (
+    LEARNING_SETTINGS,
+    Iteration,
+    LearningSettings,
+    ParameterSettings,
+    SpsaState,
+    TuneHistory,
+    UndoPoint,
+)
+from ringmaster.model.jobs import Ticket, is_of_closing_match
+from ringmaster.model.results import GameResult
+from ringmaster.tuners.spsa import EstimateRule, GainMethod, Spsa
+from ringmaster.tuners.spsa.tuner import FormerParameter, warm_start
 
 _NOT_SET = "not set"
-#: Parameters whose new c and R are told one by one.
-MOST_TOLD = 20
-
-
-class Past(msgspec.Struct, omit_defaults=True):
-    """What a tune must know of the settings that it was played under.
-
-    terms    those of the present state
-    slots    all parameters that there have ever been, in the order in which they came;
-             the place is that of a parameter's random words in each iteration
-    layouts  what the values in tickets are of; the last one holds, another one is added
-             when parameters or their precision have been changed
-    starts   where parameters began, if the control file has another start by now
-    former   parameters that were tuned, and are not now
-    earlier  see `Counting`
-    before   the tune as it was before the last edit, as long as no iteration has come
-             back since: an edit that is taken back at once leaves no trace
-    """
-
-    terms: Terms
-    slots: list[str]
-    layouts: list[Layout]
-    starts: dict[str, float] = {}
-    former: dict[str, Former] = {}
-    earlier: list[tuple[int, int]] = []
-    before: Before | None = None
-
-    def rest(self, parameter: Known) -> float:
-        """Return where a frozen parameter is: where it was left, or at its start."""
-        known = self.former.get(parameter.code)
-        return parameter.start if known is None else parameter.clip(known.value)
-
-    def removed(self) -> dict[str, float]:
-        """Return the parameters that are not in the control file any more, as they were
-        left."""
-        present = by_code(self.terms.parameters)
-        return {code: left.value for code, left in self.former.items() if code not in present}
-
-    def space(self) -> Space:
-        """Return the space of the parameters that are tuned."""
-        return Space.of(
-            [
-                msgspec.structs.replace(p.tuned(), start=p.clip(self.starts.get(p.code, p.start)))
-                for p in self.terms.tuned
-            ]
-        )
-
-    def tuned_slots(self) -> list[int]:
-        """Return the slot of each parameter that is tuned."""
-        return [self.slots.index(p.code) for p in self.terms.tuned]
-
-    def arranged(self, layout: int, values: Sequence[float]) -> list[float]:
-        """Return a ticket's values in the order of the parameters that are tuned now,
-        NaN for those that it does not have."""
-        found = dict(zip(self.layouts[layout].codes, values, strict=True))
-        return [found.get(p.code, math.nan) for p in self.terms.tuned]
-
-
-class Before(msgspec.Struct):
-    """A tune before an edit.
-
-    begun  iterations of which a game had been given out
-    """
-
-    begun: int
-    tuner: dict[str, Any]
-    past: Past
+#: Parameters whose new c and R are reported one by one.
+MOST_GAIN_LINES = 20
+#: Tolerance of θ in a replay, as a part of the range: NumPy versions differ in the last
+#: digits.
+_TOLERANCE = 1e-6
 
 
 class Tune(msgspec.Struct, frozen=True):
-    """A tune under its terms."""
+    """A tuner with the settings that it follows."""
 
-    past: Past
+    history: TuneHistory
     schedule: Schedule
     tuner: Spsa
 
 
-#: Makes a tune that has no result.
-MakeTune = Callable[[Past], Tune]
+#: Makes a tune without results.
+MakeTune = Callable[[TuneHistory], Tune]
 
 
-def make_tune(past: Past, trust: Trust) -> Tune:
-    """Return a tune without a result.  Raises SettingError."""
-    values = past.terms.values()
-    tuned = [p.tuned() for p in past.terms.tuned]
-    schedule = make_schedule(values, tuned, past.space(), tuple(past.earlier))
+def make_tune(history: TuneHistory, estimate_rule: EstimateRule) -> Tune:
+    """Return a tune without results.  Raises SettingError."""
+    values = history.learning.values()
+    tuned = [p.parameter() for p in history.learning.tuned]
+    schedule = make_schedule(values, tuned, history.space(), tuple(history.earlier))
     tuner = Spsa(
         schedule.method,
         seed=values["seed"],
         rounding=values["rounding"],
         counting=schedule.counting,
-        trust=trust,
-        slots=past.tuned_slots(),
+        estimate_rule=estimate_rule,
+        random_index=history.random_index(),
     )
-    return Tune(past, schedule, tuner)
+    return Tune(history, schedule, tuner)
 
 
-def begin(terms: Terms) -> Past:
-    """Return the past of a tune that has none."""
-    return Past(terms, [p.code for p in terms.parameters], [])
+def apply_edit(
+    now: Tune, learning: LearningSettings, issued: int, make: MakeTune
+) -> tuple[Tune, list[str]]:
+    """Return the tune under edited settings, and lines that report the effects.
 
-
-def adopt(now: Tune, terms: Terms, begun: int, make: MakeTune) -> tuple[Tune, list[str]]:
-    """Return a tune as it goes on under other terms, and what has become of it.
-
-    now    as it is; it is not changed
-    begun  iterations of which a game has been given out
+    now     the tune before the edit; it is not changed
+    issued  iterations of which a game has been issued
     """
-    past = now.past
-    if terms == past.terms:
+    history = now.history
+    if learning == history.learning:
         return now, []
-    base, issued = now, past
-    before = past.before
-    if before is not None and before.tuner["told"] == now.tuner.told:
-        base = make(before.past)
-        base.tuner.restore(before.tuner)
-        if begun == before.begun:
-            issued = before.past
-    if issued is base.past and terms == issued.terms:
-        # taken back before anything came of it
-        return base, _lines(now, base, begun)
-    given_out = base.past
-    if issued is not given_out:
-        given_out = _given_out(given_out, issued, begun)
-    new = _past(given_out, issued, base.tuner, terms, begun)
-    new.before = Before(begun, base.tuner.state(), msgspec.structs.replace(given_out, before=None))
-    tune = make(new)
-    if base.tuner.told:
-        _carry(base, tune)
-    for p in terms.tuned:
-        new.former.pop(p.code, None)
-    return tune, _lines(now, tune, begun)
-
-
-def _given_out(base: Past, issued: Past, begun: int) -> Past:
-    """Return a past with what follows from games that were given out under a later one."""
-    return msgspec.structs.replace(
-        base, slots=issued.slots, layouts=issued.layouts, earlier=_closed(issued, begun)
+    base, issued_under = now, history
+    undo = history.undo
+    if undo is not None and undo.tuner["told"] == now.tuner.iterations:
+        base = make(undo.history)
+        base.tuner.restore(undo.tuner)
+        if issued == undo.issued:
+            issued_under = undo.history
+    if issued_under is base.history and learning == issued_under.learning:
+        # reverted before an iteration was completed
+        return base, _effect_lines(now, base, issued)
+    base_history = base.history
+    if issued_under is not base_history:
+        base_history = msgspec.structs.replace(
+            base_history,
+            slots=issued_under.slots,
+            layouts=issued_under.layouts,
+            earlier=_issued_sizes(issued_under, issued),
+        )
+    edited = _edited_history(base_history, issued_under, base.tuner, learning, issued)
+    edited.undo = UndoPoint(
+        issued, base.tuner.state(), msgspec.structs.replace(base_history, undo=None)
     )
+    tune = make(edited)
+    if base.tuner.iterations:
+        _continue_from(base, tune)
+    for p in learning.tuned:
+        edited.former.pop(p.code, None)
+    return tune, _effect_lines(now, tune, issued)
 
 
-def _closed(past: Past, begun: int) -> list[tuple[int, int]]:
-    """Return `earlier` with all iterations that have begun."""
-    earlier = list(past.earlier)
-    done = begun - sum(iterations for iterations, _ in earlier)
-    if done:
-        earlier.append((done, past.terms.settings["games_per_iteration"]))
+def _issued_sizes(history: TuneHistory, issued: int) -> list[tuple[int, int]]:
+    """Return `earlier` extended to all issued iterations."""
+    earlier = list(history.earlier)
+    rest = issued - sum(iterations for iterations, _ in earlier)
+    if rest:
+        earlier.append((rest, history.learning.settings["games_per_iteration"]))
     return earlier
 
 
-def _past(base: Past, issued: Past, earlier: Spsa, terms: Terms, begun: int) -> Past:
-    """Return the past under new terms, `former` still with those that are tuned again.
+def _edited_history(
+    base: TuneHistory,
+    issued_under: TuneHistory,
+    tuner: Spsa,
+    learning: LearningSettings,
+    issued: int,
+) -> TuneHistory:
+    """Return the history under new settings.
 
-    base     whose results the tune, `earlier`, goes on with
-    issued   what the last games were given out under
+    `former` still includes parameters that are tuned again.
+
+    base          history of the results of `tuner`
+    issued_under  history of the latest games
     """
-    known = by_code(base.terms.parameters)
-    tuned = [p.code for p in base.terms.tuned]
-    left, starts = dict(base.former), {}
-    if earlier.told:
-        now = {p.code for p in terms.tuned}
-        for i, (code, value) in enumerate(zip(tuned, earlier.estimate().tolist(), strict=True)):
-            if code not in now:
-                left[code] = former(earlier, i, _rounded(value, known[code]))
+    old = base.learning.by_code()
+    old_codes = [p.code for p in base.learning.tuned]
+    former, starts = dict(base.former), {}
+    if tuner.iterations:
+        new_codes = {p.code for p in learning.tuned}
+        for i, (code, value) in enumerate(zip(old_codes, tuner.estimate().tolist(), strict=True)):
+            if code not in new_codes:
+                former[code] = FormerParameter.of(tuner, i, _rounded(value, old[code]))
         starts = {
-            p.code: base.starts.get(p.code, known[p.code].start)
-            for p in terms.tuned
-            if p.code in tuned and (p.code in base.starts or p.start != known[p.code].start)
+            p.code: base.starts.get(p.code, old[p.code].start)
+            for p in learning.tuned
+            if p.code in old_codes and (p.code in base.starts or p.start != old[p.code].start)
         }
-    codes = [p.code for p in terms.parameters]
-    new = msgspec.structs.replace(
+    codes = [p.code for p in learning.parameters]
+    edited = msgspec.structs.replace(
         base,
-        terms=terms,
+        learning=learning,
         slots=[*base.slots, *(code for code in codes if code not in base.slots)],
-        former=left,
+        former=former,
         starts=starts,
-        before=None,
+        undo=None,
     )
-    sizes = {x.settings["games_per_iteration"] for x in (issued.terms, terms)}
+    sizes = {x.settings["games_per_iteration"] for x in (issued_under.learning, learning)}
     if len(sizes) > 1:
-        new.earlier = _closed(issued, begun)
-    return new
+        edited.earlier = _issued_sizes(issued_under, issued)
+    return edited
 
 
-def _rounded(value: float, parameter: Known) -> float:
-    """Return a value to about a millionth of a parameter's range, to be given to engines."""
+def _rounded(value: float, parameter: ParameterSettings) -> float:
+    """Return a value to about a millionth of the parameter's range."""
     places = 6 - math.floor(math.log10(parameter.maximum - parameter.minimum))
     return parameter.clip(round(value, places))
 
 
-def _carry(base: Tune, new: Tune) -> None:
-    before, tuned = base.past.terms.tuned, new.past.terms.tuned
+def _continue_from(base: Tune, new: Tune) -> None:
+    before, tuned = base.history.learning.tuned, new.history.learning.tuned
     index = {p.code: i for i, p in enumerate(before)}
-    methods = {tune.past.terms.settings["method"] for tune in (base, new)}
-    carry_on(
+    methods = {tune.history.learning.settings["method"] for tune in (base, new)}
+    warm_start(
         new.tuner,
         base.tuner,
         [index.get(p.code) for p in tuned],
-        [None if p.code in index else new.past.former.get(p.code) for p in tuned],
+        [None if p.code in index else new.history.former.get(p.code) for p in tuned],
         same_method=len(methods) == 1
-        and _but_starts(before) == _but_starts(tuned)
+        and _without_starts(before) == _without_starts(tuned)
         and np.array_equal(base.tuner.space.start, new.tuner.space.start),
     )
 
 
-def _but_starts(parameters: Sequence[Known]) -> list[Known]:
+def _without_starts(parameters: Sequence[ParameterSettings]) -> list[ParameterSettings]:
     return [msgspec.structs.replace(p, start=0.0) for p in parameters]
 
 
-# what is said of it
+# the report of an edit
 
 
-def _lines(was: Tune, now: Tune, begun: int) -> list[str]:
-    where = f"after iteration {begun}" if begun else "before the first iteration"
-    return [f"{where}: {text}" for text in _texts(was, now, begun)]
+def _effect_lines(was: Tune, now: Tune, issued: int) -> list[str]:
+    where = f"after iteration {issued}" if issued else "before the first iteration"
+    return [f"{where}: {text}" for text in _effects(was, now, issued)]
 
 
-def _texts(was: Tune, now: Tune, begun: int) -> Iterator[str]:
-    past, new = was.past, now.past
-    before, after = past.terms.shown(), new.terms.shown()
-    for name in LEARNING:
+def _effects(was: Tune, now: Tune, issued: int) -> Iterator[str]:
+    old, new = was.history.learning, now.history.learning
+    before, after = old.texts(), new.texts()
+    completed = now.tuner.iterations
+    for name in LEARNING_SETTINGS:
         if before.get(name) != after.get(name):
             effect = ""
-            if name == "method" and now.tuner.told:
+            if name == "method" and completed:
                 effect = "; θ stays where it is, and moves by the new method's steps"
                 if not isinstance(now.tuner.method, GainMethod):
-                    effect = "; θ is where all results so far put it"
+                    effect = "; θ follows from all results so far"
             yield f"{name} {before.get(name, _NOT_SET)} → {after.get(name, _NOT_SET)}{effect}"
-    planned, told = now.schedule.iterations, now.tuner.told
+    planned = now.schedule.iterations
     if planned != was.schedule.iterations:
         text = f"the tune has {planned} iterations, not {was.schedule.iterations}"
-        yield f"{text}: it is complete, with {told}" if told >= planned else text
-    yield from _parameters(past, was.tuner, new, now.tuner)
-    if told < planned:
-        yield from _gains(past, was.tuner, new, now.tuner, begun)
-    under_way = begun - told
-    if under_way > 0 and past.terms.parameters != new.terms.parameters:
+        yield f"{text}: it is complete, with {completed}" if completed >= planned else text
+    yield from _parameter_effects(was, now)
+    if completed < planned:
+        yield from _gain_effects(was, now, issued + 1)
+    in_progress = issued - completed
+    if in_progress > 0 and old.parameters != new.parameters:
         yield (
-            f"{under_way} iterations under way keep the values that they were given"
-            if under_way > 1
-            else "the iteration under way keeps the values that it was given"
+            f"{in_progress} iterations in progress keep their values"
+            if in_progress > 1
+            else "the iteration in progress keeps its values"
         )
 
 
-def _parameters(past: Past, tuner: Spsa, new: Past, tune: Spsa) -> Iterator[str]:
-    was, present = _values(past, tuner), _values(new, tune)
-    known = by_code(new.terms.parameters)
-    for p in past.terms.parameters:
-        if p.code not in known:
-            left = new.former.get(p.code)
-            yield (
-                f"{p.code}: removed"
-                + (f" at {left.value:.6g}, its estimate" if left is not None else "")
-                + "; engines are not given it any more"
-            )
-    before_known = by_code(past.terms.parameters)
-    for p in new.terms.parameters:
-        value = present[p.code]
-        if p.code in before_known:
-            text = _change(before_known[p.code], p, was[p.code], value, tune)
+def _parameter_effects(was: Tune, now: Tune) -> Iterator[str]:
+    old_values, new_values = _values(was), _values(now)
+    old, new = was.history.learning.by_code(), now.history.learning.by_code()
+    for code in old:
+        if code not in new:
+            left = now.history.former.get(code)
+            place = "" if left is None else f" at {left.value:.6g}, its estimate"
+            yield f"{code}: removed{place}; engines no longer receive it"
+    for p in new.values():
+        value = new_values[p.code]
+        if p.code in old:
+            text = _changes(old[p.code], p, old_values[p.code], value, now.tuner)
             if text:
                 yield f"{p.code}: {text}"
-        elif p.code in past.former:
-            frozen = "frozen" if p.frozen else "with the results of before"
-            yield f"{p.code}: put back at {value:.6g}, where it was left, {frozen}"
+        elif p.code in was.history.former:
+            results = "frozen" if p.frozen else "with its earlier results"
+            yield f"{p.code}: restored at {value:.6g}, its last value, {results}"
         else:
             frozen = ", frozen" if p.frozen else ""
             yield f"{p.code}: is new, at its start {value:.6g}{frozen}"
 
 
-def _values(past: Past, tuner: Spsa) -> dict[str, float]:
-    """Return where every parameter is: θ, or where it is frozen."""
-    theta = iter(tuner.theta.tolist())
-    return {p.code: past.rest(p) if p.frozen else next(theta) for p in past.terms.parameters}
+def _values(tune: Tune) -> dict[str, float]:
+    """Return the value of each parameter: θ, or its frozen value."""
+    theta = iter(tune.tuner.theta.tolist())
+    return {
+        p.code: tune.history.frozen_value(p) if p.frozen else next(theta)
+        for p in tune.history.learning.parameters
+    }
 
 
-_NAMES: Mapping[str, str] = {
-    "minimum": "min",
-    "maximum": "max",
+#: Fields of ParameterSettings by their names in control files.
+_ARGUMENTS: Mapping[str, str] = {
+    "min": "minimum",
+    "max": "maximum",
     "c_end": "c_end",
     "r_end": "r_end",
     "step": "step",
@@ -308,32 +264,33 @@ _NAMES: Mapping[str, str] = {
 }
 
 
-def _change(p: Known, q: Known, was: float, now: float, tune: Spsa) -> str:
-    """Return what has become of a parameter, "" if nothing has."""
-    told = tune.told > 0
+def _changes(
+    old: ParameterSettings, new: ParameterSettings, was: float, value: float, tuner: Spsa
+) -> str:
+    """Return the changes of a parameter, "" if there are none."""
+    has_results = tuner.iterations > 0
     changes = [
-        f"{name} {_shown(getattr(p, field))} → {_shown(getattr(q, field))}"
-        for field, name in _NAMES.items()
-        if getattr(p, field) != getattr(q, field)
+        f"{name} {_shown(getattr(old, field))} → {_shown(getattr(new, field))}"
+        for name, field in _ARGUMENTS.items()
+        if getattr(old, field) != getattr(new, field)
     ]
-    if q.frozen and not p.frozen:
-        changes.append(
-            f"frozen at {now:.6g}" + (f", its estimate (θ was {was:.6g})" if told else "")
-        )
-    elif p.frozen and not q.frozen:
-        changes.append(f"tuned from now on, from {now:.6g}")
-    elif was != now and told:
-        name = "its value" if q.frozen else "θ"
-        why = ""
-        if not q.frozen and q.clip(was) != was:
-            why = ", its averages begin anew"
-        elif not q.frozen and not isinstance(tune.method, GainMethod):
-            why = ", where the results put it now"
-        changes.append(f"{name} {was:.6g} → {now:.6g}{why}")
-    elif changes and told:
-        changes.append(f"{'it' if q.frozen else 'θ'} stays at {now:.6g}")
-        if p.start != q.start:
-            changes.append("only what is reported compares with the start")
+    if new.frozen and not old.frozen:
+        reason = f", its estimate (θ was {was:.6g})" if has_results else ""
+        changes.append(f"frozen at {value:.6g}{reason}")
+    elif old.frozen and not new.frozen:
+        changes.append(f"tuned from now on, from {value:.6g}")
+    elif was != value and has_results:
+        name = "its value" if new.frozen else "θ"
+        reason = ""
+        if not new.frozen and new.clip(was) != was:
+            reason = ", its averages restart"
+        elif not new.frozen and not isinstance(tuner.method, GainMethod):
+            reason = ", as the results now suggest"
+        changes.append(f"{name} {was:.6g} → {value:.6g}{reason}")
+    elif changes and has_results:
+        changes.append(f"{'it' if new.frozen else 'θ'} stays at {value:.6g}")
+        if old.start != new.start:
+            changes.append("only reports compare with the start")
     return "; ".join(changes)
 
 
@@ -343,27 +300,142 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _gains(past: Past, tuner: Spsa, new: Past, tune: Spsa, begun: int) -> Iterator[str]:
-    """Yield what c and R are at the next iteration, where that is not what they would
-    have been."""
-    old = {p.code: pair for p, pair in zip(past.terms.tuned, _at(tuner, begun + 1), strict=True)}
+def _gain_effects(was: Tune, now: Tune, iteration: int) -> Iterator[str]:
+    """Yield c and R of an iteration where the edit changes them."""
+    old = {
+        p.code: gains
+        for p, gains in zip(was.history.learning.tuned, _gains(was.tuner, iteration), strict=True)
+    }
     lines = []
-    for p, (c, r) in zip(new.terms.tuned, _at(tune, begun + 1), strict=True):
+    for p, gains in zip(now.history.learning.tuned, _gains(now.tuner, iteration), strict=True):
         parts = []
-        for name, b, a in zip("cR", old.get(p.code, (None, None)), (c, r), strict=True):
-            if a is not None and (b is None or abs(a - b) > 1e-9 * abs(a)):
-                parts.append(f"{name} {a:.4g}" if b is None else f"{name} {b:.4g} → {a:.4g}")
+        for name, before, after in zip("cR", old.get(p.code, (None, None)), gains, strict=True):
+            if after is None:
+                continue
+            if before is None:
+                parts.append(f"{name} {after:.4g}")
+            elif abs(after - before) > 1e-9 * abs(after):
+                parts.append(f"{name} {before:.4g} → {after:.4g}")
         if parts:
-            lines.append(f"{p.code}: {', '.join(parts)} in iteration {begun + 1}")
-    yield from lines[:MOST_TOLD]
-    if len(lines) > MOST_TOLD:
-        yield f"and other c and R of {len(lines) - MOST_TOLD} more parameters"
+            lines.append(f"{p.code}: {', '.join(parts)} in iteration {iteration}")
+    yield from lines[:MOST_GAIN_LINES]
+    if len(lines) > MOST_GAIN_LINES:
+        yield f"and other c and R of {len(lines) - MOST_GAIN_LINES} more parameters"
 
 
-def _at(tuner: Spsa, iteration: int) -> list[tuple[float, float | None]]:
-    """Return c and R (None where the method has none) of an iteration."""
+def _gains(tuner: Spsa, iteration: int) -> list[tuple[float, float | None]]:
+    """Return c and R of an iteration, R None for a method without it."""
     k = tuner.counting.k(iteration)
     c = tuner.method.c(k, tuner.memory).tolist()
     if isinstance(tuner.method, GainMethod):
         return list(zip(c, tuner.method.gains.R(k).tolist(), strict=True))
     return [(x, None) for x in c]
+
+
+# θ after every iteration
+
+
+def trajectory(
+    state: SpsaState,
+    tuner: Spsa,
+    tickets: Tickets,
+    make: MakeTune,
+    games: Iterable[tuple[Ticket, GameResult]],
+) -> Trajectory:
+    """Return θ after every iteration, in order of completion.
+
+    state, tuner  of the tune after all `games`
+
+    Falls back to the thinned trajectory of the tuner, with a note, if the replay ends at
+    another θ: early versions did not record edits.
+    """
+    replay = Replay(state, tickets, make)
+    points = list(replay.points(games))
+    codes = tuple(state.codes)
+    if replay.ends_at(tuner):
+        return Trajectory("iteration", codes, points)
+    stride = tuner.trajectory.stride
+    which = "iterations are" if stride == 1 else f"only every {stride}th iteration is"
+    return Trajectory(
+        "iteration",
+        codes,
+        [(iteration, codes, theta) for iteration, theta in tuner.trajectory.points()],
+        "the control file was edited under an earlier version, which kept no record of that: "
+        f"{which} counted in order of completion, θ has seven digits",
+    )
+
+
+class Replay:
+    """Feeds recorded games to a fresh tuner, under the settings of their time."""
+
+    def __init__(self, state: SpsaState, tickets: Tickets, make: MakeTune) -> None:
+        self._edits = list(state.edits)
+        present = state.history.learning
+        #: The settings after each edit.
+        self._learning = [*(edit.learning for edit in self._edits[1:]), present]
+        first = self._edits[0].learning if self._edits else present
+        self._tickets = tickets
+        self._make = make
+        self._tune = make(TuneHistory.begin(first))
+
+    def points(
+        self, games: Iterable[tuple[Ticket, GameResult]]
+    ) -> Iterator[tuple[int, tuple[str, ...], array[float]]]:
+        """Yield the number of each iteration, the codes of the tuned parameters, and θ."""
+        layouts = self._tickets.history.layouts
+        self._apply_edits()
+        codes = self._codes()
+        for k, iteration in self._completed_iterations(games):
+            layout_codes = layouts[iteration.layout].codes
+            plus, minus = (
+                [by_code.get(code, math.nan) for code in codes]
+                for by_code in (
+                    dict(zip(layout_codes, iteration.plus, strict=True)),
+                    dict(zip(layout_codes, iteration.minus, strict=True)),
+                )
+            )
+            schedule = IterationGames(self._tickets.games.pairing, iteration.size)
+            tuner = self._tune.tuner
+            tuner.tell(k, plus, minus, iteration.result, schedule.equivalent_games)
+            self._tune.history.undo = None
+            yield k, codes, array("d", tuner.theta.tolist())
+            if self._apply_edits():
+                codes = self._codes()
+
+    def ends_at(self, tuner: Spsa) -> bool:
+        """Return whether the replay has reached a tuner's θ."""
+        own, width = self._tune.tuner, tuner.space.width
+        if own.iterations != tuner.iterations or len(own.theta) != len(tuner.theta):
+            return False
+        return bool(np.all(np.abs(own.theta - tuner.theta) <= _TOLERANCE * width))
+
+    def _codes(self) -> tuple[str, ...]:
+        return tuple(p.code for p in self._tune.history.learning.tuned)
+
+    def _apply_edits(self) -> bool:
+        """Apply the edits made at this point; return whether there are any."""
+        edited = False
+        while self._edits and self._edits[0].completed == self._tune.tuner.iterations:
+            edit = self._edits.pop(0)
+            learning = self._learning.pop(0)
+            self._tune, _ = apply_edit(self._tune, learning, edit.issued, self._make)
+            edited = True
+        return edited
+
+    def _completed_iterations(
+        self, games: Iterable[tuple[Ticket, GameResult]]
+    ) -> Iterator[tuple[int, Iteration]]:
+        """Yield iterations in order of completion."""
+        open_iterations: dict[int, Iteration] = {}
+        schedule = self._tickets.games
+        for ticket, result in games:
+            if is_of_closing_match(ticket) or result.outcome == "void":
+                continue
+            k = ticket["k"]
+            iteration = open_iterations.get(k)
+            if iteration is None:
+                iteration = open_iterations[k] = self._tickets.iteration(ticket)
+            iteration.result += schedule.gain(self._tickets.sides(ticket), result.points(0))
+            iteration.games += 1
+            if iteration.games == iteration.size:
+                yield k, open_iterations.pop(k)

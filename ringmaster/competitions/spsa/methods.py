@@ -1,5 +1,4 @@
-"""The methods of a tune: which settings belong to which, what they are where nothing
-was said of them, and the tuner's method that they make."""
+"""The methods of a tune: their settings, defaults and gain sequences."""
 
 from __future__ import annotations
 
@@ -29,7 +28,7 @@ from ringmaster.tuners.spsa import (
     autoselect,
 )
 
-#: Settings that not every method has, with their defaults; None: see where it is used.
+#: Settings of single methods, with their defaults; None: derived from other settings.
 DEFAULTS: dict[str, dict[str, Any]] = {
     "adaptive": {},
     "classic": {
@@ -59,11 +58,25 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 }
 
 
-class Schedule(msgspec.Struct, frozen=True):
-    """How long a tune is and how it goes.
+class AnnealingSettings(msgspec.Struct, frozen=True):
+    """Annealing(…) of a control file.
 
-    iterations  that are planned
-    derived     what has been found out, one line each, for the report
+    s, epsilon  factors at the first game, which fall to 1 over `games` games
+    """
+
+    s: float
+    epsilon: float
+    games: float
+
+    def __str__(self) -> str:
+        return f"Annealing(s={self.s:g}, epsilon={self.epsilon:g}, games={self.games:g})"
+
+
+class Schedule(msgspec.Struct, frozen=True):
+    """The method of a tune, its gains and the number of its iterations.
+
+    iterations  planned iterations
+    derived     lines of the report on derived settings
     """
 
     method: Method
@@ -73,27 +86,27 @@ class Schedule(msgspec.Struct, frozen=True):
 
     @property
     def gains(self) -> Gains | None:
-        """Its gain sequences, None with a method that has none."""
+        """The gain sequences, None for a method without them."""
         return self.method.gains if isinstance(self.method, GainMethod) else None
 
     def least_c(self) -> list[float]:
-        """Return the smallest perturbation of each parameter, as far as it is known."""
+        """Return the smallest expected perturbation of each parameter."""
         first = self.method.c(self.counting.k(1))
         if self.gains is None:
-            # it will be smaller when something is known
+            # the perturbation shrinks as results come in
             return (first / 4).tolist()  # type: ignore[no-any-return]  # NumPy says Any
         last = self.method.c(self.counting.length(self.iterations))
         return np.minimum(first, last).tolist()  # type: ignore[no-any-return]  # NumPy says Any
 
     def warnings(self, parameters: Sequence[TunedParameter]) -> list[str]:
-        """Return what of the perturbations is probably not meant."""
+        """Return warnings of perturbations that are probably unintended."""
         lines = []
         first = self.method.c(self.counting.k(1)).tolist()
         for parameter, c in zip(parameters, first, strict=True):
             if parameter.integer and parameter.c_end is not None and parameter.c_end < 0.5:
                 lines.append(
                     f"parameter {parameter.code!r}: c_end {parameter.c_end:g} is raised to 0.5, "
-                    "the least by which whole numbers can differ"
+                    "the smallest perturbation of an integer"
                 )
             width = parameter.maximum - parameter.minimum
             if 2 * c > width:
@@ -112,7 +125,7 @@ def make_schedule(
 ) -> Schedule:
     """Return the schedule of settings that have passed `check_method`.
 
-    parameters  those that are tuned, as in `space`
+    parameters  the tuned parameters, in the order of `space`
     earlier     see Counting
     Raises SettingError.
     """
@@ -122,17 +135,17 @@ def make_schedule(
     counting = Counting(counts, size, earlier)
     games, derived = values["number_of_games"], []
     if name == "constant":
-        found = _autoselected(values, parameters, space)
-        needed = math.ceil(found.games / size) * size
-        derived += _autoselect_lines(values, found, needed)
+        selected = _autoselected(values, parameters, space)
+        needed = math.ceil(selected.games / size) * size
+        derived += _autoselect_lines(values, selected, needed)
         games = needed if games is None else games
         if games > 10**9:
             raise SettingError(
                 ("number_of_games",),
-                f"the precision wanted takes {games:.3g} games",
+                f"this precision needs {games:.3g} games",
                 "a larger precision (Elo lost), or number_of_games",
             )
-    # at least one: what has been played may be more than is wanted now
+    # at least one: an edit may ask for fewer games than were played
     iterations = max(counting.iterations(games), 1)
     return Schedule(
         make_method(name, space, parameters, values, iterations, counting),
@@ -150,9 +163,9 @@ def make_method(
     iterations: int,
     counting: Counting,
 ) -> Method:
-    """Return the tuner's method.  Raises SettingError for gains out of all bounds."""
+    """Return the tuner's method.  Raises SettingError if gains overflow."""
     if name == "adaptive":
-        return Adaptive(space, _of(parameters, "c_end", math.nan))
+        return Adaptive(space, _arguments(parameters, "c_end", math.nan))
     make: dict[str, Callable[[], Gains]] = {
         "classic": lambda: _classic(values, parameters, space, counting.length(iterations)),
         "constant": lambda: _autoselected(values, parameters, space).gains,
@@ -168,21 +181,19 @@ def make_method(
     for ok, parameter in zip(within, parameters, strict=True):
         if not ok:
             place = [p.code for p in values["parameters"]].index(parameter.code)
-            raise SettingError(
-                ("parameters", place), "its gain sequences leave the numbers that can be handled"
-            )
+            raise SettingError(("parameters", place), "its gain sequences overflow")
     return GainMethod(space, gains, nominal=setting_of(values, "update") == "nominal")
 
 
 def setting_of(values: Mapping[str, Any], name: str) -> Any:
-    """Return a setting, or what it is with the method by default."""
+    """Return a setting, or its default with the method."""
     return DEFAULTS[values["method"]].get(name) if values[name] is None else values[name]
 
 
-def _of(parameters: Sequence[TunedParameter], argument: str, default: float) -> Array:
+def _arguments(parameters: Sequence[TunedParameter], name: str, default: float) -> Array:
     """Return an argument of each parameter, (n,)."""
-    given = [getattr(p, argument) for p in parameters]
-    return np.array([default if value is None else value for value in given], dtype=np.float64)
+    values = [getattr(p, name) for p in parameters]
+    return np.array([default if value is None else value for value in values], dtype=np.float64)
 
 
 def _classic(
@@ -190,8 +201,8 @@ def _classic(
 ) -> Gains:
     A = values["A"]
     return Classic(
-        _of(parameters, "c_end", math.nan),
-        _of(parameters, "r_end", 0.002),
+        _arguments(parameters, "c_end", math.nan),
+        _arguments(parameters, "r_end", 0.002),
         N,
         setting_of(values, "alpha"),
         setting_of(values, "gamma"),
@@ -207,8 +218,8 @@ def _blog(values: Mapping[str, Any], parameters: Sequence[TunedParameter], space
         s = Annealing(annealing.s, annealing.games)
         epsilon = Annealing(annealing.epsilon, annealing.games)
     return Blog(
-        _of(parameters, "c_end", math.nan),
-        setting_of(values, "epsilon") * _of(parameters, "r_end", 1.0),
+        _arguments(parameters, "c_end", math.nan),
+        setting_of(values, "epsilon") * _arguments(parameters, "r_end", 1.0),
         s,
         epsilon,
         space.least_c,
@@ -237,28 +248,28 @@ def _weather_factory(
 def _autoselected(
     values: Mapping[str, Any], parameters: Sequence[TunedParameter], space: Space
 ) -> Autoselect:
-    """Return what Autoselect derives, with c_end and r_end in its place where given."""
+    """Return the result of Autoselect, with c_end and r_end of the control file."""
     elo = setting_of(values, "elo_per_parameter")
-    found = autoselect(
+    selected = autoselect(
         space, elo, setting_of(values, "precision"), setting_of(values, "draw_ratio")
     )
-    c, r = _of(parameters, "c_end", math.nan), _of(parameters, "r_end", math.nan)
+    c, r = _arguments(parameters, "c_end", math.nan), _arguments(parameters, "r_end", math.nan)
     if np.isnan(c).all() and np.isnan(r).all():
-        return found
-    c = np.maximum(np.where(np.isnan(c), found.c, c), space.least_c)
-    r = np.where(np.isnan(r), found.r, r)
-    # λ goes with 1/(r·c²)
-    lambdas = found.lambdas * (found.r / r) * np.square(found.c / c)
+        return selected
+    c = np.maximum(np.where(np.isnan(c), selected.c, c), space.least_c)
+    r = np.where(np.isnan(r), selected.r, r)
+    # λ is proportional to 1/(r·c²)
+    lambdas = selected.lambdas * (selected.r / r) * np.square(selected.c / c)
     return Autoselect(c, r, lambdas, math.ceil(3 * float(lambdas.max())))
 
 
-def _autoselect_lines(values: Mapping[str, Any], found: Autoselect, needed: int) -> list[str]:
+def _autoselect_lines(values: Mapping[str, Any], selected: Autoselect, needed: int) -> list[str]:
     elo, precision = setting_of(values, "elo_per_parameter"), setting_of(values, "precision")
-    r = ", ".join(dict.fromkeys(f"{x:.3g}" for x in found.r.tolist()))
+    r = ", ".join(dict.fromkeys(f"{x:.3g}" for x in selected.r.tolist()))
     games = values["number_of_games"]
     lines = [
-        f"method 'constant': from {elo:g} Elo a parameter, a precision of {precision:g} Elo and "
-        f"a draw ratio of {setting_of(values, 'draw_ratio'):g} follow r = {r} and "
+        f"method 'constant': {elo:g} Elo a parameter, a precision of {precision:g} Elo and "
+        f"a draw ratio of {setting_of(values, 'draw_ratio'):g} give r = {r} and "
         f"{needed:,} games (three time constants of {needed / 3:,.0f})"
     ]
     if games is not None:

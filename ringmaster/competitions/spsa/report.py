@@ -1,5 +1,5 @@
-"""What a tune says of itself: the table of parameters, what the results say of each of
-them, and the same as data."""
+"""Reports of a tune: the table of parameters, the effects shown by the results, and the
+same as data."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ from typing import Any
 import msgspec
 
 from ringmaster.competitions.spsa.methods import Schedule
-from ringmaster.competitions.spsa.state import State
+from ringmaster.competitions.spsa.state import SpsaState
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import RIGHT, Cell, Table, Text
 from ringmaster.stats.elo import Z95
-from ringmaster.tuners.spsa import Interval, Spsa
+from ringmaster.tuners.spsa import OptimumInterval, Spsa
 from ringmaster.tuners.spsa.regression import Fit
 
 _NO_SIGNAL = "not yet"
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """What the results say of one tuned parameter, in its own units.
+    """The results for one tuned parameter, in the parameter's units.
 
-    optimum, low, high, elo_at_stake, signal  the method's own, or the regression's; None
-                                              where they cannot be told
+    optimum, low, high, elo_at_stake, signal  of the method or of the regression; None if
+                                              unknown
     """
 
     estimate: float
@@ -38,29 +39,27 @@ class Findings(msgspec.Struct, frozen=True):
 
 
 class TuneReport(msgspec.Struct, frozen=True):
-    """A tune as it stands.
+    """The present state of a tune.
 
     opponents     weights by player code, {} in self-play
-    engine_value  what an engine is given for a value of a parameter, by its place
-                  among all
-    estimated     values of all parameters that the tune has come to, by code, as they
-                  are played
+    engine_value  returns the delivered value for a parameter's index and played value
+    estimated     estimates of all parameters by code, rounded as they are played
     """
 
     parameters: Sequence[TunedParameter]
     schedule: Schedule
     tuner: Spsa
-    state: State
+    state: SpsaState
     opponents: Mapping[str, int]
     engine_value: Callable[[int, float], Any]
-    estimated: dict[str, int | float]
+    estimated: ValuesByCode
 
     def blocks(self) -> list[Table | Text]:
         """Return the report's blocks."""
-        found = self._findings()
-        blocks: list[Table | Text] = [self._values(found)]
-        if self.state.told:
-            blocks.append(self._signals(found))
+        findings = self._findings()
+        blocks: list[Table | Text] = [self._values(findings)]
+        if self.state.iterations:
+            blocks.append(self._signals(findings))
         if self.schedule.derived:
             blocks.append(Text(self.schedule.derived))
         return blocks
@@ -87,8 +86,8 @@ class TuneReport(msgspec.Struct, frozen=True):
         ]
 
     def data(self) -> dict[str, Any]:
-        """Return what `show --json` has of the tune."""
-        found = iter(self._findings())
+        """Return the data of `show --json`."""
+        findings = iter(self._findings())
         theta = iter(self.tuner.theta.tolist())
         parameters = []
         for i, parameter in enumerate(self.parameters):
@@ -105,11 +104,11 @@ class TuneReport(msgspec.Struct, frozen=True):
                     }
                 )
             else:
-                parameters.append(self._data(i, parameter, next(theta), next(found)))
+                parameters.append(self._data(i, parameter, next(theta), next(findings)))
         return {
             "method": self.state.method,
-            "iterations": {"told": self.state.told, "planned": self.schedule.iterations},
-            "estimate": self._trusted()[0],
+            "iterations": {"told": self.state.iterations, "planned": self.schedule.iterations},
+            "estimate": self._estimate_choice()[0],
             "derived": list(self.schedule.derived),
             "parameters": parameters,
             **self._opponents_data(),
@@ -126,20 +125,20 @@ class TuneReport(msgspec.Struct, frozen=True):
         return {"opponents": rows}
 
     def _data(
-        self, place: int, parameter: TunedParameter, theta: float, found: Findings
+        self, index: int, parameter: TunedParameter, theta: float, findings: Findings
     ) -> dict[str, Any]:
-        fit = found.fit
+        fit = findings.fit
         return {
             "code": parameter.code,
             "start": parameter.start,
             "value": theta,
-            "mean": found.mean,
-            "estimate": found.estimate,
-            "engine_value": self.engine_value(place, found.estimate),
-            "low": found.low,
-            "high": found.high,
-            "elo_at_stake": found.elo_at_stake,
-            "signal": found.signal,
+            "mean": findings.mean,
+            "estimate": findings.estimate,
+            "engine_value": self.engine_value(index, findings.estimate),
+            "low": findings.low,
+            "high": findings.high,
+            "elo_at_stake": findings.elo_at_stake,
+            "signal": findings.signal,
             "slope": fit.slope,
             "slope_error": Z95 * fit.slope_error if math.isfinite(fit.slope_error) else None,
             "curvature": fit.curvature,
@@ -149,32 +148,23 @@ class TuneReport(msgspec.Struct, frozen=True):
         }
 
     def _findings(self) -> list[Findings]:
-        """Return what is known of each tuned parameter."""
+        """Return the results for each tuned parameter."""
         tuner = self.tuner
         fits = tuner.fits()
-        own = tuner.intervals() if tuner.told else None
-        intervals: Sequence[Interval | Fit] = fits if own is None else own
-        mean = tuner.averages.mean() if tuner.told else tuner.theta
+        own = tuner.intervals() if tuner.iterations else None
+        intervals: Sequence[OptimumInterval | Fit] = fits if own is None else own
+        mean = tuner.averages.mean() if tuner.iterations else tuner.theta
         best: Iterable[float | None] = [f.optimum for f in fits]
-        if own is not None and (known := tuner.method.estimate(tuner.memory)) is not None:
-            best = known.tolist()
-        found = zip(tuner.estimate().tolist(), mean.tolist(), fits, best, intervals, strict=True)
+        if own is not None and (estimate := tuner.method.estimate(tuner.memory)) is not None:
+            best = estimate.tolist()
+        rows = zip(tuner.estimate().tolist(), mean.tolist(), fits, best, intervals, strict=True)
         return [
-            Findings(
-                estimate,
-                average,
-                fit,
-                optimum,
-                said.low,
-                said.high,
-                said.elo_at_stake,
-                said.signal,
-            )
-            for estimate, average, fit, optimum, said in found
+            Findings(value, average, fit, optimum, own.low, own.high, own.elo_at_stake, own.signal)
+            for value, average, fit, optimum, own in rows
         ]
 
     def _title(self) -> str:
-        return f"iteration {self.state.told}/{self.schedule.iterations}, {self.state.method}"
+        return f"iteration {self.state.iterations}/{self.schedule.iterations}, {self.state.method}"
 
     def _results(self) -> list[str]:
         wins, draws, losses = self.state.results
@@ -198,32 +188,35 @@ class TuneReport(msgspec.Struct, frozen=True):
         for code in self.opponents:
             yield code, self.state.against.get(code, [0, 0, 0])
 
-    def _trusted(self) -> tuple[str, str]:
-        """Return which estimate is trusted, and why."""
+    def _estimate_choice(self) -> tuple[str, str]:
+        """Return the kind of the estimate, and the reason for it."""
         tuner = self.tuner
-        if tuner.trust != "auto":
-            return tuner.trust, f"the setting `estimate` asks for {_NAMES[tuner.trust]}"
+        if tuner.estimate_rule != "auto":
+            return (
+                tuner.estimate_rule,
+                f"the setting `estimate` asks for {_NAMES[tuner.estimate_rule]}",
+            )
         if tuner.method.estimate(tuner.memory) is not None:
-            return "method", f"the one of least expected loss, by method {self.state.method!r}"
-        if tuner.told and tuner.averages.drift().settled:
+            return "method", f"the value of least expected loss, by method {self.state.method!r}"
+        if tuner.iterations and tuner.averages.drift().settled:
             return "mean", f"{_NAMES['mean']}: θ wanders and no longer moves in one direction"
-        why = "θ still moves in one direction" if tuner.told else "there is no result"
-        return "last", f"{_NAMES['last']}: {why}"
+        reason = "θ still moves in one direction" if tuner.iterations else "there is no result"
+        return "last", f"{_NAMES['last']}: {reason}"
 
-    def _values(self, found: Sequence[Findings]) -> Table:
+    def _values(self, findings: Sequence[Findings]) -> Table:
         tuner = self.tuner
-        k = tuner.counting.k(min(self.state.told + 1, self.schedule.iterations))
+        k = tuner.counting.k(min(self.state.iterations + 1, self.schedule.iterations))
         c = iter(tuner.method.c(k, tuner.memory).tolist())
         gains = self.schedule.gains
         R = iter([] if gains is None else gains.R(k).tolist())
-        theta, known = iter(tuner.theta.tolist()), iter(found)
+        theta, rest = iter(tuner.theta.tolist()), iter(findings)
         rows: list[tuple[Cell, ...]] = []
         for i, parameter in enumerate(self.parameters):
             if parameter.frozen:
                 value = self.estimated[parameter.code]
                 cells: list[Cell] = [_number(value), None, "frozen", self._shown(i, value), None]
             else:
-                one = next(known)
+                one = next(rest)
                 cells = [
                     _number(next(theta)),
                     _number(one.mean),
@@ -240,53 +233,53 @@ class TuneReport(msgspec.Struct, frozen=True):
             headers=headers if gains is None else (*headers, "R"),
             rows=tuple(rows),
             title=self._title(),
-            notes=(*self._results(), f"estimate: {self._trusted()[1]}"),
+            notes=(*self._results(), f"estimate: {self._estimate_choice()[1]}"),
             align=("left", *([RIGHT] * (len(headers) - (gains is None)))),
         )
 
-    def _shown(self, place: int, value: float) -> str:
-        given = self.engine_value(place, value)
-        return _number(given) if isinstance(given, float) else str(given)
+    def _shown(self, index: int, value: float) -> str:
+        delivered = self.engine_value(index, value)
+        return _number(delivered) if isinstance(delivered, float) else str(delivered)
 
-    def _signals(self, found: Sequence[Findings]) -> Table:
+    def _signals(self, findings: Sequence[Findings]) -> Table:
         rows: list[tuple[Cell, ...]] = []
         tuned = [p for p in self.parameters if not p.frozen]
-        for parameter, one in zip(tuned, found, strict=True):
+        for parameter, one in zip(tuned, findings, strict=True):
             fit = one.fit
             slope: Cell = None
             if math.isfinite(fit.slope_error):
                 slope = _with_error(fit.slope, Z95 * fit.slope_error)
-            seen: list[Cell] = [None, None]
+            optimum: list[Cell] = [None, None]
             if one.optimum is not None:
-                seen = [
+                optimum = [
                     f"{one.optimum:.4g} ({_end(one.low, '…')} to {_end(one.high, '…')})",
                     None if one.elo_at_stake is None else f"{one.elo_at_stake:+z.1f}",
                 ]
             halve = None if fit.games_to_halve is None else f"{fit.games_to_halve:,}"
             signal = "yes" if one.signal else _NO_SIGNAL
-            rows.append((parameter.code, *seen, signal, slope, halve))
+            rows.append((parameter.code, *optimum, signal, slope, halve))
         return Table(
             headers=("parameter", "optimum (95 %)", "at stake", "signal", "Elo/unit", "to halve"),
             rows=tuple(rows),
-            title="what the results say of each parameter",
-            notes=tuple(_explained(found)),
+            title="results for each parameter",
+            notes=tuple(_explanations(findings)),
             align=("left", *([RIGHT] * 5)),
         )
 
 
-def _explained(found: Sequence[Findings]) -> Iterator[str]:
-    """Yield what the columns mean, as far as there is something in them."""
-    stakes = [f.elo_at_stake for f in found if f.elo_at_stake is not None]
+def _explanations(findings: Sequence[Findings]) -> Iterator[str]:
+    """Yield explanations of the columns that have entries."""
+    stakes = [f.elo_at_stake for f in findings if f.elo_at_stake is not None]
     if stakes:
         yield (
-            "at stake: Elo gained from the start to the estimate, as the results have it; "
+            "at stake: Elo gain from the start to the estimate, as the results suggest; "
             f"{sum(stakes):+z.1f} in all"
         )
-    if not all(f.signal for f in found):
-        yield f"signal {_NO_SIGNAL}: what the results say of this parameter alone might be chance;"
-        yield "  the estimate as a whole may be better than the start all the same"
-    yield "Elo/unit: gained by a higher value, at the mean of what was played, ± 95 %"
-    if any(f.fit.games_to_halve is not None for f in found):
+    if not all(f.signal for f in findings):
+        yield f"signal {_NO_SIGNAL}: the effect of this parameter alone may be chance;"
+        yield "  all estimates together may still be better than the start"
+    yield "Elo/unit: gain by a higher value, at the mean of the played values, ± 95 %"
+    if any(f.fit.games_to_halve is not None for f in findings):
         yield "to halve: further games that halve the interval"
 
 
@@ -305,7 +298,7 @@ def _with_error(value: float, error: float) -> str:
     if abs(digits) > 6:
         return f"{value:+.2g} ± {error:.2g}"
     places = max(0, digits)
-    # no "-0.00"
+    # avoid "-0.00"
     value = round(value, digits) + 0.0
     return f"{value:+.{places}f} ± {round(error, digits):.{places}f}"
 

@@ -1,23 +1,25 @@
-"""The settings of an spsa event."""
+"""The settings of an spsa competition, and checks of their combinations."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
-
-from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.closing_match import VERIFY
-from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.player_tune import MAKE_CANDIDATE
-from ringmaster.competitions.tuned_parameters import (
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, find_player
+from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
+from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.parameter_settings import (
+    BINDING,
     BOUNDS,
-    DELIVERY,
     GAINS,
     ROW,
     build_parameter,
 )
+from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
+from ringmaster.errors import SettingError, shown
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import Player
 from ringmaster.model.settings import (
     INVALID,
     CallOf,
@@ -33,19 +35,18 @@ from ringmaster.model.settings import (
     SettingPath,
     SettingType,
 )
-from ringmaster.model.wording import shown
 
 PARAMETER = CallOf(
     "Parameter",
     (
         *BOUNDS,
         *GAINS,
-        *DELIVERY,
+        *BINDING,
         Setting(
             "step",
             Maybe(Float(above=0)),
-            'Of "weather_factory": measure of its perturbations; by default what makes '
-            "c_end of the last one.",
+            'Of "weather_factory": scale of the perturbations; by default chosen so that the '
+            "last one is c_end.",
             None,
         ),
         *ROW,
@@ -53,15 +54,6 @@ PARAMETER = CallOf(
     build_parameter,
     positional=("code", "start", "min", "max", "c_end", "r_end"),
 )
-
-
-class AnnealingSettings(msgspec.Struct, frozen=True):
-    """Annealing(…) of a control file: factors at the first game, and the games over
-    which they go down to 1."""
-
-    s: float
-    epsilon: float
-    games: int
 
 
 ANNEALING = CallOf(
@@ -72,7 +64,7 @@ ANNEALING = CallOf(
         Setting(
             "games",
             Integer(minimum=1, maximum=10**9),
-            "Games in which the factors go down to 1, exponentially.",
+            "Games over which the factors fall exponentially to 1.",
         ),
     ),
     lambda values, context: AnnealingSettings(**values),
@@ -80,14 +72,16 @@ ANNEALING = CallOf(
 
 
 class Opponents(SettingType):
-    """A player code, or several with weights: a list, or a dictionary of code to weight.
-    One code stays as it is; several become a dictionary."""
+    """A player code, a list of codes, or a dictionary of code to weight.
+
+    A list is interpreted as a dictionary with equal weights.
+    """
 
     _CODE = Identifier()
     _WEIGHTS = DictOf(_CODE, Integer(minimum=1, maximum=1000))
 
     def describe(self) -> str:
-        return "a player code, a list of them, or a dictionary of player code to weight"
+        return "a player code, a list of player codes, or a dictionary of player code to weight"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         if isinstance(value, str):
@@ -98,20 +92,21 @@ class Opponents(SettingType):
             ]
             if INVALID in codes:
                 return INVALID
-            twice = next((code for i, code in enumerate(codes) if code in codes[:i]), None)
-            if twice is not None:
+            duplicate = next((code for i, code in enumerate(codes) if code in codes[:i]), None)
+            if duplicate is not None:
                 return context.refuse(
-                    path, f"{twice!r} is there twice", f"{{{twice!r}: 2, …}} for a weight of 2"
+                    path,
+                    f"{duplicate!r} is listed twice",
+                    f"{{{duplicate!r}: 2, …}} for a weight of 2",
                 )
             value = dict.fromkeys(codes, 1)
         if not isinstance(value, Mapping):
-            return context.refuse(path, f"{shown(value)} is no player code", self.describe())
+            return context.refuse(path, f"{shown(value)} is not a player code", self.describe())
         if not value:
-            return context.refuse(path, "there is no opponent in it", self.describe())
+            return context.refuse(path, "the list of opponents is empty", self.describe())
         return self._WEIGHTS.interpret(value, path, context)
 
 
-#: Every setting of the type.
 SPSA_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
@@ -119,39 +114,39 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
     Setting(
         "parameters",
         ListOf(PARAMETER, minimum=1),
-        "What is tuned.",
+        "The parameters to tune.",
     ),
     Setting(
         "number_of_games",
         Maybe(Integer(minimum=2, maximum=10**9)),
-        'Games of the tune; method "constant" finds out how many are needed.',
+        'Games of the tune; method "constant" can derive the number.',
         None,
     ),
     Setting(
         "games_per_iteration",
         Integer(minimum=2, maximum=10**6),
-        "Games with the same perturbation, an even number.",
+        "Games with the same perturbation; an even number.",
         2,
     ),
     Setting(
         "pairing",
         OneOf("self_play", "reference"),
-        "Whether the two sides of an iteration play each other, or each the opponent.",
+        "Whether the two sides of an iteration play each other, or both play the opponent.",
         "self_play",
         change="refused",
     ),
     Setting(
         "opponent",
         Maybe(Opponents()),
-        'With pairing "reference": code of the opponent; or of several, a list, or a dictionary '
-        "of code to weight.",
+        'With pairing "reference": code of the opponent; or several codes, as a list or as a '
+        "dictionary of code to weight.",
         None,
         change="refused",
     ),
     Setting(
         "method",
         OneOf("adaptive", "classic", "constant", "blog", "weather_factory"),
-        "How far to perturb, and what to learn from a result.",
+        "The method, which chooses the perturbations and learns from results.",
         "adaptive",
     ),
     Setting(
@@ -169,64 +164,63 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
     Setting(
         "A",
         Maybe(Float(minimum=0, maximum=1e12)),
-        "Stability constant, in what k counts; by default A_ratio of all, with "
+        "Stability constant, in units of k; by default A_ratio times the tune's length, with "
         '"weather_factory" 100000.',
         None,
     ),
     Setting(
         "A_ratio",
         Maybe(Float(minimum=0, maximum=1000)),
-        'Of "classic", in the place of A: the stability constant as a part of the whole tune; '
-        "by default 0.1.",
+        'Of "classic", instead of A: the stability constant as a fraction of the tune; by '
+        "default 0.1.",
         None,
     ),
     Setting(
         "k_counts",
         Maybe(OneOf("iterations", "pairs", "games")),
-        'What k counts in the gain sequences; by default iterations, with "weather_factory" games.',
+        'Unit of k in the gain sequences; by default iterations, with "weather_factory" games.',
         None,
     ),
     Setting(
         "update",
         Maybe(OneOf("realised", "nominal")),
-        "Whether a result moves θ by the difference that was really played, or by that of "
-        "the formulas, before clipping and rounding; by default realised.  Not for "
+        "Whether a result moves θ by the difference that was played, or by the difference "
+        "before clipping and rounding; by default realised.  Not for "
         '"adaptive".',
         None,
     ),
     Setting(
         "rounding",
         OneOf("stochastic", "nearest"),
-        "How integer parameters are rounded: with the same random number for both sides, or "
-        "each side to its nearest.",
+        "Rounding of integer parameters: with the same random number for both sides, or "
+        "each side to the nearest integer.",
         "stochastic",
     ),
     Setting(
         "estimate",
         OneOf("auto", "last", "mean"),
-        "What is made of a tune: what the method says or a drift test chooses, the last θ, or "
-        "its mean over the last half.",
+        "The estimate: chosen by the method or a drift test, the last θ, or the mean of θ over "
+        "the last half.",
         "auto",
         change="report",
     ),
     Setting(
         "epsilon",
         Maybe(Float(above=0, maximum=1000)),
-        'Of "blog": ε, twice the part of the perturbation that a win moves θ by; by default '
-        "0.0002.",
+        'Of "blog": ε; a win moves θ by ε/2 of the perturbation; by default 0.0002.',
         None,
     ),
-    Setting("annealing", Maybe(ANNEALING), 'Of "blog": how s and ε come down.', None),
+    Setting("annealing", Maybe(ANNEALING), 'Of "blog": the decrease of s and ε.', None),
     Setting(
         "elo_per_parameter",
         Maybe(Float(above=0, maximum=1000)),
-        'Of "constant": Elo lost half a range from the optimum; by default 2.',
+        'Of "constant": Elo lost at half a range from the optimum; by default 2.',
         None,
     ),
     Setting(
         "precision",
         Maybe(Float(above=0, maximum=1000)),
-        'Of "constant": Elo lost at the end, in 95 % of all tunes; by default 0.5.',
+        'Of "constant": largest Elo loss at the end of 95 % of all tunes; by default 0.5.',
         None,
     ),
     Setting(
@@ -250,3 +244,126 @@ SPSA_SETTINGS: tuple[Setting, ...] = (
     MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),
 )
+
+
+#: Reasons why an argument of Parameter(…) has no effect, by method.  They are no errors,
+#: since parameter files contain every argument.
+_UNUSED_ARGUMENTS: dict[str, dict[str, str]] = {
+    "adaptive": {"r_end": "finds its own steps", "step": "takes c_end, or finds its own"},
+    "classic": {"step": "takes c_end"},
+    "constant": {"step": "takes c_end, or a sixth of the range"},
+    "blog": {"step": "takes c_end"},
+    "weather_factory": {"r_end": "has the same for all, of a and c"},
+}
+
+
+def check_method(values: Mapping[str, Any]) -> list[SettingError]:
+    """Return settings that contradict the method or that it lacks."""
+    method = values["method"]
+    errors = []
+    for name in sorted({name for own in DEFAULTS.values() for name in own}):
+        if values[name] is None or name in DEFAULTS[method]:
+            continue
+        others = [repr(other) for other, own in DEFAULTS.items() if name in own]
+        errors.append(
+            SettingError(
+                (name,),
+                f"{name} has no meaning with method {method!r}",
+                f"the file without it, or method = {' or '.join(others)}",
+            )
+        )
+    if values["A"] is not None and values["A_ratio"] is not None and method == "classic":
+        errors.append(
+            SettingError(
+                ("A_ratio",), "A and A_ratio both set the stability constant", "one of them"
+            )
+        )
+    if values["number_of_games"] is None and method != "constant":
+        errors.append(
+            SettingError(
+                ("number_of_games",),
+                "'number_of_games' is missing",
+                "an integer (only method 'constant' can derive it)",
+            )
+        )
+    for i, parameter in enumerate(values["parameters"]):
+        if parameter.frozen or parameter.c_end is not None:
+            continue
+        if method in ("classic", "blog"):
+            missing = "c_end"
+        elif method == "weather_factory" and parameter.step is None:
+            missing = "step"
+        else:
+            continue
+        errors.append(
+            SettingError(
+                ("parameters", i, missing),
+                f"parameter {parameter.code!r}: {missing!r} is missing",
+                f"a number for method {method!r}, or method = 'adaptive', which needs none",
+            )
+        )
+    return errors
+
+
+def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[str]:
+    """Return a warning for each argument of Parameter(…) that the method ignores."""
+    lines = []
+    for argument, why in _UNUSED_ARGUMENTS[name].items():
+        if any(getattr(p, argument) is not None for p in parameters):
+            lines.append(f"{argument} has no effect with method {name!r}, which {why}")
+    both = [p.code for p in parameters if p.step is not None and p.c_end is not None]
+    if name == "weather_factory" and both:
+        lines.append("c_end has no effect beside step with method 'weather_factory'")
+    return lines
+
+
+def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the weights of the opponents by player code, {} in self-play."""
+    opponent = values["opponent"]
+    if opponent is None:
+        return {}
+    return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
+
+
+def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
+    """Return the opponents by player code, {} in self-play.  Raises SettingError."""
+    weights = opponent_weights(values)
+    if values["pairing"] == "self_play":
+        if weights:
+            raise SettingError(
+                ("opponent",),
+                "opponent has no meaning with pairing 'self_play'",
+                "pairing = 'reference' as well",
+            )
+        return {}
+    if not weights:
+        raise SettingError(
+            ("opponent",), "'opponent' is missing", "the code of a player to play against"
+        )
+    opponents = {}
+    for code in weights:
+        definition = find_player(values["players"], code, ("opponent",))
+        try:
+            opponents[code] = definition.make(code, values["game"])
+        except SettingError as error:
+            raise error.under("players", code) from None
+    return opponents
+
+
+def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:
+    """Return errors in the numbers of games."""
+    size, games = values["games_per_iteration"], values["number_of_games"]
+    for name, number in (("games_per_iteration", size), ("number_of_games", games)):
+        if number is not None and number % 2:
+            expected = "an even number: games are played in pairs"
+            return [SettingError((name,), f"{number} is odd", expected)]
+    if games is None or games % size == 0:
+        return []
+    less = games // size * size
+    return [
+        SettingError(
+            ("number_of_games",),
+            f"{games} is not a multiple of games_per_iteration ({size})",
+            f"{less} or {less + size}" if less else f"{size}",
+        )
+    ]

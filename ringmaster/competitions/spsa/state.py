@@ -1,30 +1,231 @@
-"""What an spsa event carries from result to result."""
+"""The stored state of a tune: learning settings, iterations in progress, results and edits.
+
+Results are learned under the settings under which their games were played.  The state
+therefore keeps these settings, whatever the control file says later.
+
+A field with `name=` keeps the key under which earlier versions stored it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.spsa.edits import Past, begin
-from ringmaster.competitions.spsa.played import Layout
-from ringmaster.competitions.spsa.terms import Terms
-from ringmaster.competitions.voids import VoidKinds
+from ringmaster.competitions.result_lines import VoidKinds
+from ringmaster.competitions.spsa.methods import AnnealingSettings
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import StateRefused
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.tuner import FormerParameter
+
+#: Top-level settings that decide how a tune learns; edits are reported in this order.
+LEARNING_SETTINGS = (
+    "method",
+    "pairing",
+    "number_of_games",
+    "games_per_iteration",
+    "alpha",
+    "gamma",
+    "A",
+    "A_ratio",
+    "k_counts",
+    "update",
+    "rounding",
+    "epsilon",
+    "annealing",
+    "elo_per_parameter",
+    "precision",
+    "draw_ratio",
+    "a",
+    "c",
+    "seed",
+)
+
+#: Values of tuned parameters on the tuner's scale, rounded as engines receive them.
+PlayedValues = list[int | float]
+
+
+class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The arguments of Parameter(…) that a tune learns by."""
+
+    code: str
+    start: float
+    minimum: float
+    maximum: float
+    c_end: float | None = None
+    r_end: float | None = None
+    integer: bool = False
+    frozen: bool = False
+    step: float | None = None
+
+    @classmethod
+    def of(cls, parameter: TunedParameter) -> ParameterSettings:
+        """Return the learning part of a parameter."""
+        return cls(*(getattr(parameter, name) for name in cls.__struct_fields__))
+
+    def parameter(self) -> TunedParameter:
+        """Return a parameter with these arguments only."""
+        return TunedParameter(**msgspec.structs.asdict(self))
+
+    def clip(self, value: float) -> float:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.minimum), self.maximum)
+
+
+class LearningSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The settings of a control file that decide how a tune learns.
+
+    parameters  all parameters in the order of the control file
+    settings    the settings of `LEARNING_SETTINGS` that are not None, by name
+    """
+
+    parameters: list[ParameterSettings]
+    settings: dict[str, Any] = {}
+    annealing: AnnealingSettings | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> LearningSettings:
+        """Return the learning part of a control file's settings."""
+        return cls(
+            [ParameterSettings.of(p) for p in values["parameters"] if not p.not_used],
+            {
+                name: values[name]
+                for name in LEARNING_SETTINGS
+                if name != "annealing" and values.get(name) is not None
+            },
+            values.get("annealing"),
+        )
+
+    @property
+    def tuned(self) -> list[ParameterSettings]:
+        """The parameters that are not frozen."""
+        return [p for p in self.parameters if not p.frozen]
+
+    def by_code(self) -> dict[str, ParameterSettings]:
+        """Return all parameters by code."""
+        return {p.code: p for p in self.parameters}
+
+    def values(self) -> dict[str, Any]:
+        """Return the settings by name, None for settings that are not set."""
+        return {
+            **dict.fromkeys(LEARNING_SETTINGS),
+            **self.settings,
+            "annealing": self.annealing,
+            "parameters": tuple(p.parameter() for p in self.parameters),
+        }
+
+    def texts(self) -> dict[str, str]:
+        """Return the top-level settings as text, by name."""
+        texts = {name: f"{value!r}" for name, value in self.settings.items()}
+        if self.annealing is not None:
+            texts["annealing"] = str(self.annealing)
+        return texts
+
+
+class ValueOrder(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The order of the values in tickets.
+
+    codes   of the tuned parameters, in the order of the values
+    places  decimal places of values that earlier versions packed (`games.unpack`)
+    fixed   values of frozen parameters, by code
+    """
+
+    codes: list[str]
+    places: list[int] = []
+    fixed: ValuesByCode = {}
+
+    def by_code(self, values: Sequence[float]) -> ValuesByCode:
+        """Return the values of a side with those of frozen parameters, by code."""
+        return {**self.fixed, **dict(zip(self.codes, values, strict=True))}
+
+
+class TuneHistory(msgspec.Struct, omit_defaults=True):
+    """The learning settings of a stored tune, and the traces of earlier ones.
+
+    learning  the settings that the state was computed under
+    slots     every parameter that the tune has ever had, in order of arrival; the place
+              selects the parameter's random words in each iteration
+    layouts   of tickets, the last one for new tickets
+    starts    original starts of parameters whose start was edited later
+    former    parameters that were tuned once and are not now
+    earlier   see `Counting`
+    undo      the tune before the last edit, until an iteration is completed: reverting
+              the edit at once leaves no trace
+    """
+
+    learning: LearningSettings = msgspec.field(name="terms")
+    slots: list[str]
+    layouts: list[ValueOrder]
+    starts: dict[str, float] = {}
+    former: dict[str, FormerParameter] = {}
+    earlier: list[tuple[int, int]] = []
+    undo: UndoPoint | None = msgspec.field(name="before", default=None)
+
+    @classmethod
+    def begin(cls, learning: LearningSettings) -> TuneHistory:
+        """Return the history of a new tune."""
+        return cls(learning, [p.code for p in learning.parameters], [])
+
+    def frozen_value(self, parameter: ParameterSettings) -> float:
+        """Return the value of a frozen parameter: its last tuned value, or its start."""
+        former = self.former.get(parameter.code)
+        return parameter.start if former is None else parameter.clip(former.value)
+
+    def removed(self) -> dict[str, float]:
+        """Return the last values of parameters that left the control file, by code."""
+        present = self.learning.by_code()
+        return {code: left.value for code, left in self.former.items() if code not in present}
+
+    def space(self) -> Space:
+        """Return the space of the tuned parameters."""
+        return Space.of(
+            [
+                msgspec.structs.replace(
+                    p.parameter(), start=p.clip(self.starts.get(p.code, p.start))
+                )
+                for p in self.learning.tuned
+            ]
+        )
+
+    def random_index(self) -> list[int]:
+        """Return the index of the random numbers of each tuned parameter."""
+        return [self.slots.index(p.code) for p in self.learning.tuned]
+
+    def in_present_order(self, layout: int, values: Sequence[float]) -> list[float]:
+        """Return a layout's values in the order of the present tuned parameters.
+
+        A parameter without a value in the layout gets NaN.
+        """
+        by_code = dict(zip(self.layouts[layout].codes, values, strict=True))
+        return [by_code.get(p.code, math.nan) for p in self.learning.tuned]
+
+
+class UndoPoint(msgspec.Struct):
+    """A tune before an edit.
+
+    issued  iterations of which a game had been issued
+    """
+
+    issued: int = msgspec.field(name="begun")
+    tuner: dict[str, Any]
+    history: TuneHistory = msgspec.field(name="past")
 
 
 class Iteration(msgspec.Struct, omit_defaults=True):
-    """An iteration of which not all games have come back.
+    """An iteration in progress.
 
-    plus, minus  the values played, in the order of its layout
-    result       W − L of θ⁺ so far; games: how many have come back
-    size         how many there are
-    layout       see State
+    plus, minus  the values of both sides, in the order of its layout
+    result       W − L of θ⁺ so far
+    games        completed games, of `size`
+    layout       index in `TuneHistory.layouts`
     """
 
-    plus: list[int | float]
-    minus: list[int | float]
+    plus: PlayedValues
+    minus: PlayedValues
     result: float = 0.0
     games: int = 0
     size: int = 2
@@ -32,38 +233,37 @@ class Iteration(msgspec.Struct, omit_defaults=True):
 
 
 class Edit(msgspec.Struct):
-    """An edit of the control file.
+    """An edit of the learning settings.
 
-    told, begun  iterations told, and those of which a game had been given out
-    terms        the settings before it
+    completed, issued  iterations completed, and iterations with an issued game
+    learning           the settings before the edit
     """
 
-    told: int
-    begun: int
-    terms: Terms
+    completed: int = msgspec.field(name="told")
+    issued: int = msgspec.field(name="begun")
+    learning: LearningSettings = msgspec.field(name="terms")
 
 
-class State(msgspec.Struct):
-    """The state that a tune carries from result to result; its size grows with edits only.
+class SpsaState(msgspec.Struct):
+    """The state of a tune; only edits make it grow.
 
-    past       the settings that all of this is of
-    tuner      the tuner's own state
-    iteration, game  the next game to be given out: of this iteration, from 1, its
-               number, from 0
-    open       iterations under way, by number
-    results    wins, draws, losses of θ⁺, against θ⁻ or the opponent
-    results_minus  of θ⁻ against the opponent
-    against    of both together, by opponent, where there are several
-    matches    the closing matches, as ClosingMatches keeps them
-    edits      edits of what the tune learns by, in order
-    repeats    games of the tune that repeat an earlier one, whatever the values were
+    iterations       completed ones
+    next_iteration   the iteration of the next game, from 1
+    next_game        the number of the next game within its iteration, from 0
+    open             iterations in progress, by number
+    results          wins, draws and losses of θ⁺, against θ⁻ or the opponent
+    results_minus    the same of θ⁻ against the opponent
+    against          the same of both sides together, by opponent, if there are several
+    void_in_a_row    void games since the last game that counts
+    matches          closing matches, as `ClosingMatches` stores them
+    repeats          games of the tune that repeat an earlier game
     """
 
-    past: Past
+    history: TuneHistory = msgspec.field(name="past")
     tuner: dict[str, Any]
-    told: int = 0
-    iteration: int = 1
-    game: int = 0
+    iterations: int = msgspec.field(name="told", default=0)
+    next_iteration: int = msgspec.field(name="iteration", default=1)
+    next_game: int = msgspec.field(name="game", default=0)
     open: dict[str, Iteration] = msgspec.field(default_factory=dict)
     results: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
     results_minus: list[int] = msgspec.field(default_factory=lambda: [0, 0, 0])
@@ -73,80 +273,81 @@ class State(msgspec.Struct):
     matches: list[dict[str, Any]] = msgspec.field(default_factory=list)
     edits: list[Edit] = msgspec.field(default_factory=list)
     repeats: int = 0
+    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
 
-    def record_edit(self, begun: int, before: Terms, after: Terms) -> None:
-        """Record that the terms have changed; edits without a game between are one."""
+    def record_edit(self, issued: int, before: LearningSettings, after: LearningSettings) -> None:
+        """Record an edit; edits without a game in between become one."""
         if before == after:
             return
         last = self.edits[-1] if self.edits else None
-        if last is not None and (last.told, last.begun) == (self.told, begun):
-            before = self.edits.pop().terms
+        if last is not None and (last.completed, last.issued) == (self.iterations, issued):
+            before = self.edits.pop().learning
         if before != after:
-            self.edits.append(Edit(self.told, begun, before))
-
-    void_kinds: VoidKinds = msgspec.field(default_factory=dict)
+            self.edits.append(Edit(self.iterations, issued, before))
 
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters."""
-        return [p.code for p in self.past.terms.tuned]
+        return [p.code for p in self.history.learning.tuned]
 
     @property
     def method(self) -> str:
-        """Name of the method that the tuner's state is of."""
-        return str(self.past.terms.settings["method"])
+        """Name of the method."""
+        return str(self.history.learning.settings["method"])
 
     @property
-    def begun(self) -> int:
-        """Iterations of which a game has been given out."""
-        return self.iteration if self.game else self.iteration - 1
+    def issued(self) -> int:
+        """Number of iterations of which a game has been issued."""
+        return self.next_iteration if self.next_game else self.next_iteration - 1
 
     @property
-    def completed(self) -> int:
-        """Games of the tune that count."""
+    def games(self) -> int:
+        """Number of games of the tune that count."""
         return sum(self.results) + sum(self.results_minus)
 
 
-def read_state(data: Mapping[str, Any], terms: Terms, fresh: Mapping[str, Any]) -> State:
-    """Return a stored state, also one of a version that knew the classic method only and
-    did not keep its terms.
+def read_state(
+    data: Mapping[str, Any], learning: LearningSettings, fresh: Mapping[str, Any]
+) -> SpsaState:
+    """Return a stored state, also one of an early version.
 
-    terms  the present ones
-    fresh  the state of a tuner without results
-    Raises StateRefused where an earlier version's tune would go on otherwise.
+    Early versions knew only the classic method and stored no settings.
+
+    learning  the present settings
+    fresh     the state of a tuner without results
+    Raises StateRefused if the present settings would continue an old tune differently.
     """
     if "past" in data:
-        return msgspec.convert(data, State)
-    if terms.settings["method"] != "classic":
+        return msgspec.convert(data, SpsaState)
+    codes = data["codes"]
+    if learning.settings["method"] != "classic":
         raise StateRefused(
-            "this tune was begun by a version of ringmaster whose only method was 'classic'; "
-            "method = 'classic' goes on with it (c_end, r_end, alpha, gamma and A mean what "
-            "they meant), `reset` begins anew",
+            "an earlier version of ringmaster began this tune, with 'classic' as its only "
+            "method; write method = 'classic' to continue it (c_end, r_end, alpha, gamma and A "
+            "are unchanged), or use reset to start again",
             ("method",),
         )
-    if data["codes"] != [p.code for p in terms.tuned] or len(terms.parameters) > len(data["codes"]):
+    if codes != [p.code for p in learning.tuned] or len(learning.parameters) > len(codes):
         raise StateRefused(
-            f"the tune is of {', '.join(data['codes'])}, and was begun by a version of "
-            "ringmaster that could not change that; put the parameters back for one run, or "
-            "use reset",
+            f"an earlier version of ringmaster began this tune, of {', '.join(codes)}, and "
+            "could not change its parameters; restore them for one run, or use reset",
             ("parameters",),
         )
-    settings = {**terms.settings, "number_of_games": 2 * data["iterations"]}
+    settings = {**learning.settings, "number_of_games": 2 * data["iterations"]}
     upgraded = {
         name: value for name, value in data.items() if name not in ("codes", "next", "iterations")
     }
-    past = begin(msgspec.structs.replace(terms, settings=settings))
-    # its tickets have the values themselves
-    past.layouts = [Layout(data["codes"], [0] * len(data["codes"]))]
-    upgraded["past"] = msgspec.to_builtins(past)
+    history = TuneHistory.begin(msgspec.structs.replace(learning, settings=settings))
+    history.layouts = [ValueOrder(codes)]
+    upgraded["past"] = msgspec.to_builtins(history)
     if "theta" in data:
-        theta = [p.clip(v) for p, v in zip(terms.tuned, upgraded.pop("theta"), strict=True)]
+        theta = [p.clip(v) for p, v in zip(learning.tuned, upgraded.pop("theta"), strict=True)]
         upgraded["tuner"] = {
             **fresh,
             "told": data["told"],
             "memory": {"theta": theta},
-            # the mean is that of the iterates from here on
+            # early versions stored no average: it starts with this θ
             "averages": {**fresh["averages"], "last": theta},
         }
     upgraded["iteration"], upgraded["game"] = data["next"] // 2 + 1, data["next"] % 2
-    return msgspec.convert(upgraded, State)
+    return msgspec.convert(upgraded, SpsaState)

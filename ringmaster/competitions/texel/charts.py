@@ -1,25 +1,22 @@
-"""Charts of a texel event: the errors, the course of each parameter, how scores agree with
-what came of the positions, and what an optimiser has of its own."""
+"""Charts of a texel competition: errors, parameters, calibration, and an optimiser's own."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from ringmaster.competitions.texel.state import State
-from ringmaster.model.charts import Chart, ChartGroup, Interval, Level, Piece, Role, Series
+from ringmaster.competitions.texel.state import TexelState
 from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.report import Chart, ChartGroup, Interval, Level, Piece, Role, Series
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
-
-Point = tuple[float, float]
 
 
 def tune_charts(
-    parameters: Sequence[TunedParameter], state: State, optimiser: Optimiser | None
+    parameters: Sequence[TunedParameter], state: TexelState, optimiser: Optimiser | None
 ) -> list[ChartGroup]:
     """Return the charts of a tune; none before its first pass.
 
-    parameters  those that are tuned
+    parameters  tuned ones
     """
     if optimiser is None or not state.told:
         return []
@@ -34,11 +31,12 @@ def tune_charts(
 
 def _errors(steps: Sequence[Step]) -> ChartGroup:
     pieces: list[Piece] = []
-    for name, role in (("training", "main"), ("validation", "average")):
-        key = "train" if name == "training" else "validation"
-        points = _points(steps, lambda step, key=key: getattr(step, key))
-        if points:
-            pieces.append(Series(name, points, role))  # type: ignore[arg-type]  # a Role
+    train = [(s.passes, s.train) for s in steps if s.taken and s.train is not None]
+    held = [(s.passes, s.validation) for s in steps if s.taken and s.validation is not None]
+    if train:
+        pieces.append(Series("training", tuple(train), "main"))
+    if held:
+        pieces.append(Series("validation", tuple(held), "average"))
     rejected = tuple(
         (step.passes, step.train) for step in steps if not step.taken and step.train is not None
     )
@@ -48,15 +46,8 @@ def _errors(steps: Sequence[Step]) -> ChartGroup:
     return ChartGroup(
         "Errors",
         (chart,) if pieces else (),
-        "Where the error of validation rises while that of training falls, the values fit the "
-        "positions of training alone.",
-    )
-
-
-def _points(steps: Sequence[Step], of: object) -> tuple[Point, ...]:
-    assert callable(of)
-    return tuple(
-        (step.passes, value) for step in steps if step.taken and (value := of(step)) is not None
+        "If the error of validation rises while that of training falls, the values overfit the "
+        "positions of training.",
     )
 
 
@@ -84,8 +75,8 @@ def _courses(
     return ChartGroup(
         "Parameters",
         tuple(charts),
-        "The values that were gone on from; at the right the best, with its 95 % interval where "
-        "the optimiser knows one.",
+        "The accepted values; at the right the best, with its 95 % interval if the optimiser has "
+        "one.",
     )
 
 
@@ -100,7 +91,7 @@ def _extra(steps: Sequence[Step]) -> list[ChartGroup]:
 
 
 def _path(optimiser: Optimiser) -> list[ChartGroup]:
-    """Return the errors along a ridge path, as the optimiser's table has them."""
+    """Return the errors along a ridge path, from the optimiser's table."""
     charts = []
     for title, headers, rows in optimiser.report():
         if "ridge" not in title.lower() or len(rows) < 2:
@@ -116,10 +107,8 @@ def _path(optimiser: Optimiser) -> list[ChartGroup]:
                 role: Role = "main" if name == "training" else "average"
                 pieces.append(Series(name, points, role))
         if pieces:
-            taken = next(
-                (s for s, row in zip(strengths, rows, strict=True) if "taken" in row), None
-            )
-            note = "" if taken is None else f"{taken:g} taken"
+            used = next((s for s, row in zip(strengths, rows, strict=True) if "used" in row), None)
+            note = "" if used is None else f"{used:g} used"
             if 0.0 in strengths:
                 note += f"{'; ' if note else ''}at the left: no ridge"
             charts.append(Chart(title, tuple(pieces), "log10 of the strength", "mean loss", note))
@@ -127,21 +116,21 @@ def _path(optimiser: Optimiser) -> list[ChartGroup]:
 
 
 def _decades(strengths: Sequence[float]) -> list[float]:
-    """Return where strengths stand on a logarithmic axis; 0 stands left of all others."""
+    """Return the places of strengths on a logarithmic axis; 0 is left of all others."""
     known = [math.log10(s) for s in strengths if s > 0]
     left = min(known, default=0.0) - 1
     return [math.log10(s) if s > 0 else left for s in strengths]
 
 
 def _float(value: object) -> float | None:
-    """Return a cell of a table as a number, None where it is none."""
+    """Return a cell of a table as a number, None if it is not one."""
     try:
         return float(value)  # type: ignore[arg-type]  # what is no number raises
     except (TypeError, ValueError):
         return None
 
 
-def _calibration(state: State) -> ChartGroup:
+def _calibration(state: TexelState) -> ChartGroup:
     charts = []
     for name, rows in state.calibration.items():
         line = tuple((score, probability) for score, _, probability, _ in rows)
@@ -154,5 +143,5 @@ def _calibration(state: State) -> ChartGroup:
     return ChartGroup(
         "Calibration",
         tuple(charts),
-        "What came of positions by their score; on the line the score means what it says.",
+        "Mean targets of positions by their score; on the line the score is calibrated.",
     )

@@ -1,8 +1,8 @@
-"""texel: tunes one player's evaluation on labelled positions.
+"""The texel competition type: tunes one player's evaluation on labelled positions.
 
-A run is a sequence of passes: one set of parameter values, whose scores of all positions
-are asked of engines, shard by shard.  The optimiser is told the mean error of each pass.
-When it is done, a closing match of the tuned against the start values may prove it.
+A run is a sequence of passes.  A pass scores all positions with one set of values, shard by
+shard; the optimiser is told its mean error.  A closing match of the tuned against the start
+values may follow.
 """
 
 from __future__ import annotations
@@ -12,22 +12,33 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ringmaster.competitions.closing_match import Standing
-from ringmaster.competitions.common import noting
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import (
     Played,
+    Reaction,
     ScoreSource,
     Trajectory,
-    Verdict,
 )
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.matchup_charts import MatchupCourses
 from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
-from ringmaster.competitions.player_tune import PlayerTune
-from ringmaster.competitions.players import PlayerDefinition, find_player
-from ringmaster.competitions.texel.arrival import digest_of, take_note
+from ringmaster.competitions.result_lines import VoidKinds, sum_void_kinds, void_line
 from ringmaster.competitions.texel.charts import tune_charts
-from ringmaster.competitions.texel.checks import (
+from ringmaster.competitions.texel.evaluations import (
+    Evaluations,
+    make_probe,
+    record_probe,
+    record_void,
+    shard_id,
+    shard_line,
+)
+from ringmaster.competitions.texel.labels import Shards
+from ringmaster.competitions.texel.methods import Features, make_optimiser
+from ringmaster.competitions.texel.reference import Reference, without_limits
+from ringmaster.competitions.texel.report import TuneReport
+from ringmaster.competitions.texel.score_setting import Scoring
+from ringmaster.competitions.texel.settings import (
+    TEXEL_SETTINGS,
+    SweepSettings,
     check_anchor,
     check_game,
     check_groups,
@@ -35,54 +46,42 @@ from ringmaster.competitions.texel.checks import (
     check_limits,
     check_validation,
     unused,
-    without_limits,
 )
-from ringmaster.competitions.texel.edits import (
-    begin_anew,
-    changes,
-    engine_of,
+from ringmaster.competitions.texel.state import (
+    LearningSettings,
+    TexelState,
+    digest_of,
     limits_of,
-    measures_again,
+    must_remeasure,
+    plain,
+    record_positions,
+    restart_reasons,
+    restarted,
+    score_key,
+    scoring_settings,
 )
-from ringmaster.competitions.texel.evaluations import EngineJob, Evaluations
-from ringmaster.competitions.texel.features import Features, from_answers
-from ringmaster.competitions.texel.methods import make_optimiser
-from ringmaster.competitions.texel.probing import probe_of
-from ringmaster.competitions.texel.reference import Reference
-from ringmaster.competitions.texel.report import TuneReport
-from ringmaster.competitions.texel.scoring import Scoring
-from ringmaster.competitions.texel.settings import TEXEL_SETTINGS, SweepSettings
-from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import REFERENCE, State, score_key
-from ringmaster.competitions.texel.terms import Terms, plain
-from ringmaster.competitions.texel.tuning import Means, Tuning
-from ringmaster.competitions.texel.verdicts import (
-    shard_id,
-    shard_line,
-    take_probe,
-    take_void,
-)
-from ringmaster.competitions.tuned_parameters import Named, check_codes
-from ringmaster.competitions.voids import VoidKinds, added, void_line
+from ringmaster.competitions.texel.tuning import Tuning
+from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
+from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
+from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, UsageError
 from ringmaster.model.canonical import canonical
-from ringmaster.model.charts import ChartGroup
-from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket
+from ringmaster.model.jobs import CheckJob, EvaluationJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
-from ringmaster.model.report import Progress, Report, Text
+from ringmaster.model.report import ChartGroup, Progress, Report, Text
 from ringmaster.model.results import EvaluationResult, GameResult, Result
 from ringmaster.model.settings import Setting
 from ringmaster.positions import PositionFile
-from ringmaster.tuners.texel.optimiser import Optimiser
-from ringmaster.tuners.texel.ridge import strengths_of
+from ringmaster.tuners.texel.optimiser import Optimiser, strengths_of
 from ringmaster.tuners.texel.sweep import Swept
 
 
 class TexelCompetition(PlayerTune):
     """The `texel` competition type.
 
-    parameters  all of them
+    parameters  tuned and frozen ones
     """
 
     type_name: ClassVar[str] = "texel"
@@ -99,8 +98,8 @@ class TexelCompetition(PlayerTune):
             self.settings = make_game_settings(self._game, values)
         with noting(errors):
             definition = find_player(values["players"], values["player"], ("player",))
-            made = values["make_candidate"] is not None
-            errors += check_limits(definition, values["player"], values["verify"], made)
+            dynamic = values["make_candidate"] is not None
+            errors += check_limits(definition, values["player"], values["verify"], dynamic)
         with noting(errors):
             self._scoring.for_game(self._game)
         reference: Reference | None = None
@@ -115,61 +114,50 @@ class TexelCompetition(PlayerTune):
         ]
         if errors:
             raise SettingErrors(errors)
-        self._unlimited = without_limits(definition) and not made
+        self._unlimited = without_limits(definition) and not dynamic
         if self._unlimited and definition.values["protocol"] != "gtp":
-            # scores need no limit of moves, and a Player(…) must have one
+            # a Player(…) must limit its moves; scores need no limit
             definition = PlayerDefinition({**definition.values, "depth": 1})
-        self._use(definition, counted="passes")
-        self._terms = Terms.of(values)
-        self._engine = engine_of(None if made else definition, values["make_candidate"])
-        self._means = Means(
-            values["target"],
-            values["loss"],
-            values["win_rate_scale"],
-            values["teacher_scale"],
-            values["positions"],
-            self._scoring.is_static,
-            values["seed"],
-            from_answers(values["optimiser"].arguments.get("features")),
-            None if reference is None else reference.player.code,
-        )
+        self._set_player(definition, counted="passes")
+        self._learning = LearningSettings.of(values)
+        self._engine = scoring_settings(None if dynamic else definition, values["make_candidate"])
         self._reference = reference
-        self._evaluations = Evaluations(values, self.settings, reference)
+        self._evaluations = Evaluations(values, reference)
         self._file: PositionFile | None = None
-        #: What has been said while the positions were read.
+        #: Lines printed while positions were read.
         self._said: set[str] = set()
         self._source: ScoreSource = lambda number, shard: None
-        self._state = State(
-            self._terms,
+        self._state = TexelState(
+            self._learning,
             self._engine,
             self.start_values,
             limits=limits_of(values),
             in_flight=values["in_flight"],
-            reference=None if reference is None else reference.terms,
+            reference=None if reference is None else reference.scoring_settings,
             sweep=self._swept(),
         )
-        self._follow()
-        # wrong arguments must be known before the positions are read
+        self._rebuild_tuning()
+        # reports wrong arguments before positions are read
         self._make_optimiser(self._state, Shards(1, 0))
 
-    def _follow(self) -> None:
-        """Go by the present state."""
-        codes = [p.code for p in self._state.terms.tuned]
-        self.tuning = Tuning(self._state, self._means, codes, self._make_optimiser)
+    def _rebuild_tuning(self) -> None:
+        """Rebuild the tuning from the present state."""
+        reference = None if self._reference is None else self._reference.player.code
+        self.tuning = Tuning(self._state, self.values, reference, self._make_optimiser)
         self.tuning.attach(self._source)
         if self._file is not None:
-            self.tuning.use(self._file)
+            self.tuning.set_positions(self._file)
         optimiser = self.values["optimiser"]
         if optimiser.name == "linear" and self.positions_file is not None:
             target = self.positions_file.with_suffix(".features")
             codes = [p.code for p in self.parameters]
-            self.tuning.features = Features(optimiser, codes, target, self._tell)
+            self.tuning.features = Features(optimiser, codes, target, self._report_progress)
 
-    def _make_optimiser(self, state: State, shards: Shards) -> Optimiser:
+    def _make_optimiser(self, state: TexelState, shards: Shards) -> Optimiser:
         known = {p.code: p for p in self.parameters}
         tuned = [
             msgspec.structs.replace(known[p.code], start=float(state.values[p.code]))
-            for p in state.terms.tuned
+            for p in state.learning.tuned
         ]
         values = self.values
         optimiser = make_optimiser(
@@ -195,20 +183,16 @@ class TexelCompetition(PlayerTune):
             asked=state.asked,
         )
 
-    # values and players
+    def _played(self, values: ValuesByCode) -> ValuesByCode:
+        """Return values of all parameters as engines receive them."""
+        return {p.code: p.played_value(values.get(p.code, p.start)) for p in self.parameters}
 
-    def _played(self, values: Named) -> Named:
-        """Return values of all parameters as engines are given them."""
-        return {p.code: p.engine_value(values.get(p.code, p.start)) for p in self.parameters}
-
-    def estimated(self) -> Named:
+    def estimated(self) -> ValuesByCode:
         """Return the best values so far, of all parameters."""
         return self._played(self.tuning.best())
 
-    # the closing match
-
     @property
-    def all_told(self) -> bool:
+    def is_tuned(self) -> bool:
         return self.tuning.complete
 
     def _standing(self) -> Standing:
@@ -223,8 +207,6 @@ class TexelCompetition(PlayerTune):
             )
         super().verify(games)
 
-    # before the jobs
-
     def attach(self, scores: ScoreSource) -> None:
         self._source = scores
         self.tuning.attach(scores)
@@ -235,35 +217,35 @@ class TexelCompetition(PlayerTune):
         if self._verifying:
             return
         if self.positions_file is None:
-            raise SettingError(("positions",), "there is no place to keep the positions in")
-        from ringmaster.datasets.build import build
+            raise SettingError(("positions",), "there is no file for the positions")
+        from ringmaster.datasets.position_set import build_positions
 
         values = self.values
-        self._file = build(
+        self._file = build_positions(
             self._game,
             values["variant"],
             values["positions"].dataset,
             values["validation"],
             values["seed"],
             self.positions_file,
-            self._tell,
+            self._report_progress,
         )
         swept = [] if values["sweep"] is None else values["sweep"].targets(values["target"])
         for target in (values["target"], *swept):
             check_labels(self._file, target, values)
-        take_note(self._file, self._state)
-        self._follow()
+        record_positions(self._file, self._state)
+        self._rebuild_tuning()
         if self.tuning.optimiser is None:
             self.tuning.begin()
 
-    def _tell(self, line: str) -> None:
+    def _report_progress(self, line: str) -> None:
         self._said.add(line)
         self.say(line)
 
     def warnings(self) -> list[str]:
         lines = self.closing.warnings(self._standing())
         wanted = self.closing.settings is not None
-        if wanted and not self.closing.has_openings and self.book.missed:
+        if wanted and not self.closing.has_openings and self.book.lacks_openings:
             lines.append(SAME_GAMES_OF_TUNE)
         if self._verifying:
             return lines
@@ -282,8 +264,8 @@ class TexelCompetition(PlayerTune):
                 lines += self._report().plan()
         return lines + self.closing.notices(self._standing())
 
-    def contestants(self) -> list[Player]:
-        tuned, *others = super().contestants()
+    def reported_players(self) -> list[Player]:
+        tuned, *others = super().reported_players()
         return [msgspec.structs.replace(tuned, depth=None) if self._unlimited else tuned, *others]
 
     def openings(self) -> dict[str, dict[str, Any]]:
@@ -294,8 +276,8 @@ class TexelCompetition(PlayerTune):
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
             return self.closing.check_jobs(self._standing())
-        low = {p.code: p.engine_value(p.minimum) for p in self._tuned()}
-        high = {p.code: p.engine_value(p.maximum) for p in self._tuned()}
+        low = {p.code: p.played_value(p.minimum) for p in self._tuned()}
+        high = {p.code: p.played_value(p.maximum) for p in self._tuned()}
         samples = {
             "start": self.start_values,
             "minimum": {**self.start_values, **low},
@@ -310,28 +292,25 @@ class TexelCompetition(PlayerTune):
     def _tuned(self) -> list[TunedParameter]:
         return [p for p in self.parameters if not p.frozen and p.code != self.values["anchor"]]
 
-    # giving out
-
     def next_job(self) -> Task | None:
         state = self._state
         if not self._verifying and not self.tuning.complete:
             if state.probe_due and state.probe_out is None:
-                return self._give_out(
+                return self._issue(
                     f"probe{state.probes + 1}", {"e": state.beginning, "n": state.probes + 1}
                 )
             if state.facts is None:
                 return None
-            asked = self.tuning.next()
-            if asked is not None:
-                ticket = {"e": state.beginning, "p": asked.number, "i": asked.place}
-                return self._give_out(shard_id(ticket), ticket)
-        return self._game_of_match()
+            shard = self.tuning.next()
+            if shard is not None:
+                ticket = {"e": state.beginning, "p": shard[0], "i": shard[1]}
+                return self._issue(shard_id(ticket), ticket)
+        return self._match_game()
 
-    def _count(self, ticket: Ticket) -> bool:
-        """Learn from a ticket what has been given out; idempotent.  Returns whether it is
-        awaited."""
+    def _register(self, ticket: Ticket) -> bool:
+        """Record the issue of a ticket; idempotent.  Return whether its result is awaited."""
         state = self._state
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             self.closing.count(ticket, self._standing())
             return True
         if ticket["e"] != state.beginning:
@@ -340,115 +319,108 @@ class TexelCompetition(PlayerTune):
             if ticket["n"] >= state.probes:
                 state.probes = state.probe_out = ticket["n"]
             return bool(ticket["n"] == state.probe_out)
-        return self.tuning.count(ticket["p"], ticket["i"])
+        return self.tuning.register_issue(ticket["p"], ticket["i"])
 
     def resume(self, ticket: Ticket) -> bool:
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             return self.closing.resume(ticket, self._standing())
-        return self._count(ticket) and not self._verifying
+        return self._register(ticket) and not self._verifying
 
     def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             return self._match_job(game_id, attempt, ticket)
-        if "n" in ticket:
-            values = self._played(self._state.values)
-            probe = probe_of(
-                self._tuned(),
-                values,
-                lambda changed: self.candidate("", changed),
-                self.values["apply"],
-                self.values["in_flight"],
-            )
-            places = self.tuning.shards.probed
-            return self._evaluations.probe(
-                game_id, attempt, ticket, self._engine_with(values), places, probe
-            )
-        engine = self._engine_with(self._played(self.tuning.values(ticket["p"])))
-        if ticket["p"] <= REFERENCE and self._reference is not None:
-            engine = msgspec.structs.replace(engine, player=self._reference.player)
-        return self._evaluations.shard(game_id, attempt, ticket, engine, self.tuning)
+        values = self._state.values if "n" in ticket else self.tuning.values(ticket["p"])
+        job = EvaluationJob(
+            game_id,
+            self._binding.player("", self._played(values)),
+            self.settings,
+            str(self.positions_file),
+            0,
+            0,
+            key="" if self._file is None else self._file.key,
+            ticket=ticket,
+            attempt=attempt,
+            keep_stderr=self.values["stderr_to_log"],
+        )
+        if "n" not in ticket:
+            return self._evaluations.shard(job, self.tuning)
+        probe = make_probe(
+            self._tuned(),
+            self._played(values),
+            lambda changed: self._binding.player("", changed),
+            self.values["apply"],
+            self.values["in_flight"],
+        )
+        return self._evaluations.probe(job, self.tuning.shards.probed, probe)
 
-    def _engine_with(self, values: Named) -> EngineJob:
-        key = "" if self._file is None else self._file.key
-        return EngineJob(self.candidate("", values), str(self.positions_file), key)
-
-    # learning
-
-    def settled(self, task: Task, result: Result) -> Result:
+    def complete_result(self, task: Task, result: Result) -> Result:
         if isinstance(result, EvaluationResult) and isinstance(task, EvaluationJob):
-            return self._evaluations.settled(task, result, self.tuning)
+            return self._evaluations.complete_result(task, result, self.tuning)
         return result
 
-    def take(self, ticket: Ticket, result: Any) -> Verdict:
-        if "v" in ticket:
-            return self.closing.take(ticket, result, self._standing())
+    def record_result(self, ticket: Ticket, result: Any) -> Reaction:
+        if is_of_closing_match(ticket):
+            return self.closing.record_result(ticket, result, self._standing())
         assert isinstance(result, EvaluationResult)
         if self.tuning.optimiser is not None:
-            self._count(ticket)
+            self._register(ticket)
         if result.outcome == "void":
-            return take_void(self._state, ticket, result, self.values["player"])
+            return record_void(self._state, ticket, result, self.values["player"])
         state = self._state
         state.void_in_a_row = 0
         if "n" in ticket:
-            return take_probe(state, ticket, result, self._scoring.kind)
+            return record_probe(state, ticket, result, self._scoring.kind)
         state.shards += 1
         state.positions += result.positions
         state.seconds += result.seconds
         log = shard_line(ticket, result)
         if ticket["e"] != state.beginning or self.tuning.optimiser is None:
-            # of before an edit: it will be dropped
+            # issued before an edit
             state.stale.append(score_key(ticket["e"], ticket["p"]))
-            return Verdict("", log=log)
-        outcome = self.tuning.take(ticket["p"], ticket["i"], result.facts.get("loss"))
-        return Verdict(
-            outcome.line,
-            halt=(outcome.settled and self.tuning.optimiser.problem) or "",
-            notes=outcome.notes,
-            save=outcome.settled,
-            forget=outcome.forget,
-            log=log,
-        )
-
-    # state
+            return Reaction("", log=log)
+        reaction = self.tuning.record_loss(ticket["p"], ticket["i"], result.facts.get("loss"))
+        return msgspec.structs.replace(reaction, log=log)
 
     def state(self) -> dict[str, Any]:
         if self.tuning.optimiser is not None:
             self._state.optimiser = self.tuning.optimiser.state()
         self._state.matches = self.closing.state()
-        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+        state: dict[str, Any] = msgspec.to_builtins(self._state)
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        restored = msgspec.convert(state, State)
+        restored = msgspec.convert(state, TexelState)
         if restored.shards and plain(restored.engine) != plain(self._engine):
             raise StateRefused(
-                "the scores so far are of another engine, or of one that was set up otherwise; "
-                "put the player back, or use reset",
+                "the scores so far belong to another engine or to other settings of it; "
+                "restore the player, or use reset",
                 self.place_of(self.values["player"]),
             )
         self._state = restored
-        self._follow()
-        # results recorded since are taken as they were meant; an optimiser of other settings
-        # is not needed for that
-        if restored.train and plain(self._terms) == plain(restored.terms):
+        self._rebuild_tuning()
+        # later results need the optimiser only if the settings are the same
+        if restored.train and plain(self._learning) == plain(restored.learning):
             self.tuning.begin()
-        self.closing.restore(restored.matches, 0)
+        self.closing.restore(restored.matches)
 
-    def adopt(self, outstanding: Sequence[Ticket]) -> list[str]:
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         state = self._state
         if self.tuning.optimiser is not None:
             for ticket in outstanding:
-                if "v" not in ticket:
-                    self._count(ticket)
+                if not is_of_closing_match(ticket):
+                    self._register(ticket)
         self._adopt_reference()
         digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
-        found = changes(state.terms, self._terms, digest)
+        reasons = restart_reasons(state.learning, self._learning, digest)
         limits = limits_of(self.values)
-        if not found and state.done and plain(limits) != plain(state.limits):
-            found = [f"{name} changed" for name in limits if limits[name] != state.limits.get(name)]
+        if not reasons and state.done and plain(limits) != plain(state.limits):
+            reasons = [
+                f"{name} changed" for name in limits if limits[name] != state.limits.get(name)
+            ]
         state.limits = limits
         lines: list[str] = []
-        if found:
-            lines = self._begin_anew(found, digest)
+        if reasons:
+            lines = self._restart(reasons, digest)
         elif plain(state.engine) != plain(self._engine):
             state.engine, state.facts, state.probe_due = self._engine, None, True
         elif state.in_flight != self.values["in_flight"] and state.facts is not None:
@@ -457,10 +429,10 @@ class TexelCompetition(PlayerTune):
         self._state.in_flight = self.values["in_flight"]
         if plain(state.sweep) != plain(self._swept()):
             self._state.sweep = self._swept()
-            if not found:
+            if not reasons:
                 self.tuning.change_sweep()
-        if self._file is not None and not found:
-            take_note(self._file, self._state)
+        if self._file is not None and not reasons:
+            record_positions(self._file, self._state)
         return lines
 
     def _swept(self) -> list[dict[str, Any]] | None:
@@ -471,37 +443,33 @@ class TexelCompetition(PlayerTune):
         return [canonical(target) for target in sweep.targets(self.values["target"])]
 
     def _adopt_reference(self) -> None:
-        """Forget the scores of a reference engine that has been replaced or changed."""
+        """Forget the scores of a replaced or changed reference engine."""
         state, reference = self._state, self._reference
-        terms = None if reference is None else reference.terms
-        if plain(state.reference) == plain(terms):
+        settings = None if reference is None else reference.scoring_settings
+        if plain(state.reference) == plain(settings):
             return
         state.filters.pop(str(state.reference_pass), None)
         state.stale.append(score_key(state.beginning, state.reference_pass))
-        state.reference, state.comparison = terms, None
+        state.reference, state.comparison = settings, None
         state.reference_pass -= 1
 
-    def _begin_anew(self, found: list[str], digest: tuple[str, str]) -> list[str]:
-        state, why = self._state, "; ".join(found)
+    def _restart(self, reasons: list[str], digest: tuple[str, str]) -> list[str]:
+        state, why = self._state, "; ".join(reasons)
         where = f"after {state.passes} passes" if state.passes else "before the first pass"
-        remeasure = measures_again(state.terms, self._terms, digest)
-        self._state = begin_anew(
-            state, self._terms, self.parameters, why, remeasure=bool(remeasure)
-        )
+        remeasure = must_remeasure(state.learning, self._learning, digest)
+        self._state = restarted(state, self._learning, self.parameters, why, remeasure=remeasure)
         self._state.engine = self._engine
         if self._file is not None:
-            take_note(self._file, self._state)
-        self._follow()
+            record_positions(self._file, self._state)
+        self._rebuild_tuning()
         if self._state.train:
             self.tuning.begin()
         values = ", ".join(f"{code} {value:.6g}" for code, value in self._state.values.items())
         kept = "" if remeasure or state.labelling is None else "; the win-rate scale stays"
         return [
             f"{where}: {why}",
-            f"{where}: the optimiser begins anew from the best values so far: {values}{kept}",
+            f"{where}: the optimiser restarts from the best values so far: {values}{kept}",
         ]
-
-    # what is told
 
     def _report(self) -> TuneReport:
         return TuneReport(
@@ -511,7 +479,7 @@ class TexelCompetition(PlayerTune):
             self.tuning.optimiser,
             self.estimated(),
             self.start_values,
-            self._shown,
+            self._delivered_value,
         )
 
     def progress(self) -> Progress:
@@ -521,7 +489,7 @@ class TexelCompetition(PlayerTune):
             return Progress(played, games, phase="closing match")
         return Progress(self._state.shards, None, label="shards", phase=self._report().phase())
 
-    def games(self, completed: int, void: int) -> tuple[int, int]:
+    def count_games(self, completed: int, void: int) -> tuple[int, int]:
         return self.closing.completed, max(0, void - self._state.void)
 
     def report(self) -> Report:
@@ -532,7 +500,7 @@ class TexelCompetition(PlayerTune):
         return Report(tuple(blocks))
 
     def void_kinds(self) -> VoidKinds:
-        return added([self._state.void_kinds, self.closing.void_kinds()])
+        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))
@@ -544,13 +512,13 @@ class TexelCompetition(PlayerTune):
         return summary
 
     def describe(self, ticket: Ticket) -> Played:
-        if "v" in ticket:
+        if is_of_closing_match(ticket):
             return self.closing.describe(ticket)
         return Played((self.values["player"], self.values["player"]))
 
     def _optimised(self) -> list[TunedParameter]:
-        """Return the parameters that the optimiser's arrays are of."""
-        tuned = {p.code for p in self._state.terms.tuned}
+        """Return the parameters of the optimiser's arrays."""
+        tuned = {p.code for p in self._state.learning.tuned}
         return [p for p in self.parameters if p.code in tuned]
 
     def trajectory(self, history: Iterable[tuple[Ticket, GameResult]]) -> Trajectory:
@@ -558,13 +526,13 @@ class TexelCompetition(PlayerTune):
         steps = () if optimiser is None else optimiser.course
         codes = tuple(p.code for p in self._optimised())
         points = [(step.passes, codes, step.theta) for step in steps if step.taken]
-        note = "the courses before the optimiser began anew are not kept"
+        note = "the courses before restarts of the optimiser are not kept"
         return Trajectory("passes", codes, points, note if self._state.earlier else "")
 
     def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
         matches = MatchupCourses(self.matchup_infos())
         for ticket, result in history:
-            matches.take(self.describe(ticket), result)
+            matches.record_result(self.describe(ticket), result)
         return [
             *tune_charts(self._optimised(), self._state, self.tuning.optimiser),
             *matches.charts("Closing match"),

@@ -1,140 +1,265 @@
-"""The jobs in which positions are scored, and what is made of their results before they are
-recorded: the loss of a shard, so that whoever takes it needs no position."""
+"""Evaluation jobs and probes, and their results before and after recording.
+
+A recorded result has the loss of its shard, so its reader needs no positions.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 
-from ringmaster.competitions.texel.features import asked
-from ringmaster.competitions.texel.labels import as_scores
+from ringmaster.competitions.competition import Reaction
+from ringmaster.competitions.result_lines import count_void
+from ringmaster.competitions.texel.labels import decode_scores
+from ringmaster.competitions.texel.methods import feature_request
 from ringmaster.competitions.texel.reference import Reference
-from ringmaster.competitions.texel.scoring import EVAL, ScoreFunction, Scoring, scores_of
-from ringmaster.competitions.texel.state import COMPARED, FEATURES, REFERENCE, STATIC, score_key
+from ringmaster.competitions.texel.score_setting import EVAL, ScoreFunction, Scoring, scores_of
+from ringmaster.competitions.texel.state import (
+    COMPARED,
+    FEATURES,
+    STATIC,
+    TexelState,
+    is_reference,
+    score_key,
+)
 from ringmaster.competitions.texel.tuning import Tuning
-from ringmaster.competitions.texel.verdicts import made_void
-from ringmaster.model.jobs import Apply, EvaluationJob, GameSettings, Probe, ScoreKind, Ticket
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.model.jobs import Apply, EvaluationJob, Probe, ScoreKind, Ticket
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.results import EvaluationResult
 
 
-class EngineJob(msgspec.Struct, frozen=True):
-    """Who scores, and where the positions are."""
+def make_probe(
+    tuned: Sequence[TunedParameter],
+    values: ValuesByCode,
+    candidate: Callable[[ValuesByCode], Player],
+    apply: Apply | Literal["auto"],
+    in_flight: int | Literal["auto"],
+) -> Probe:
+    """Return a probe of the engine.
 
-    player: Player
-    positions: str
-    key: str
+    values  of all parameters, at the start of the tune
+    apply, in_flight  settings; "auto": the probe determines them
+    """
+    changed = []
+    for parameter in tuned:
+        here = values[parameter.code]
+        # the bound that is farther away
+        far = max((parameter.minimum, parameter.maximum), key=lambda end: abs(end - here))
+        changed.append(candidate({**values, parameter.code: parameter.played_value(far)}))
+    return Probe(
+        tuple(changed),
+        None if apply == "auto" else apply,
+        None if in_flight == "auto" else in_flight,
+    )
+
+
+def problem_of(facts: dict[str, Any], codes: Sequence[str]) -> str:
+    """Return the reason why a probe forbids tuning, "" if there is none."""
+    if facts.get("problem"):
+        return str(facts["problem"])
+    moved = facts.get("moved")
+    if moved is not None and len(moved) and not any(moved):
+        named = ", ".join(codes[:5]) + ("…" if len(codes) > 5 else "")
+        return (
+            f"the engine's scores do not change with any parameter ({named}): check that the "
+            "parameters belong to the evaluation, and that `score` requests it"
+        )
+    return ""
+
+
+def repeatability(facts: dict[str, Any], score: ScoreKind) -> str:
+    """Return in words whether scores are repeatable, "" if unknown."""
+    if facts.get("repeatable") is False:
+        return "not repeatable"
+    if "repeatable" not in facts:
+        return ""
+    if score.go is not None and facts.get("apply") != "restart":
+        return "repeatable in the probe; a longer run may show otherwise"
+    return "repeatable"
+
+
+def probe_lines(facts: dict[str, Any], codes: Sequence[str], score: ScoreKind) -> list[str]:
+    """Return the results of a probe, a line each."""
+    when = {
+        "live": "at once",
+        "newgame": "after a new game",
+        "restart": "in a new process only",
+    }
+    parts = [str(facts["name"])] if facts.get("name") else []
+    parts += [f"takes values {when.get(str(facts.get('apply')), 'unknown')}"]
+    parts += [f"{facts.get('in_flight', 1)} in flight"]
+    if facts.get("rate"):
+        parts.append(f"{facts['rate']:,.0f} positions/s")
+    lines = ["probe: " + ", ".join(parts)]
+    if facts.get("repeatable") is False:
+        reason = "; a search needs one thread and a limit other than time" if score.go else ""
+        lines.append(f"warning: repeated positions get different scores{reason}")
+    elif score.go is not None and facts.get("apply") != "restart":
+        lines.append(
+            "warning: tables that survive a new game may change scores of later shards, so "
+            'another run may end differently; apply = "restart" prevents it'
+        )
+    if facts.get("none"):
+        lines.append(f"{100 * facts['none']:.3g} % of the positions get no score (in check)")
+    unmoved = [
+        code for code, moved in zip(codes, facts.get("moved") or (), strict=False) if not moved
+    ]
+    if unmoved:
+        lines.append(f"warning: no score changes with {', '.join(unmoved)}")
+    return lines
+
+
+def shard_id(ticket: Ticket) -> str:
+    """Return the id of a shard's job."""
+    beginning, number = ticket["e"], ticket["p"]
+    name = f"p{number}" if number >= 0 else f"q{-number}"
+    return f"{f'e{beginning}' if beginning else ''}{name}_{ticket['i']:04d}"
+
+
+def shard_line(ticket: Ticket, result: EvaluationResult) -> str:
+    """Return a line about a shard for the log."""
+    rate = result.positions / result.seconds if result.seconds > 0 else 0.0
+    return (
+        f"{shard_id(ticket)}: {result.positions:,} positions in {result.seconds:.2f} s"
+        f" ({rate:,.0f}/s)"
+    )
+
+
+def record_void(state: TexelState, ticket: Ticket, result: EvaluationResult, code: str) -> Reaction:
+    """Record a void result, and return the reaction: another try, or the end of the run.
+
+    The run ends if the very first result is void, the same one twice, or three in a row.
+
+    code  of the player that evaluates
+    """
+    first = not state.shards
+    state.void += 1
+    state.void_in_a_row += 1
+    count_void(state.void_kinds, result, [code])
+    job = "the probe" if "n" in ticket else f"shard {shard_id(ticket)}"
+    attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
+    detail = result.detail.splitlines()[0] if result.detail else ""
+    line = f"{job}: void ({result.reason}{attempt}): {detail}"
+    why = detail or result.reason
+    halt = ""
+    if result.attempt:
+        halt = f"{job} was void twice: {why}"
+    elif first:
+        halt = f"the first evaluation was void: {why}"
+    elif state.void_in_a_row > 2:
+        halt = f"three shards in a row were void: {why}"
+    return Reaction(line, replay=True, halt=halt)
+
+
+def record_probe(
+    state: TexelState, ticket: Ticket, result: EvaluationResult, score: ScoreKind
+) -> Reaction:
+    """Record the results of a probe in the state."""
+    if ticket["n"] == state.probe_out:
+        state.probe_out = None
+    codes = [p.code for p in state.learning.tuned]
+    problem = problem_of(result.facts, codes)
+    if problem:
+        state.facts = None
+        return Reaction("probe: these settings cannot be tuned", halt=problem, save=True)
+    state.facts = dict(result.facts)
+    state.probe_due = False
+    line, *notes = probe_lines(state.facts, codes, score)
+    return Reaction(line, notes=tuple(notes), save=True)
+
+
+def as_void(result: EvaluationResult, reason: str, detail: str) -> EvaluationResult:
+    """Return a void version of a result."""
+    return msgspec.structs.replace(
+        result, outcome="void", reason=reason, detail=detail, scores=None, answers=None
+    )
 
 
 class Evaluations:
-    """Makes jobs of a texel event's settings, and settles their results."""
+    """Makes jobs from the settings of a texel competition, and completes their results."""
 
-    def __init__(
-        self, values: Mapping[str, Any], settings: GameSettings, reference: Reference | None
-    ) -> None:
+    def __init__(self, values: Mapping[str, Any], reference: Reference | None) -> None:
         self._values = values
-        self._settings = settings
         self._game: GameName = values["game"]
         self._scoring: Scoring = values["score"]
         self._kind = self._scoring.for_game(self._game)
         self._reference = reference
 
-    def probe(
-        self,
-        job_id: str,
-        attempt: int,
-        ticket: Ticket,
-        engine: EngineJob,
-        places: range,
-        probe: Probe,
-    ) -> EvaluationJob:
-        """Return the job of a probe."""
-        answers = self._scoring.function is not None
-        return self._job(
-            job_id, attempt, ticket, engine, places, self._kind, answers=answers, probe=probe
+    def probe(self, job: EvaluationJob, places: range, probe: Probe) -> EvaluationJob:
+        """Return a job as a probe of some positions."""
+        return msgspec.structs.replace(
+            job,
+            first=places.start,
+            stop=places.stop,
+            step=places.step,
+            score=self._kind,
+            answers=self._scoring.function is not None,
+            probe=probe,
         )
 
-    def shard(
-        self, job_id: str, attempt: int, ticket: Ticket, engine: EngineJob, tuning: Tuning
-    ) -> EvaluationJob:
-        """Return the job of a shard."""
-        number, state = ticket["p"], tuning.state
-        facts = state.facts or {}
-        found = tuning.find(number)
-        shard = ticket["i"] if found is None else found.shards[ticket["i"]]
-        return self._job(
-            job_id,
-            attempt,
-            ticket,
-            engine,
-            tuning.shards.positions(shard),
-            self._kind_of(number),
+    def shard(self, job: EvaluationJob, tuning: Tuning) -> EvaluationJob:
+        """Return a job with the shard of its ticket."""
+        number, place = job.ticket["p"], job.ticket["i"]
+        facts = tuning.state.facts or {}
+        open_pass = tuning.find_or_ask(number)
+        shard = place if open_pass is None else open_pass.shards[place]
+        places = tuning.shards.positions(shard)
+        player = job.player
+        if is_reference(number) and self._reference is not None:
+            player = self._reference.player
+        return msgspec.structs.replace(
+            job,
+            player=player,
+            first=places.start,
+            stop=places.stop,
+            step=places.step,
+            score=self._kind_of(number),
             answers=number == FEATURES or self._function(number) is not None,
-            number=score_key(state.beginning, number),
+            score_key=score_key(tuning.state.beginning, number),
             shard=shard,
             apply=self._apply(facts, number),
-            in_flight=self._in_flight(facts, number, attempt),
-        )
-
-    def _job(
-        self,
-        job_id: str,
-        attempt: int,
-        ticket: Ticket,
-        engine: EngineJob,
-        places: range,
-        score: ScoreKind,
-        **given: Any,
-    ) -> EvaluationJob:
-        return EvaluationJob(
-            job_id,
-            engine.player,
-            self._settings,
-            engine.positions,
-            places.start,
-            places.stop,
-            places.step,
-            key=engine.key,
-            score=score,
-            ticket=ticket,
-            attempt=attempt,
-            keep_stderr=self._values["stderr_to_log"],
-            **given,
+            in_flight=self._in_flight(facts, number, job.attempt),
         )
 
     def _apply(self, facts: dict[str, Any], number: int) -> Apply:
-        """Return when the engine takes the options of a pass: as the probe found for the
-        tune's own scores.  A search of the quiet filter or of a reference gets a new process,
-        as the searches of a tune do."""
+        """Return when the options of a pass take effect.
+
+        The tune's own scores follow the probe.  A search for the quiet filter or a reference
+        gets a new process, as searches of a tune do.
+        """
         searches = self._kind_of(number).go is not None
-        foreign = number <= REFERENCE
+        foreign = is_reference(number)
         if searches and (foreign or self._kind.go is None) and self._values["apply"] == "auto":
             return "restart"
         if foreign:
             return "newgame"
-        return facts.get("apply", "newgame")  # type: ignore[no-any-return]  # one of them
+        apply: Apply = facts.get("apply", "newgame")
+        return apply
 
     def _in_flight(self, facts: dict[str, Any], number: int, attempt: int) -> int:
-        """Return how many requests a pass may have in flight: as many as the probe has
-        found safe, for what it has asked; what went wrong with them may go well one by
-        one."""
-        own = number > REFERENCE and self._kind_of(number) == self._kind
+        """Return the number of requests in flight.
+
+        It is the probe's safe number for requests of the same kind, and 1 after a void job.
+        """
+        own = not is_reference(number) and self._kind_of(number) == self._kind
         safe = own and not attempt
         return int(facts.get("in_flight", 1)) if safe else 1
 
     def _function(self, number: int) -> ScoreFunction | None:
-        """Return the function of the control file that makes the scores of a pass."""
-        if number <= REFERENCE:
+        """Return the control file's function that computes the scores of a pass."""
+        if is_reference(number):
             return None if self._reference is None else self._reference.scoring.function
         return self._scoring.function if number >= 0 else None
 
     def _kind_of(self, number: int) -> ScoreKind:
-        """Return how a pass scores its positions."""
+        """Return how a pass scores positions."""
         if number == FEATURES:
-            return asked(self._values["optimiser"])
-        if number <= REFERENCE and self._reference is not None:
+            return feature_request(self._values["optimiser"])
+        if is_reference(number) and self._reference is not None:
             return self._reference.scoring.for_game(self._game)
         own: dict[int, Scoring] = {
             COMPARED: self._values["positions"].quiet_score,
@@ -142,16 +267,15 @@ class Evaluations:
         }
         return own[number].for_game(self._game) if number in own else self._kind
 
-    def settled(
+    def complete_result(
         self, task: EvaluationJob, result: EvaluationResult, tuning: Tuning
     ) -> EvaluationResult:
-        """Return a result as it is recorded.  Raises SettingError when a function of the
-        control file fails."""
+        """Return a result as recorded.  Raises SettingError if the user's function fails."""
         if result.outcome == "void" or "n" in task.ticket:
             return result
         number = task.ticket["p"]
         places = range(task.first, task.stop, task.step)
-        own = {"number": task.number, "shard": task.shard, "positions": len(places)}
+        own = {"score_key": task.score_key, "shard": task.shard, "positions": len(places)}
         if number == FEATURES:
             assert tuning.features is not None
             tuning.features.put(task.shard, places, result.answers or ())
@@ -163,23 +287,23 @@ class Evaluations:
             texts = tuning.positions.texts(task.shard)
             data = scores_of(function, result.answers or (), texts, self._game)
         if len(data) != 4 * len(places):
-            came = f"{len(data) // 4} scores of {len(places)} came back"
-            return made_void(result, "protocol", came)
-        scores = as_scores(data)
+            detail = f"{len(data) // 4} of {len(places)} scores were returned"
+            return as_void(result, "protocol", detail)
+        scores = decode_scores(data)
         missing = tuning.missing(number, task.shard, scores)
         if missing:
-            return made_void(
+            return as_void(
                 result,
                 "no score",
-                f"with the values of pass {number} the engine gives no score of a position that "
-                f"it had one of before: {missing}",
+                f"with the values of pass {number} the engine gives no score for a position that "
+                f"it scored before: {missing}",
             )
         loss = tuning.loss(number, task.shard, scores)
-        found = tuning.find(number)
+        open_pass = tuning.find_or_ask(number)
         return msgspec.structs.replace(
             result,
             **own,
-            scores=data if found is None or found.keep else None,
+            scores=data if open_pass is None or open_pass.keep else None,
             answers=None,
             facts={} if loss is None else {"loss": loss},
         )

@@ -1,75 +1,149 @@
-"""The positions with their targets and weights, and the scores that the store has: what an
-optimiser is shown, a shard at a time."""
+"""The positions in shards, with targets, weights and stored scores.
+
+The division into shards depends on the numbers of positions alone, so no result depends on the
+number of workers.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.competitions.texel.scoring import MATE
-from ringmaster.competitions.texel.shards import Half, Shards
+from ringmaster.competitions.texel.score_setting import MATE
 from ringmaster.errors import SettingError
 from ringmaster.positions import PositionFile
-from ringmaster.tuners.texel.loss import Floats, Loss, LossKind, Numbers, Sum, sigmoid
-from ringmaster.tuners.texel.optimiser import Block
-from ringmaster.tuners.texel.scale import Fit, ScoreHistogram
+from ringmaster.tuners.texel.loss import (
+    Fit,
+    Floats,
+    Loss,
+    LossKind,
+    Numbers,
+    ScoreHistogram,
+    Sum,
+    sigmoid,
+)
+from ringmaster.tuners.texel.optimiser import Block, Split
 from ringmaster.tuners.texel.targets import Entropies, Mixture, Target
 
-#: Gives the scores of a shard of one of the optimiser's passes.
+#: Positions of a shard: normal, least, most.
+SIZE, LEAST, MOST = 2_500, 200, 10_000
+#: Least number of training shards, if there are enough positions: all workers stay busy.
+FEWEST = 16
+#: With more training shards than this, shards become larger.
+MANY = 800
+#: Positions in a probe.
+PROBED = 200
+
+
+class Shards(msgspec.Struct, frozen=True):
+    """The shards of a set: training first, then validation.
+
+    train, validation  numbers of positions
+    """
+
+    train: int
+    validation: int
+
+    @property
+    def size(self) -> int:
+        """Approximate number of positions in a shard."""
+        size = min(max(SIZE, self.train // MANY), MOST)
+        return min(size, max(LEAST, self.train // FEWEST))
+
+    @property
+    def of_train(self) -> int:
+        """Number of training shards."""
+        return max(1, round(self.train / self.size))
+
+    @property
+    def of_validation(self) -> int:
+        """Number of validation shards."""
+        return max(1, round(self.validation / self.size)) if self.validation else 0
+
+    @property
+    def total(self) -> int:
+        """Number of shards."""
+        return self.of_train + self.of_validation
+
+    def positions(self, shard: int) -> range:
+        """Return the positions of a shard, as places in the position file."""
+        if shard < self.of_train:
+            return range(shard, self.train, self.of_train)
+        end = self.train + self.validation
+        return range(self.train + shard - self.of_train, end, self.of_validation)
+
+    def of(self, part: str | tuple[int, ...]) -> list[int]:
+        """Return the shards of a pass, in order."""
+        if not isinstance(part, str):
+            return list(part)
+        parts: dict[str, range] = {
+            "train": range(self.of_train),
+            "validation": range(self.of_train, self.total),
+            "all": range(self.total),
+        }
+        return list(parts[part])
+
+    @property
+    def probed(self) -> range:
+        """Positions of a probe, spread over training."""
+        step = max(1, self.train // PROBED)
+        return range(0, min(self.train, PROBED * step), step)
+
+
+#: Returns the scores of a pass and a shard.
 Scores = Callable[[int, int], Floats]
-#: Positions whose labels are kept in memory, at most.
+#: Most positions whose labels are cached.
 CACHED = 8_000_000
-#: Why positions do not count whose own score is too large.
+#: Reason to leave out positions with a large score of the engine.
 CAPPED = "own score beyond the cap"
 #: Bins of a calibration.
 BINS = 20
 
 
-class Labels(msgspec.Struct, frozen=True):
+class ShardLabels(msgspec.Struct, frozen=True):
     """Targets and weights of a shard, (n,) each."""
 
     target: Floats
     weight: Floats
 
 
-class Positions:
-    """The positions of an event in their shards.
+class ShardedPositions:
+    """The positions of a competition in shards.
 
-    usable  whether each position of a shard counts, by what the engine said of it
-    scores  gives what the engine said in a pass
+    usable  returns whether the positions of a shard count
+    scores  returns the stored scores of a pass and a shard
     """
 
     def __init__(
         self,
         file: PositionFile,
         target: Target,
-        usable: Callable[[int], npt.NDArray[np.bool_]],
+        usable_positions: Callable[[int], npt.NDArray[np.bool_]],
         scores: Scores,
     ) -> None:
         self.file = file
         self.shards = Shards(file.train, file.validation)
         self._target = target
-        self._usable = usable
+        self._usable = usable_positions
         self._scores = scores
-        self._cache: dict[int, Labels] = {}
+        self._cache: dict[int, ShardLabels] = {}
         self._cached = 0
 
     def forget(self) -> None:
-        """Forget labels that were found before something of them changed."""
+        """Clear cached labels after a change."""
         self._cache.clear()
         self._cached = 0
 
     def column(self, name: str, shard: int) -> npt.NDArray[np.float32]:
         """Return a column of the position file for a shard."""
         places = self.shards.positions(shard)
-        found: npt.NDArray[np.float32] = getattr(self.file, name)[
+        column: npt.NDArray[np.float32] = getattr(self.file, name)[
             places.start : places.stop : places.step
         ]
-        return found
+        return column
 
     def text(self, shard: int, place: int) -> str:
         """Return a position of a shard."""
@@ -78,12 +152,11 @@ class Positions:
     def texts(self, shard: int) -> list[str]:
         """Return all positions of a shard."""
         places = self.shards.positions(shard)
-        found = self.file.texts(places.start, places.stop, places.step)
-        return [text.decode("ascii", "replace") for text in found]
+        texts = self.file.texts(places.start, places.stop, places.step)
+        return [text.decode("ascii", "replace") for text in texts]
 
     def mixture(self, shard: int, teacher_scale: float | None) -> Mixture:
-        """Return the targets of a shard.  Raises SettingError where a function of the
-        control file fails."""
+        """Return the targets of a shard.  Raises SettingError if a user's function fails."""
         try:
             return self._target.mix(
                 self.column("result", shard),
@@ -95,27 +168,25 @@ class Positions:
         except ValueError as error:
             raise SettingError(("target",), str(error)) from None
 
-    def labels(self, shard: int, teacher_scale: float | None) -> Labels:
-        """Return targets and weights of a shard; raises SettingError likewise."""
-        found = self._cache.get(shard)
-        if found is None:
+    def labels(self, shard: int, teacher_scale: float | None) -> ShardLabels:
+        """Return targets and weights of a shard.  Raises SettingError, see `mixture`."""
+        labels = self._cache.get(shard)
+        if labels is None:
             mixture = self.mixture(shard, teacher_scale)
             counts = mixture.kept & self._usable(shard)
             weight = np.where(counts, self.column("weight", shard), np.float32(0))
-            found = Labels(mixture.target, weight.astype(np.float32))
+            labels = ShardLabels(mixture.target, weight.astype(np.float32))
             if self._cached + len(weight) <= CACHED:
-                self._cache[shard] = found
+                self._cache[shard] = labels
                 self._cached += len(weight)
-        return found
+        return labels
 
-    def under(self, target: Target) -> Positions:
+    def under(self, target: Target) -> ShardedPositions:
         """Return the same positions with another target."""
-        return Positions(self.file, target, self._usable, self._scores)
-
-    # what is fitted
+        return ShardedPositions(self.file, target, self._usable, self._scores)
 
     def fit_teacher(self, kind: LossKind) -> Fit:
-        """Return the scale of the teacher's scores.  Raises ValueError."""
+        """Return the fitted scale of the teacher's scores.  Raises ValueError."""
         histogram = ScoreHistogram()
         for shard in self.shards.of("train"):
             histogram.add(
@@ -125,22 +196,24 @@ class Positions:
             )
         return histogram.fit(kind, "teacher's scores")
 
-    def fit_scale(self, kind: LossKind, teacher_scale: float | None) -> Fit:
-        """Return the scale of the start values' scores: of the results, or, where there are
-        none, of the targets.  Raises ValueError."""
+    def fit_scale(
+        self, number: int, kind: LossKind, teacher_scale: float | None, name: str = "scores"
+    ) -> Fit:
+        """Return the scale of a pass, fitted to results, or without results to targets.
+
+        name  name of the scores in messages
+        Raises ValueError.
+        """
         histogram = ScoreHistogram()
-        known = any(
-            not np.isnan(self.column("result", shard)).all() for shard in self.shards.of("train")
-        )
-        for shard in self.shards.of("train"):
+        shards = self.shards.of("train")
+        known = any(not np.isnan(self.column("result", shard)).all() for shard in shards)
+        for shard in shards:
             labels = self.labels(shard, teacher_scale)
             wanted: Numbers = self.column("result", shard) if known else labels.target
-            histogram.add(self._scores(0, shard), wanted, labels.weight)
-        return histogram.fit(kind)
+            histogram.add(self._scores(number, shard), wanted, labels.weight)
+        return histogram.fit(kind, name)
 
-    # what is reported
-
-    def entropies(self, number: int, part: Half, loss: Loss, scale: float | None) -> Entropies:
+    def entropies(self, number: int, part: Split, loss: Loss, scale: float | None) -> Entropies:
         """Return the entropies of a kept pass over a part."""
         return Entropies.combined(
             Entropies.of(
@@ -154,7 +227,7 @@ class Positions:
         )
 
     def calibration(self, number: int, loss: Loss, scale: float | None) -> list[list[float]]:
-        """Return, for scores of a kept pass in bins, [mean score, mean target, σ, weight]."""
+        """Return [mean score, mean target, σ, weight] of a kept pass in bins of σ."""
         sums = np.zeros((4, BINS))
         for shard in range(self.shards.total):
             labels, scores = self.labels(shard, scale), self._scores(number, shard)
@@ -172,11 +245,11 @@ class Positions:
         ]
 
 
-class EventData:
-    """What an optimiser is shown (`tuners.texel.optimiser.Data`)."""
+class TrainingData:
+    """The data of an optimiser (`tuners.texel.optimiser.Data`)."""
 
     def __init__(
-        self, positions: Positions, scores: Scores, loss: Loss, teacher_scale: float | None
+        self, positions: ShardedPositions, scores: Scores, loss: Loss, teacher_scale: float | None
     ) -> None:
         self._positions = positions
         self._scores = scores
@@ -193,22 +266,18 @@ class EventData:
         """Win-rate scale of the teacher's scores, centipawns."""
         return self._teacher_scale
 
-    def under(self, target: Target) -> EventData:
+    def under(self, target: Target) -> TrainingData:
         """Return the same positions with another target."""
         positions = self._positions.under(target)
-        return EventData(positions, self._scores, self._loss, self._teacher_scale)
+        return TrainingData(positions, self._scores, self._loss, self._teacher_scale)
 
-    def blocks(
-        self, passes: Sequence[int], part: Literal["train", "validation"]
-    ) -> Iterator[Block]:
+    def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
         """See `Data.blocks`."""
         for shard in self._positions.shards.of(part):
             labels = self._positions.labels(shard, self._teacher_scale)
             group = self._positions.column("group", shard)
-            found = [self._scores(number, shard) for number in passes]
-            scores = (
-                np.stack(found) if found else np.empty((0, len(labels.target)), dtype=np.float32)
-            )
+            kept = [self._scores(number, shard) for number in passes]
+            scores = np.stack(kept) if kept else np.empty((0, len(labels.target)), dtype=np.float32)
             yield Block(scores, labels.target, labels.weight, group.astype(np.uint32))
 
     def sum(self, shard: int, scores: Floats) -> Sum:
@@ -217,50 +286,45 @@ class EventData:
         return self._loss.total(scores, labels.target, labels.weight)
 
 
-def usable(
+def usable_positions(
     scores: Floats, quiet: tuple[Floats, Floats, float] | None, capped: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.bool_]:
-    """Return which positions count by what the engine said of them: those with a score that
-    is no mate, without the capped ones, and, with `quiet` (two scores, and how far apart they
-    may be), quiet ones."""
+    """Return whether positions count by their scores, (n,).
+
+    They need a score that is no mate and below the cap.  `quiet` adds the quiet filter: two scores
+    and their largest difference.
+    """
     counts = np.isfinite(scores) & (np.abs(scores) < MATE) & ~capped
     if quiet is not None:
         static, compared, most = quiet
-        # a position without one of the scores is in check, or mate
+        # positions in check and mates lack a score
         counts &= np.abs(static.astype(np.float64) - compared) <= most
     return np.asarray(counts)
 
 
-def left_out(
-    positions: Positions,
+def count_left_out(
+    positions: ShardedPositions,
     scores: Scores,
     quiet: Callable[[int], tuple[Floats, Floats, float] | None],
     capped: Callable[[int], npt.NDArray[np.bool_]],
 ) -> dict[str, int]:
-    """Return how many positions do not count, by reason."""
-    found = {"no score": 0, "mate": 0, CAPPED: 0, "not quiet": 0}
+    """Return the number of positions left out, by reason."""
+    counts = {"no score": 0, "mate": 0, CAPPED: 0, "not quiet": 0}
     for shard in range(positions.shards.total):
         start = scores(0, shard)
         nothing = ~np.isfinite(start)
         mate = ~nothing & (np.abs(start) >= MATE)
-        found["no score"] += int(nothing.sum())
-        found["mate"] += int(mate.sum())
+        counts["no score"] += int(nothing.sum())
+        counts["mate"] += int(mate.sum())
         beyond = capped(shard) & ~nothing & ~mate
-        found[CAPPED] += int(beyond.sum())
+        counts[CAPPED] += int(beyond.sum())
         compared = quiet(shard)
         if compared is not None:
-            quiet_ones = usable(start, compared, beyond)
-            found["not quiet"] += int((~quiet_ones & ~nothing & ~mate & ~beyond).sum())
-    return {reason: count for reason, count in found.items() if count}
+            quiet_ones = usable_positions(start, compared, beyond)
+            counts["not quiet"] += int((~quiet_ones & ~nothing & ~mate & ~beyond).sum())
+    return {reason: count for reason, count in counts.items() if count}
 
 
-def as_scores(data: bytes) -> Floats:
-    """Return scores as they are stored."""
+def decode_scores(data: bytes) -> Floats:
+    """Return scores from their stored form."""
     return np.frombuffer(data, dtype="<f4")
-
-
-def means(losses: Sequence[float], weights: Mapping[int, float], shards: Sequence[int]) -> Sum:
-    """Return the exact sums of some shards, whatever the order in which they came."""
-    import math
-
-    return Sum(math.fsum(losses), math.fsum(weights[shard] for shard in shards))

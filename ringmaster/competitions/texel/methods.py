@@ -1,17 +1,23 @@
-"""The optimisers by name: what a control file may say of each, and how they are made."""
+"""The optimisers by name: settings, construction, and the features of a linear evaluation."""
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import json
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ringmaster.competitions.texel.choices import Choice
-from ringmaster.errors import SettingError
+from ringmaster.competitions.texel.score_setting import Choice
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.errors import DatasetError, SettingError
+from ringmaster.model.canonical import canonical
+from ringmaster.model.jobs import ScoreKind
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
     Boolean,
@@ -28,10 +34,11 @@ from ringmaster.model.settings import (
     SettingType,
     String,
 )
-from ringmaster.tuners.texel.optimiser import Optimiser
-from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, PATH
+from ringmaster.positions import FeatureFile, PositionFile
+from ringmaster.tuners.texel.linear_model import features_of
+from ringmaster.tuners.texel.optimiser import DEFAULT_STRENGTH, Optimiser
 
-#: Where the optimisers are; each is imported when it is asked for.
+#: Modules and classes of the optimisers; each is imported on use.
 _CLASSES: dict[str, tuple[str, str]] = {
     "gauss_newton": ("ringmaster.tuners.texel.gauss_newton", "GaussNewton"),
     "local_search": ("ringmaster.tuners.texel.local_search", "LocalSearch"),
@@ -39,14 +46,14 @@ _CLASSES: dict[str, tuple[str, str]] = {
     "spsa_batches": ("ringmaster.tuners.texel.spsa_batches", "SpsaBatches"),
     "linear": ("ringmaster.tuners.texel.linear", "Linear"),
 }
-#: Arguments of optimisers that an edit may change without a new beginning.
+#: Arguments that an edit may change without a restart.
 LIMITS = ("patience", "most_passes")
 
 
 class OptimiserSettings(msgspec.Struct, frozen=True):
     """An optimiser of a control file.
 
-    arguments  those that were given, by name
+    arguments  those in the control file, by name
     """
 
     name: str
@@ -56,7 +63,7 @@ class OptimiserSettings(msgspec.Struct, frozen=True):
         return repr(self.name)
 
     def canonical(self) -> dict[str, Any]:
-        """Return what it says, for the comparison of two runs."""
+        """Return the settings for the comparison of two runs."""
         return {"name": self.name, **self.arguments}
 
 
@@ -77,24 +84,21 @@ class FunctionOrFile(SettingType):
         self._file = FileName()
 
     def describe(self) -> str:
-        """See `SettingType.describe`."""
         return f"{self._function.describe()}, or {self._file.describe()}"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        """See `SettingType.interpret`."""
         if callable(value):
             return self._function.interpret(value, path, context)
         return self._file.interpret(value, path, context)
 
     def portable(self, data: Any, directory: str) -> Any:
-        """See `SettingType.portable`."""
         return self._file.portable(data, directory)
 
 
 def _call(kind: str, name: str, *settings: Setting) -> CallOf:
     def build(values: dict[str, Any], context: Context) -> OptimiserSettings:
-        given = {key: value for key, value in values.items() if value is not None}
-        return OptimiserSettings(name, given)
+        arguments = {key: value for key, value in values.items() if value is not None}
+        return OptimiserSettings(name, arguments)
 
     return CallOf(kind, settings, build)
 
@@ -114,67 +118,75 @@ _CALLS = (
         _given(
             "central",
             Boolean(),
-            "Whether differences are taken to both sides, with twice the passes.",
+            "Whether differences are two-sided, with twice the passes.",
         ),
-        _given("most_steps", Integer(minimum=1, maximum=10_000), "Steps at most; by default 20."),
+        _given("most_steps", Integer(minimum=1, maximum=10_000), "Limit of steps; by default 20."),
         _given(
             "tolerance",
             Float(minimum=1e-9, maximum=1),
-            "By how much the error has to fall; by default 1e-7.",
+            "Least decrease of the error that counts; by default 1e-7.",
         ),
     ),
     _call(
         "LocalSearch",
         "local_search",
         _given(
-            "order", OneOf("given", "random"), "Of the parameters in a sweep; by default given."
+            "order",
+            OneOf("given", "random"),
+            "Order of the parameters in a sweep; by default given.",
         ),
-        _given(
-            "grow", Float(minimum=1, maximum=100), "Factor of a step that succeeds; by default 2."
-        ),
+        _given("grow", Float(minimum=1, maximum=100), "Factor of a successful step; by default 2."),
         _given(
             "precision",
             Float(above=0, maximum=0.25),
-            "Smallest step as a share of the range, of parameters that are no integers.",
+            "Smallest step of fractional parameters as a share of the range.",
         ),
         _given(
             "tolerance",
             Float(minimum=1e-7, maximum=1),
-            "By how much the error has to fall; by default 1e-7.",
+            "Least decrease of the error that counts; by default 1e-7.",
         ),
     ),
     _call(
         "Genetic",
         "genetic",
         _given("population", Integer(minimum=4, maximum=100_000), "Individuals of a generation."),
-        _given("generations", Integer(minimum=1, maximum=10**6), "At most; by default 100."),
-        _given("precision", _SHARE, "Smallest change of a parameter, as a share of its range."),
-        _given("batch", _SHARE, "Share of the positions that a generation is scored on."),
+        _given(
+            "generations",
+            Integer(minimum=1, maximum=10**6),
+            "Limit of generations; by default 100.",
+        ),
+        _given(
+            "precision",
+            Float(above=0, maximum=0.5),
+            "Smallest change of a parameter, as a share of its range.",
+        ),
+        _given("batch", _SHARE, "Share of the positions that scores a generation."),
         _given(
             "crossover",
             Float(minimum=0, maximum=1),
-            "Share of children that have two parents; by default 0.8.",
+            "Share of children with two parents; by default 0.8.",
         ),
         _given(
             "tournament",
             Integer(minimum=2, maximum=1000),
-            "How many individuals a parent is the best of; by default 3.",
+            "Number of random individuals from which the best becomes a parent; by default 3.",
         ),
-        _given("mutation", Float(minimum=0, maximum=1), "Share of the bits that is turned over."),
+        _given("mutation", Float(minimum=0, maximum=1), "Share of the bits that are flipped."),
         _given(
             "elite",
             Float(minimum=0, maximum=0.9),
-            "Share of the individuals that goes on unchanged; by default 0.1.",
+            "Share of the individuals that remain unchanged; by default 0.1.",
         ),
     ),
     _call(
         "SpsaBatches",
         "spsa_batches",
-        _given("batch", _SHARE, "Share of the positions that a step is measured on."),
+        _given("batch", _SHARE, "Share of the positions that measures a step."),
         _given(
             "scale_by",
             OneOf("curvature", "steps"),
-            "Whether parameters move by what the error says of each, or by their steps.",
+            "Whether units of parameters come from the curvature of the error, or are their steps.",
         ),
         _given("alpha", _EXPONENT, "Exponent of the step gain; by default 0.602."),
         _given("gamma", _EXPONENT, "Exponent of the perturbation; by default 0.101."),
@@ -189,19 +201,19 @@ _CALLS = (
             "Coefficients of the parameters: a function of (answer, position) or of (position), or "
             "a CSV or NPZ file.",
         ),
-        _given("command", String(), "What an engine is sent for its answer; by default features."),
+        _given("command", String(), "Command sent to the engine; by default features."),
         _given(
             "unnamed",
             OneOf("refuse", "ignore"),
-            "What is done with features that are the weight of no parameter: by default those of a "
-            "file are refused, those of a function ignored.",
+            "Treatment of features that belong to no parameter; by default features of a file are "
+            "refused, features of a function ignored.",
         ),
         _given(
             "check",
             Boolean(),
-            "Whether a pass is spent on seeing that the scores change as the features say.",
+            "Whether a pass checks that the scores change as the features say.",
         ),
-        _given("method", OneOf("lbfgs", "adam"), "How the error is minimised."),
+        _given("method", OneOf("lbfgs", "adam"), "Method of minimisation."),
         _given("epochs", Integer(minimum=1, maximum=10**6), "Of Adam: passes in process."),
         _given("learning_rate", Float(above=0, maximum=1e6), "Of Adam."),
         _given("batch", Integer(minimum=1, maximum=10**9), "Of Adam: positions of a step."),
@@ -222,8 +234,8 @@ RIDGE = CallOf(
         Setting(
             "strength",
             Maybe(Float(minimum=0, maximum=1e6)),
-            "Error that a change of a parameter by all of its range is worth; by default a path "
-            "of strengths is tried, and the one with the smallest error of validation taken.",
+            "Penalty of a change by the full range of a parameter; by default a path of strengths "
+            "is tried, and the one with the smallest error of validation used.",
             None,
         ),
     ),
@@ -244,12 +256,12 @@ def make_optimiser(
     shards: int,
     validated: bool,
 ) -> Optimiser:
-    """Return an optimiser without a result.
+    """Return a new optimiser.
 
-    parameters  those that are tuned, with the values to begin with
-    shards      how many training has
+    parameters  tuned ones, with the values at the start
+    shards      number of shards of training
     validated   whether positions are held out
-    Raises SettingError for arguments that it does not take.
+    Raises SettingError for arguments that it does not accept.
     """
     module, name = _CLASSES[settings.name]
     if settings.name == "linear" and "features" not in settings.arguments:
@@ -273,39 +285,136 @@ def make_optimiser(
         "validated": validated,
         "groups": groups,
     }
-    given = {key: value for key, value in offered.items() if key in known}
+    common = {key: value for key, value in offered.items() if key in known}
     if groups and "groups" not in known:
         raise SettingError(
             ("groups",), f"optimiser {settings.name!r} has no groups", "to leave it out"
         )
-    given |= _ridge(ridge, known)
-    try:
-        # what an engine is asked is not the optimiser's business
-        own = {key: value for key, value in settings.arguments.items() if key != "command"}
-        made: Optimiser = cls(list(parameters), **given, **own)
-    except (ValueError, TypeError) as error:
-        raise SettingError(("optimiser",), str(error)) from None
-    return made
+    common |= _ridge(ridge, known)
+    # `command` is for the engine
+    own = {key: value for key, value in settings.arguments.items() if key != "command"}
+    optimiser: Optimiser = cls(list(parameters), **common, **own)
+    return optimiser
 
 
 def _arguments(cls: type) -> set[str]:
-    """Return the arguments of a class, with those that it hands on to its bases."""
+    """Return the arguments of a class and its bases."""
     own = [vars(base)["__init__"] for base in cls.__mro__[:-1] if "__init__" in vars(base)]
     return {name for function in own for name in inspect.signature(function).parameters}
 
 
 def _ridge(ridge: RidgeSettings | None, known: Collection[str]) -> dict[str, Any]:
-    """Return the ridge by the argument that an optimiser has for it."""
+    """Return the ridge under the optimiser's name for it."""
     strength = None if ridge is None else ridge.strength
     if "ridge" in known:
         return {"ridge": None if ridge is None else (strength,)}
-    if "strengths" in known:
-        return {"strengths": (0.0,) if ridge is None else PATH if strength is None else (strength,)}
     if ridge is None:
         return {}
     return {"strength": DEFAULT_STRENGTH if strength is None else strength}
 
 
 def finite(value: float | None) -> float | None:
-    """Return a number as JSON can have it."""
+    """Return a number, None if it is not finite: JSON has no infinity."""
     return value if value is not None and math.isfinite(value) else None
+
+
+_PLACE = ("optimiser", "features")
+#: Default command for features.
+COMMAND = "features"
+
+
+class Features:
+    """The features of a tune.
+
+    settings  of the optimiser, with the argument `features`
+    codes     of all parameters, including frozen ones
+    target    path of the features' files
+    Raises SettingError without a source of features.
+    """
+
+    def __init__(
+        self,
+        settings: OptimiserSettings,
+        codes: Sequence[str],
+        target: Path,
+        say: Callable[[str], None],
+    ) -> None:
+        arguments = settings.arguments
+        self._source = arguments["features"]
+        self._target = target
+        self._say = say
+        self._phase = bool(arguments.get("tapered"))
+        self._names = features_of(list(codes), self._phase)
+        text = json.dumps(canonical(self._source), sort_keys=True)
+        self._version = hashlib.sha256(text.encode()).hexdigest()
+        usual = "ignore" if callable(self._source) else "refuse"
+        self._unnamed: Any = arguments.get("unnamed", usual)
+        self._pieces: Any = None
+
+    def ready(self, file: PositionFile) -> FeatureFile | None:
+        """Return the features of all positions; None if an engine must be asked."""
+        from ringmaster.datasets import feature_set
+
+        try:
+            if not from_answers(self._source):
+                return feature_set.build_features(
+                    self._source,
+                    file,
+                    self._names,
+                    self._target,
+                    self._say,
+                    phase=self._phase,
+                    unnamed=self._unnamed,
+                    version=self._version if callable(self._source) else "",
+                )
+            self._pieces = feature_set.FeatureShards(
+                self._source,
+                file,
+                self._names,
+                self._target,
+                phase=self._phase,
+                unnamed=self._unnamed,
+                version=self._version,
+            )
+            kept: FeatureFile | None = self._pieces.existing()
+            return kept
+        except DatasetError as error:
+            raise SettingError(_PLACE, str(error)) from None
+
+    def put(self, shard: int, rows: range, answers: Sequence[str]) -> None:
+        """Record the engine's answers for a shard.  Raises SettingError."""
+        try:
+            self._pieces.put(shard, rows, answers)
+        except DatasetError as error:
+            raise SettingError(_PLACE, str(error)) from None
+
+    def finish(self, shards: int) -> FeatureFile:
+        """Return the features after the last shard.  Raises StoreError."""
+        kept = self._pieces.existing()
+        features: FeatureFile = self._pieces.finish(shards) if kept is None else kept
+        return features
+
+
+def from_answers(source: Any) -> bool:
+    """Return whether a source is a function of the engine's answer."""
+    if not callable(source):
+        return False
+    try:
+        parameters = inspect.signature(source).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return len([p for p in positional if p.default is p.empty]) >= 2
+
+
+def feature_request(settings: OptimiserSettings) -> ScoreKind:
+    """Return the request for features."""
+    return ScoreKind("eval", command=settings.arguments.get("command", COMMAND))
+
+
+def pass_features(optimiser: Any, matrix: FeatureFile, fixed: ValuesByCode) -> None:
+    """Pass features to an optimiser.  Raises SettingError if they do not fit."""
+    try:
+        optimiser.set_features(matrix, {code: float(value) for code, value in fixed.items()})
+    except ValueError as error:
+        raise SettingError(_PLACE, str(error)) from None

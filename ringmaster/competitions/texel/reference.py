@@ -1,7 +1,7 @@
-"""A reference engine: its error over the positions of a tune, beside the tune's own errors.
+"""A reference engine, whose errors over the same positions are compared with the tune's.
 
-The reference is scored once.  Its win-rate scale is its own, since engines count centipawns
-differently; all errors that stand beside each other are over the same positions.
+The reference is scored once.  It has its own win-rate scale, since engines scale centipawns
+differently.
 """
 
 from __future__ import annotations
@@ -13,25 +13,30 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from ringmaster.competitions.players import PlayerDefinition, find_player
-from ringmaster.competitions.texel.edits import engine_of
-from ringmaster.competitions.texel.labels import EventData, Positions
-from ringmaster.competitions.texel.scoring import ScoreSetting, Scoring
-from ringmaster.competitions.texel.state import Labelling, Quality
-from ringmaster.competitions.texel.terms import plain
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player
+from ringmaster.competitions.texel.labels import ShardedPositions, TrainingData
+from ringmaster.competitions.texel.score_setting import ScoreSetting, Scoring
+from ringmaster.competitions.texel.state import Labelling, Quality, plain, scoring_settings
 from ringmaster.errors import SettingError
 from ringmaster.model.canonical import canonical
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table
 from ringmaster.model.settings import CallOf, Identifier, Maybe, Setting
 from ringmaster.tuners.texel.loss import Floats, Loss, Sum, mean
-from ringmaster.tuners.texel.scale import ScoreHistogram
+
+#: Arguments of Player(…) that limit moves.
+MOVE_LIMITS = ("time_control", "nodes", "depth", "move_time")
+
+
+def without_limits(definition: PlayerDefinition) -> bool:
+    """Return whether nothing limits the moves of a player."""
+    return all(definition.values[name] is None for name in MOVE_LIMITS)
 
 
 class ReferenceSettings(msgspec.Struct, frozen=True):
     """Reference(…) of a control file.
 
-    score  how the reference scores a position, None: as the tuned player does
+    score  how the reference scores a position, None: as the tuned player
     """
 
     player: str
@@ -45,7 +50,7 @@ REFERENCE_CALL = CallOf(
         Setting(
             "score",
             Maybe(ScoreSetting()),
-            "How it scores a position; by default as the event's ``score`` says.",
+            "How the engine scores a position; by default as the competition's ``score``.",
             None,
         ),
     ),
@@ -58,25 +63,23 @@ REFERENCE_CALL = CallOf(
 class Reference(msgspec.Struct, frozen=True):
     """A reference engine, ready for jobs.
 
-    terms  what its scores depend on, as JSON data
+    scoring_settings  settings on which its scores depend, as JSON data
     """
 
     player: Player
     scoring: Scoring
-    terms: dict[str, Any]
+    scoring_settings: dict[str, Any]
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Reference | None:
-        """Return the reference of a control file, None where there is none.  Raises
-        SettingError."""
+        """Return the reference of a control file, None without one.  Raises SettingError."""
         settings: ReferenceSettings | None = values["reference"]
         if settings is None:
             return None
         game: GameName = values["game"]
         definition = find_player(values["players"], settings.player, ("reference", "player"))
-        limits = ("time_control", "nodes", "depth", "move_time")
-        if all(definition.values[name] is None for name in limits):
-            # scores need no limit of moves, and a Player(…) must have one
+        if without_limits(definition):
+            # a Player(…) must limit its moves; scores need no limit
             definition = PlayerDefinition({**definition.values, "depth": 1})
         scoring = settings.score or values["score"]
         try:
@@ -84,16 +87,19 @@ class Reference(msgspec.Struct, frozen=True):
             player = definition.make(settings.player, game)
         except SettingError as error:
             raise SettingError(("reference",), error.message, error.expected) from None
-        terms = {"engine": engine_of(definition, None), "score": plain(canonical(scoring))}
-        return cls(player, scoring, terms)
+        own_settings = {
+            "engine": scoring_settings(definition, None),
+            "score": plain(canonical(scoring)),
+        }
+        return cls(player, scoring, own_settings)
 
 
 class Comparison(msgspec.Struct):
     """The errors of a reference and of the tune over the same positions.
 
     scale    win-rate scale of the reference, centipawns
-    missing  weight of the positions that the reference gives no score
-    best     errors of the best values, once the tune is done
+    missing  weight of positions without a score of the reference
+    best     errors of the best values, after the tune
     """
 
     player: str
@@ -106,30 +112,26 @@ class Comparison(msgspec.Struct):
 
 def compare(
     name: str,
-    positions: Positions,
-    data: EventData,
+    positions: ShardedPositions,
+    data: TrainingData,
     labelling: Labelling,
     scores: Callable[[int, int], Floats],
     number: int,
     best: int | None,
 ) -> Comparison:
-    """Return how the errors of a reference compare with those of a tune.
+    """Compare the errors of a reference with those of a tune.
 
     scores  returns the scores of a pass and a shard
     number  of the reference's pass
-    best    of the pass of the best values, None where it is not known yet
-    Raises SettingError where no scale fits the reference's scores.
+    best    pass of the best values, None if unknown
+    Raises SettingError if no scale fits the reference's scores.
     """
     shards, teacher = positions.shards, labelling.teacher_scale
     loss = Loss(data.loss.kind, labelling.scale)
     if "win_rate_scale" in labelling.fitted:
-        histogram = ScoreHistogram()
-        for shard in shards.of("train"):
-            labels, result = positions.labels(shard, teacher), positions.column("result", shard)
-            wanted = labels.target if np.isnan(result).all() else result
-            histogram.add(scores(number, shard), wanted, labels.weight)
         try:
-            loss = Loss(loss.kind, histogram.fit(loss.kind, "reference's scores").scale)
+            fit = positions.fit_scale(number, loss.kind, teacher, "reference's scores")
+            loss = Loss(loss.kind, fit.scale)
         except ValueError as error:
             raise SettingError(("reference",), str(error)) from None
     missing = []
@@ -145,33 +147,32 @@ def compare(
             for into, (which, measure) in zip(sums, passes, strict=False):
                 into.append(measure.total(scores(which, shard), labels.target, weight))
         columns.append([mean(each) for each in sums])
-    found = [Quality(*each) for each in zip(*columns, strict=True)]
-    reference, start, tuned = found
+    reference, start, tuned = (Quality(*each) for each in zip(*columns, strict=True))
     return Comparison(
         name, loss.scale, math.fsum(missing), reference, start, None if best is None else tuned
     )
 
 
-def comparison_table(found: Comparison, kind: str) -> Table:
-    """Return the errors beside each other.
+def comparison_table(comparison: Comparison, kind: str) -> Table:
+    """Return the errors side by side.
 
-    kind  of the errors, in words
+    kind  kind of the errors, in words
     """
     rows: list[tuple[Cell, ...]] = []
     for name, field in (("training", "train"), ("validation", "validation")):
-        columns = (found.start, found.best, found.reference)
+        columns = (comparison.start, comparison.best, comparison.reference)
         values = [None if each is None else getattr(each, field) for each in columns]
         if values[0] is not None:
             rows.append((name, *(None if v is None else f"{v:.8f}" for v in values)))
-    notes = [f"{found.player} has a win-rate scale of its own, {found.scale:.5g} centipawns"]
-    if found.missing:
+    notes = [f"the win-rate scale of {comparison.player} is {comparison.scale:.5g} centipawns"]
+    if comparison.missing:
         notes.append(
-            f"{found.missing:g} positions without a score of {found.player} count for nobody here"
+            f"{comparison.missing:g} positions without a score of {comparison.player} are left out"
         )
     return Table(
-        ("", "start", "best", found.player),
+        ("", "start", "best", comparison.player),
         tuple(rows),
-        f"errors beside the reference {found.player} ({kind})",
+        f"errors and the reference {comparison.player} ({kind})",
         tuple(notes),
         (LEFT, RIGHT, RIGHT, RIGHT),
     )

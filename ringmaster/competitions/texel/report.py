@@ -1,5 +1,4 @@
-"""What a texel event says of itself: the parameters, the course of the errors, what the
-labels are like, and the same as data."""
+"""The report of a texel competition, as text and as data."""
 
 from __future__ import annotations
 
@@ -9,58 +8,56 @@ from typing import Any
 
 import msgspec
 
+from ringmaster.competitions.texel.evaluations import repeatability
+from ringmaster.competitions.texel.labels import Shards
 from ringmaster.competitions.texel.methods import finite
-from ringmaster.competitions.texel.probing import repeats
 from ringmaster.competitions.texel.reference import Comparison, comparison_table
-from ringmaster.competitions.texel.shards import Shards
-from ringmaster.competitions.texel.state import REFERENCE, Quality, State
+from ringmaster.competitions.texel.state import REFERENCE, Quality, TexelState
 from ringmaster.competitions.texel.tuning import improvement_line
-from ringmaster.competitions.tuned_parameters import Named
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.report import LEFT, RIGHT, Cell, Table, Text
+from ringmaster.tuners.texel.loss import k_of
 from ringmaster.tuners.texel.optimiser import Optimiser, Step
-from ringmaster.tuners.texel.scale import k_of
 from ringmaster.tuners.texel.sweep import Swept
 from ringmaster.tuners.texel.targets import ENTROPIES
 
-#: Steps of the course that a report shows.
+#: Most steps of the course in a report.
 MOST_STEPS = 24
-#: Steps that the live display shows.
+#: Steps in the live display.
 LATEST = 4
-#: Rows of an optimiser's own table that a report shows.
+#: Most rows of an optimiser's own table in a report.
 MOST_ROWS = 40
 
 
 class TuneReport(msgspec.Struct, frozen=True):
-    """A tune as it stands.
+    """The report of a tune.
 
     values        settings of the control file
-    best, start   values of all parameters, as engines are given them
-    engine_value  what an engine is given for a value of a parameter, by its place among all
+    best, start   values of all parameters, as engines receive them
+    engine_value  returns the delivered value for a parameter's index and played value
     """
 
     parameters: Sequence[TunedParameter]
     values: Mapping[str, Any]
-    state: State
+    state: TexelState
     optimiser: Optimiser | None
-    best: Named
-    start: Named
+    best: ValuesByCode
+    start: ValuesByCode
     engine_value: Callable[[int, float], Any]
 
     @property
     def codes(self) -> list[str]:
         """Codes of the tuned parameters, in the order of the optimiser's arrays."""
-        return [p.code for p in self.state.terms.tuned]
+        return [p.code for p in self.state.learning.tuned]
 
     @property
     def shards(self) -> Shards:
-        """How the positions are divided."""
+        """The division of the positions."""
         return Shards(self.state.train, self.state.validation)
 
-    # blocks
-
     def blocks(self, match: Sequence[Table | Text] = ()) -> list[Table | Text]:
-        """Return the report's blocks: what has come of it, then how, then of what.
+        """Return the report's blocks: results, then their course, then the input.
 
         match  blocks of the closing match
         """
@@ -72,8 +69,8 @@ class TuneReport(msgspec.Struct, frozen=True):
         if state.improvement is not None:
             blocks.append(Text((improvement_line(state.improvement),)))
         if state.comparison is not None:
-            found = msgspec.convert(state.comparison, Comparison)
-            blocks.append(comparison_table(found, self._kind_of_error()))
+            comparison = msgspec.convert(state.comparison, Comparison)
+            blocks.append(comparison_table(comparison, self._kind_of_error()))
         blocks += match
         if state.told:
             blocks.append(self._course(MOST_STEPS))
@@ -99,7 +96,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         return blocks
 
     def plan(self) -> list[str]:
-        """Return what will be done, before there is anything else to tell."""
+        """Return the plan of the tune, shown before the first result."""
         state, shards = self.state, self.shards
         if not state.train:
             return []
@@ -123,20 +120,22 @@ class TuneReport(msgspec.Struct, frozen=True):
         return lines
 
     def phase(self) -> str:
-        """Return what is being done, for the line of progress."""
+        """Return the current activity, for the line of progress."""
         state = self.state
-        if state.done and all(found.complete for found in state.filters.values()):
+        if state.done and all(one.complete for one in state.filters.values()):
             return "tuned"
         if state.facts is None:
             return "probing the engine" if state.probes else "not begun"
-        for name, found in {**state.filters, **state.open}.items():
-            come = sum(loss is not None for loss in found.losses)
-            if come < len(found.losses):
+        for name, one in {**state.filters, **state.open}.items():
+            come = sum(loss is not None for loss in one.losses)
+            if come < len(one.losses):
                 number = int(name)
-                what = "quiet filter" if number < 0 else f"pass {self.state.told_before + number}"
+                activity = (
+                    "quiet filter" if number < 0 else f"pass {self.state.told_before + number}"
+                )
                 if number <= REFERENCE:
-                    what = "reference engine"
-                return f"{what}: {come}/{len(found.losses)}"
+                    activity = "reference engine"
+                return f"{activity}: {come}/{len(one.losses)}"
         return "tuning"
 
     def _title(self) -> str:
@@ -167,10 +166,10 @@ class TuneReport(msgspec.Struct, frozen=True):
             )
         notes = []
         if ends:
-            notes.append("95 %: interval of the best value, by game; bounds cut it off")
+            notes.append("95 %: interval of the best value, by game, within the bounds")
         if self.state.left:
             values = ", ".join(f"{code} {v:.6g}" for code, v in self.state.left.items())
-            notes.append(f"removed parameters, as they were left: {values}")
+            notes.append(f"removed parameters, last values: {values}")
         return Table(
             ("parameter", "start", "best", "change", "95 %", "engine", ""),
             tuple(rows),
@@ -183,22 +182,22 @@ class TuneReport(msgspec.Struct, frozen=True):
         return "anchor" if parameter.code == self.values["anchor"] else "frozen"
 
     def _intervals(self) -> dict[str, tuple[float, float]]:
-        found = None if self.optimiser is None else self.optimiser.intervals
-        if found is None or not self.state.told:
+        ends = None if self.optimiser is None else self.optimiser.intervals
+        if ends is None or not self.state.told:
             return {}
-        low, high = found[0].tolist(), found[1].tolist()
+        low, high = ends[0].tolist(), ends[1].tolist()
         return dict(zip(self.codes, zip(low, high, strict=True), strict=True))
 
     def _flags(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, list[str]] = {}
+        flags: dict[str, list[str]] = {}
         if self.optimiser is not None and self.state.told:
             for place, words in self.optimiser.flags().items():
-                found[self.codes[place]] = list(words)
+                flags[self.codes[place]] = list(words)
         moved = (self.state.facts or {}).get("moved") or ()
         for code, some in zip(self.codes, moved, strict=False):
-            if not some and not found.get(code):
-                found[code] = ["no score changes with it"]
-        return {code: tuple(words) for code, words in found.items()}
+            if not some and not flags.get(code):
+                flags[code] = ["no score changes with it"]
+        return {code: tuple(words) for code, words in flags.items()}
 
     def _steps(self) -> Sequence[Step]:
         return () if self.optimiser is None else self.optimiser.course
@@ -207,7 +206,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         steps = list(self._steps())
         shown = steps if len(steps) <= most else [steps[0], *steps[len(steps) - most + 1 :]]
         extra = list(
-            # what a label says already is not said twice
+            # labels repeat some numbers
             dict.fromkeys(n for step in shown for n in step.extra if f"{n} " not in step.label)
         )
         rows: list[tuple[Cell, ...]] = [
@@ -233,7 +232,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         )
 
     def _kind_of_error(self) -> str:
-        """Return in words what errors are."""
+        """Return the kind of error in words."""
         kind = self.values["loss"].replace("_", " ")
         return "mean squared error" if kind == "squared" else f"mean {kind}, nats"
 
@@ -249,26 +248,26 @@ class TuneReport(msgspec.Struct, frozen=True):
             yield Table(headers, cells, title, more, align)
 
     def _entropies(self) -> list[Table | Text]:
-        found = self.state.entropies
-        if not found:
+        entropies = self.state.entropies
+        if not entropies:
             return []
         rows: list[tuple[Cell, ...]] = []
-        # the later half of the names has the entropies of what the earlier half is against
+        # the first half of the names are cross entropies, the second half their lower limits
         half = len(ENTROPIES) // 2
         names = zip(("target", "result", "teacher"), ENTROPIES, ENTROPIES[half:], strict=False)
-        for what, crossed, own in names:
-            floor = next(iter(found.values())).get(own)
+        for label, crossed, own in names:
+            floor = next(iter(entropies.values())).get(own)
             if floor is not None:
-                cells = (_error(found[at].get(crossed)) for at in found)
-                rows.append((what, *cells, _error(floor)))
+                cells = (_error(entropies[at].get(crossed)) for at in entropies)
+                rows.append((label, *cells, _error(floor)))
         part = "validation" if self.state.validation else "training"
         return [
             Table(
-                ("against", *found, "least possible"),
+                ("against", *entropies, "least possible"),
                 tuple(rows),
                 f"cross entropy of the positions of {part}, nats",
                 (),
-                (LEFT, *([RIGHT] * (len(found) + 1))),
+                (LEFT, *([RIGHT] * (len(entropies) + 1))),
             )
         ]
 
@@ -287,7 +286,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         return Table(
             ("passes", "training", "best", "validation", "best", "ended by"),
             tuple(rows),
-            "before the optimiser began anew (errors of other settings are other errors)",
+            "before restarts of the optimiser (errors of other settings are not comparable)",
             (),
             (*([RIGHT] * 5), LEFT),
         )
@@ -314,7 +313,7 @@ class TuneReport(msgspec.Struct, frozen=True):
                 f"engine: {name}apply {facts.get('apply')}, {facts.get('in_flight')} in flight, "
                 f"score {self.values['score'].text}"
             )
-            if said := repeats(facts, self.values["score"].kind):
+            if said := repeatability(facts, self.values["score"].kind):
                 yield f"scores: {said}"
         if state.seconds > 0:
             yield (
@@ -327,10 +326,8 @@ class TuneReport(msgspec.Struct, frozen=True):
         how = "fitted" if labelling is not None and setting in labelling.fitted else "given"
         return f"{name}: C {scale:.5g} centipawns, K {k_of(scale):.4g} ({how})"
 
-    # data
-
     def data(self) -> dict[str, Any]:
-        """Return what `show --json` has of the tune."""
+        """Return the tune's part of `show --json`."""
         state = self.state
         ends, flags = self._intervals(), self._flags()
         parameters = []
@@ -394,7 +391,7 @@ class TuneReport(msgspec.Struct, frozen=True):
         }
 
     def _sweep(self) -> list[dict[str, Any]]:
-        """Return the pairs of a sweep with what they led to."""
+        """Return the pairs of a sweep and their results."""
         if not isinstance(self.optimiser, Swept):
             return []
         return [
@@ -407,13 +404,11 @@ _ALIGNED = (LEFT, *([RIGHT] * 5))
 
 
 def _struct(value: Any) -> Any:
-    import msgspec
-
     return None if value is None else msgspec.to_builtins(value)
 
 
-def _quality(found: Quality) -> dict[str, float | None]:
-    return {"training": finite(found.train), "validation": finite(found.validation)}
+def _quality(quality: Quality) -> dict[str, float | None]:
+    return {"training": finite(quality.train), "validation": finite(quality.validation)}
 
 
 def _number(value: Any) -> str:
@@ -430,7 +425,7 @@ def _maybe(value: float | None) -> str | None:
 
 def _cell(value: Any) -> Cell:
     if isinstance(value, float):
-        # errors differ in their later digits
+        # errors differ in later digits
         return f"{value:.8g}"
     return value if value is None or isinstance(value, int) else str(value)
 

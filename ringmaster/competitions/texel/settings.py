@@ -1,25 +1,32 @@
-"""The settings of a texel event."""
+"""The settings of a texel competition, and checks between them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from ringmaster.competitions.candidates import TUNE_GAME_SETTINGS
-from ringmaster.competitions.closing_match import VERIFY
-from ringmaster.competitions.common import COMMON_SETTINGS
-from ringmaster.competitions.player_tune import MAKE_CANDIDATE
-from ringmaster.competitions.texel.choices import Choice, Word
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, PlayerDefinition
 from ringmaster.competitions.texel.methods import GAUSS_NEWTON, OPTIMISER, RIDGE
-from ringmaster.competitions.texel.reference import REFERENCE_CALL
-from ringmaster.competitions.texel.scoring import DEPTH_1, EVAL, ScoreSetting
-from ringmaster.competitions.tuned_parameters import BOUNDS, DELIVERY, GAINS, build_parameter
-from ringmaster.datasets.settings import POV_NAMES, PositionSettings
-from ringmaster.errors import SettingError
-from ringmaster.model.calls import Call
+from ringmaster.competitions.texel.reference import MOVE_LIMITS, REFERENCE_CALL, without_limits
+from ringmaster.competitions.texel.score_setting import DEPTH_1, EVAL, Choice, ScoreSetting, Word
+from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
+from ringmaster.competitions.tuning.closing_match_settings import VERIFY, VerifySettings
+from ringmaster.competitions.tuning.parameter_settings import (
+    BINDING,
+    BOUNDS,
+    GAINS,
+    build_parameter,
+)
+from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
+from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
+from ringmaster.errors import SettingError, nearest, shown
+from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.settings import (
     Boolean,
+    Call,
     CallOf,
     Context,
     FileName,
@@ -34,9 +41,10 @@ from ringmaster.model.settings import (
     SettingPath,
     String,
 )
+from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.targets import Target
 
-#: Largest number of centipawns that anything may be given as.
+#: Largest number of centipawns in any setting.
 MOST_CENTIPAWNS = 1e6
 
 PARAMETER = CallOf(
@@ -46,17 +54,18 @@ PARAMETER = CallOf(
         Setting(
             "step",
             Maybe(Float(above=0)),
-            "By how much it is changed to see what that does to the scores; by default found out.",
+            "Change of the value that shows its effect on the scores; by default adapted to the "
+            "engine.",
             None,
         ),
         Setting(
             "group",
             Maybe(String()),
-            "Name of the parameters that are tuned together; see ``groups``.",
+            "Name of a group of parameters that are tuned together; see ``groups``.",
             None,
         ),
         *GAINS,
-        *DELIVERY,
+        *BINDING,
     ),
     build_parameter,
     positional=("code", "start", "min", "max"),
@@ -66,9 +75,9 @@ PARAMETER = CallOf(
 class PositionsSettings(msgspec.Struct, frozen=True):
     """Positions(…) of a control file.
 
-    dataset      what is read
-    quiet        centipawns, None: all positions are taken for quiet
-    quiet_score  what the static score is compared with
+    dataset      how files are read
+    quiet        centipawns, None: no quiet filter
+    quiet_score  score to compare with the static score
     """
 
     dataset: PositionSettings
@@ -76,29 +85,27 @@ class PositionsSettings(msgspec.Struct, frozen=True):
     quiet_score: Any
 
     def canonical(self) -> dict[str, Any]:
-        """Return what it says, for the comparison of two runs."""
+        """Return the settings for the comparison of two runs."""
         data = {name: getattr(self.dataset, name) for name in PositionSettings.__dataclass_fields__}
-        # it does not change the positions that there are; others have another digest
+        # changed positions have another digest
         del data["skip_bad"]
         return {**data, "quiet": self.quiet, "quiet_score": self.quiet_score}
 
 
 class _PositionsCall(CallOf):
-    """Positions("a.epd", "b.plain", …): any number of files, in keyword form the rest."""
+    """Positions("a.epd", "b.plain", …): any number of files, then keywords."""
 
     def describe(self) -> str:
-        """See `SettingType.describe`."""
         return "Positions('file', …)"
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        """See `SettingType.interpret`."""
         if isinstance(value, str):
             value = Call(self.kind, (value,), {})
-        given = getattr(value, "args", None)
-        if getattr(value, "kind", None) == self.kind and given:
-            paths = given[0] if len(given) == 1 and isinstance(given[0], list | tuple) else given
+        args = getattr(value, "args", None)
+        if getattr(value, "kind", None) == self.kind and args:
+            paths = args[0] if len(args) == 1 and isinstance(args[0], list | tuple) else args
             if "paths" in value.kwargs:
-                return context.refuse((*path, "paths"), "argument 'paths' is given twice")
+                return context.refuse((*path, "paths"), "argument 'paths' is args twice")
             value = Call(self.kind, (), {"paths": list(paths), **value.kwargs})
         return super().interpret(value, path, context)
 
@@ -110,7 +117,7 @@ def _build_positions(values: dict[str, Any], context: Context) -> PositionsSetti
     quiet, score = values.pop("quiet"), values.pop("quiet_score")
     if score.function is not None:
         raise SettingError(
-            ("quiet_score",), "a function cannot be the score that is compared with", "'depth 1'"
+            ("quiet_score",), "the score to compare with cannot be a function", "'depth 1'"
         )
     return PositionsSettings(PositionSettings(**values), quiet, score)
 
@@ -122,52 +129,55 @@ POSITIONS = _PositionsCall(
         Setting(
             "format",
             Maybe(String()),
-            "Their format; by default what suffix and first lines of each say.",
+            "Format of the files; by default recognised by suffix and first lines.",
             None,
         ),
         Setting(
             "score_pov",
             Maybe(OneOf(*POV_NAMES)),
-            "Whose side the scores in them are from, where it is not as usual in the format.",
+            "Side of the scores in the files; by default the usual one of the format.",
             None,
         ),
-        Setting("result_pov", Maybe(OneOf(*POV_NAMES)), "The same of results.", None),
+        Setting("result_pov", Maybe(OneOf(*POV_NAMES)), "The same for results.", None),
         Setting("in_check", Boolean(), "Whether positions in check are kept.", False),
         Setting(
             "score_cap",
             Maybe(Float(above=0, maximum=MOST_CENTIPAWNS)),
-            "Positions with a larger score are left out, centipawns: the teacher's, or, where "
-            "there is none, the engine's own with the start values.",
+            "Positions with a larger score are left out, centipawns: the teacher's score, or "
+            "without one the engine's own score with the start values.",
             None,
         ),
         Setting(
-            "first_ply", Integer(minimum=0, maximum=10_000), "Plies of a game that are left out.", 0
+            "first_ply",
+            Integer(minimum=0, maximum=10_000),
+            "Plies left out at the start of a game.",
+            0,
         ),
         Setting(
             "quiet",
             Maybe(Float(minimum=0, maximum=MOST_CENTIPAWNS)),
-            "Positions are left out whose static score and ``quiet_score`` differ by more "
-            "centipawns.",
+            "Largest difference of static score and ``quiet_score``, centipawns; other positions "
+            "are left out.",
             None,
         ),
-        Setting("quiet_score", ScoreSetting(), "What the static score is compared with.", DEPTH_1),
+        Setting("quiet_score", ScoreSetting(), "Score to compare with the static score.", DEPTH_1),
         Setting(
             "duplicates",
             OneOf("merge", "keep"),
-            "Whether equal positions become one, with averaged labels.",
+            "Whether equal positions are merged, with averaged labels.",
             "merge",
         ),
         Setting(
             "most",
             Maybe(Integer(minimum=1)),
-            "Positions that are kept at most, a random sample.",
+            "Largest number of positions; a random sample of this size is kept.",
             None,
         ),
         Setting(
             "skip_bad",
             Boolean(),
-            "Whether positions that cannot be read or are not legal are left out and counted; by "
-            "default they are errors.",
+            "Whether unreadable and illegal positions are left out and counted; by default they "
+            "are errors.",
             False,
         ),
     ),
@@ -177,25 +187,27 @@ POSITIONS = _PositionsCall(
 _LAMBDA = Float(minimum=0, maximum=1)
 _LIMIT = Maybe(Float(minimum=0, maximum=MOST_CENTIPAWNS))
 _BLEND: tuple[Setting, ...] = (
-    Setting("lambda2", Maybe(_LAMBDA), "Its share where the score is beyond the limit.", None),
+    Setting(
+        "lambda2", Maybe(_LAMBDA), "Share of the teacher's score beyond ``lambda_limit``.", None
+    ),
     Setting(
         "lambda_limit",
         _LIMIT,
-        "Centipawns from which on ``lambda2`` takes its place; by default where a win is 60 % "
-        "probable.",
+        "Score in centipawns from which ``lambda2`` applies; by default at a win probability of "
+        "60 %.",
         None,
     ),
 )
 _EVAL_LIMIT = Setting(
     "eval_limit",
     _LIMIT,
-    "Positions with a larger score of the teacher are left out; centipawns.",
+    "Largest score of the teacher, centipawns; other positions are left out.",
     None,
 )
 
 
 class Results(Target, frozen=True):
-    """The target Texel(): the results alone."""
+    """The target Texel(): results alone."""
 
     def __repr__(self) -> str:
         return "Texel()"
@@ -216,11 +228,11 @@ ELMO = CallOf(
 GAUSSIAN = CallOf(
     "GaussianLambda",
     (
-        Setting("lambda_", _LAMBDA, "Share of the teacher's score where that is 0.", 0.5),
+        Setting("lambda_", _LAMBDA, "Share of the teacher's score if the score is 0.", 0.5),
         Setting(
             "sigma",
             Maybe(Float(above=0, maximum=MOST_CENTIPAWNS)),
-            "Width of the bell in centipawns; by default 1.67 times the teacher's win-rate scale.",
+            "Standard deviation in centipawns; by default 1.67 times the teacher's win-rate scale.",
             None,
         ),
         *_BLEND,
@@ -235,7 +247,7 @@ BLEND = CallOf(
         Setting(
             "function",
             Function("a function of (score, ply, progress)"),
-            "Returns the share of the teacher's score, 0 to 1; each argument may be None.",
+            "Returns the share of the teacher's score, 0 to 1; arguments may be None.",
         ),
         _EVAL_LIMIT,
     ),
@@ -247,7 +259,7 @@ BLEND = CallOf(
 def _target(kind: Any, values: dict[str, Any]) -> Target:
     if values.get("lambda_limit") is not None and values.get("lambda2") is None:
         raise SettingError(
-            ("lambda_limit",), "lambda_limit has no meaning without lambda2", "lambda2 beside it"
+            ("lambda_limit",), "lambda_limit has no effect without lambda2", "lambda2 too"
         )
     return Target(kind, **values)
 
@@ -262,11 +274,11 @@ class SweepSettings(msgspec.Struct, frozen=True):
     sigmas: tuple[float, ...] | None
 
     def targets(self, own: Target) -> list[Target]:
-        """Return a target for each pair.  Raises SettingError where there is no teacher."""
+        """Return a target for each pair.  Raises SettingError without a teacher."""
         if own.kind not in ("elmo", "gaussian"):
             raise SettingError(
                 ("sweep",),
-                "a sweep is over blends with a teacher's scores",
+                "a sweep needs a target that blends in a teacher's scores",
                 "target = GaussianLambda(…) or Elmo(…)",
             )
         kind: Any = own.kind if self.sigmas is None else "gaussian"
@@ -285,7 +297,7 @@ SWEEP = CallOf(
         Setting(
             "sigma",
             Maybe(ListOf(Float(above=0, maximum=MOST_CENTIPAWNS), minimum=1)),
-            "Widths in centipawns; by default the one of ``target``.",
+            "Standard deviations in centipawns; by default the one of ``target``.",
             None,
         ),
     ),
@@ -302,18 +314,18 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     *COMMON_SETTINGS,
     *TUNE_GAME_SETTINGS,
     Setting("player", Identifier(), "Code of the player to tune.", change="refused"),
-    Setting("parameters", ListOf(PARAMETER, minimum=1), "What is tuned."),
+    Setting("parameters", ListOf(PARAMETER, minimum=1), "The parameters to tune."),
     Setting(
         "anchor",
         Maybe(String()),
-        "Code of a parameter that stays where it is, so that the scale of the scores does.",
+        "Code of a parameter that keeps its value and so fixes the scale of the scores.",
         None,
     ),
     Setting(
         "groups",
         Maybe(ListOf(String(), minimum=1)),
-        "Names of the groups of parameters, in the order in which they are tuned; by default "
-        "all at once.",
+        "Names of groups of parameters in the order of tuning; by default all parameters are tuned "
+        "together.",
         None,
     ),
     Setting("positions", POSITIONS, "The labelled positions."),
@@ -321,76 +333,197 @@ TEXEL_SETTINGS: tuple[Setting, ...] = (
     Setting(
         "in_flight",
         Word(Integer(minimum=1, maximum=1024), "auto"),
-        "Requests that an engine is sent before it has answered; auto: what a test allows.",
+        "Requests sent to an engine before it has answered; auto: as many as a test shows to be "
+        "safe.",
         "auto",
     ),
     Setting(
         "apply",
         OneOf("auto", "live", "newgame", "restart"),
-        "When the engine takes new values: at once, after ucinewgame, or as a new process only; "
-        "auto: found out, and a new process for each shard where scores come from a search.",
+        "When new values take effect: at once, after ucinewgame, or in a new process; auto: found "
+        "by a test, and a new process for each shard if scores come from a search.",
         "auto",
     ),
     Setting(
         "target",
         Choice(TEXEL, ELMO, GAUSSIAN, BLEND),
-        "What scores are tuned towards: the results of the games, or a blend with the scores of "
-        "a teacher.",
+        "Target of the scores: the results of the games, or a blend with the scores of a teacher.",
         RESULTS,
     ),
     Setting(
         "loss",
         OneOf("squared", "cross_entropy"),
-        "How far a win probability is from its target.",
+        "Measure of the error of a win probability.",
         "squared",
     ),
     Setting(
         "win_rate_scale",
         _SCALE,
-        "Centipawns C in the win probability 1/(1 + exp(-score/C)); fit: found from the start "
-        "values' scores, once.",
+        "Centipawns C in the win probability 1/(1 + exp(-score/C)); fit: fitted once to the scores "
+        "of the start values.",
         "fit",
     ),
-    Setting("teacher_scale", _SCALE, "The same of the teacher's scores.", "fit"),
-    Setting("optimiser", OPTIMISER, "How better values are looked for.", GAUSS_NEWTON),
+    Setting("teacher_scale", _SCALE, "The same for the teacher's scores.", "fit"),
+    Setting("optimiser", OPTIMISER, "Method of optimisation.", GAUSS_NEWTON),
     Setting(
         "regularisation",
         Maybe(RIDGE),
-        "What holds the values near where they began.",
+        "Penalty for leaving the start values.",
         None,
     ),
     Setting(
         "validation",
         Float(minimum=0, maximum=0.9),
-        "Share of the games that is not tuned on: their error says when to stop, and what was "
-        "gained.",
+        "Share of the games held out from tuning; their error decides when to stop and measures "
+        "the gain.",
         0.2,
     ),
     Setting(
         "patience",
         Maybe(Integer(minimum=1, maximum=10_000)),
-        "Steps that may be without a smaller error of validation; None: any number.",
+        "Steps in a row without a smaller error of validation that end the tune; None: no limit.",
         3,
     ),
     Setting(
         "most_passes",
         Maybe(Float(minimum=1, maximum=1e9)),
-        "Passes over the positions of training at most.",
+        "Limit of passes over the positions of training.",
         None,
     ),
     Setting(
         "sweep",
         Maybe(SWEEP),
-        "Blends to be compared after the tune: the best values for each share of the teacher and "
-        "each width.",
+        "Blends to compare after the tune: the best values for each share of the teacher and each "
+        "standard deviation.",
         None,
     ),
     Setting(
         "reference",
         Maybe(REFERENCE_CALL),
-        "Another engine, whose error over the same positions stands beside the tune's.",
+        "Another engine whose error on the same positions is reported for comparison.",
         None,
     ),
     MAKE_CANDIDATE,
     Setting("verify", Maybe(VERIFY), "The closing match.", None),
 )
+
+
+def check_game(game: str) -> None:
+    """Raise SettingError for a game whose engines print no scores."""
+    if game == "go":
+        raise SettingError(
+            ("game",),
+            "engines of Go do not print an evaluation",
+            "'chess' or 'shogi'; an spsa competition tunes engines of Go",
+        )
+
+
+def check_anchor(values: Mapping[str, Any]) -> list[SettingError]:
+    """Return errors of `anchor`, or of parameters that are all frozen."""
+    anchor, parameters = values["anchor"], values["parameters"]
+    codes = [p.code for p in parameters]
+    if anchor is not None and anchor not in codes:
+        message = f"there is no parameter {shown(anchor)}"
+        return [SettingError(("anchor",), message, nearest(anchor, codes))]
+    if all(p.frozen or p.code == anchor for p in parameters):
+        if anchor is not None:
+            return [SettingError(("anchor",), "every other parameter is frozen: nothing to tune")]
+        return [SettingError(("parameters",), "every parameter is frozen: nothing to tune")]
+    return []
+
+
+def check_groups(values: Mapping[str, Any]) -> list[SettingError]:
+    """Return errors of `groups`."""
+    groups, parameters = values["groups"], values["parameters"]
+    named = list(dict.fromkeys(p.group for p in parameters if p.group is not None))
+    if groups is None:
+        return []
+    errors = []
+    for i, name in enumerate(groups):
+        if name not in named:
+            errors.append(
+                SettingError(
+                    ("groups", i),
+                    f"no parameter is in group {shown(name)}",
+                    nearest(name, named) if named else "group=… in a Parameter",
+                )
+            )
+        elif name in groups[:i]:
+            errors.append(SettingError(("groups", i), f"group {shown(name)} is listed twice"))
+    for i, p in enumerate(parameters):
+        tuned = not p.frozen and p.code != values["anchor"]
+        if tuned and p.group not in groups:
+            errors.append(
+                SettingError(
+                    ("parameters", i),
+                    f"parameter {p.code!r} is in no tuned group",
+                    f"group={' or '.join(map(repr, groups))}, or frozen=True",
+                )
+            )
+    return errors
+
+
+def check_limits(
+    definition: PlayerDefinition, code: str, verify: VerifySettings | None, made: bool
+) -> list[SettingError]:
+    """Return an error if the closing match has no limit; scores alone need none."""
+    if verify is None or made or verify.limits or not without_limits(definition):
+        return []
+    return [
+        SettingError(
+            ("verify",),
+            f"nothing limits the moves of player {code!r} in the closing match",
+            "one of " + ", ".join(MOVE_LIMITS) + " in Verify(…)",
+        )
+    ]
+
+
+def check_labels(file: PositionFile, target: Target, values: Mapping[str, Any]) -> None:
+    """Raise SettingError if the positions lack labels that the target needs."""
+    train = slice(0, file.train)
+    if file.train == 0:
+        raise SettingError(("positions",), "there is no position to tune on")
+    teacher = bool(np.isfinite(file.teacher[train]).any())
+    result = bool(np.isfinite(file.result[train]).any())
+    if target.needs_teacher and not teacher:
+        raise SettingError(
+            ("target",),
+            "this target needs scores of a teacher, and the positions have none",
+            "target = Texel(), or positions with scores",
+        )
+    if target.needs_result and not result:
+        raise SettingError(
+            ("target",),
+            "this target needs results of games, and the positions have none",
+            "target = Elmo(1.0), the teacher's scores alone, or positions with results",
+        )
+    if not result and values["teacher_scale"] == "fit":
+        raise SettingError(
+            ("teacher_scale",),
+            "it cannot be fitted without results of games",
+            "the scale in centipawns, for example 600",
+        )
+
+
+def check_validation(values: Mapping[str, Any], file: PositionFile) -> list[str]:
+    """Return notices about the held-out positions."""
+    if values["validation"] == 0:
+        return [
+            "validation = 0: nothing is held out; the tune cannot stop early, and the improvement "
+            "is measured on the tuned positions"
+        ]
+    if file.validation == 0:
+        return ["there are too few games for validation; nothing is held out"]
+    return []
+
+
+def unused(parameters: Sequence[TunedParameter]) -> list[str]:
+    """Return a warning about arguments of Parameter(…) without effect."""
+    given = [
+        name for name in ("c_end", "r_end") if any(getattr(p, name) is not None for p in parameters)
+    ]
+    return (
+        [f"{' and '.join(given)} of Parameter(…) have no effect in a texel competition"]
+        if given
+        else []
+    )

@@ -1,37 +1,114 @@
-"""What a texel event carries from result to result."""
+"""The state of a texel tune, and its changes after edits of the control file.
+
+The optimiser restarts from the best values so far if an edit changes the errors or its course.
+After other edits the tune continues.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from ringmaster.competitions.texel.terms import Terms
-from ringmaster.competitions.tuned_parameters import Named
-from ringmaster.competitions.voids import VoidKinds
+from ringmaster.competitions.common_settings import PlayerDefinition
+from ringmaster.competitions.result_lines import VoidKinds
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.model.canonical import canonical
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.positions import PositionFile
 
-#: The passes of a beginning have their scores under numbers of their own.
-STRIDE = 1_000_000
-#: Passes of the quiet filter: the static score, and what it is compared with.
+#: Settings that define scores and labels.
+MEASURING = ("positions", "score", "validation", "win_rate_scale", "teacher_scale", "loss", "seed")
+#: Settings whose change restarts the optimiser, in the order of messages.
+LEARNING = (*MEASURING, "apply", "target", "optimiser", "regularisation", "groups")
+
+
+class ParameterSettings(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A parameter, without reporting and its delivery to engines."""
+
+    code: str
+    minimum: float
+    maximum: float
+    step: float | None = None
+    integer: bool = False
+    frozen: bool = False
+    group: str | None = None
+
+    @classmethod
+    def of(cls, parameter: TunedParameter, anchor: str | None) -> ParameterSettings:
+        """Return the settings of a parameter; the anchor counts as frozen."""
+        fields = {name: getattr(parameter, name) for name in cls.__struct_fields__}
+        return cls(**{**fields, "frozen": parameter.frozen or parameter.code == anchor})
+
+    def clip(self, value: float) -> float:
+        """Return the nearest value within the bounds."""
+        return min(max(value, self.minimum), self.maximum)
+
+
+class LearningSettings(msgspec.Struct, frozen=True):
+    """Parameters and settings that determine the course of a tune.
+
+    settings  those of LEARNING as JSON data, by name
+    """
+
+    parameters: list[ParameterSettings]
+    settings: dict[str, Any]
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> LearningSettings:
+        """Return the learning settings among interpreted settings."""
+        settings = {name: canonical(values[name]) for name in LEARNING}
+        paths = settings["positions"].get("paths")
+        if isinstance(paths, list):
+            # the folder of a competition may be moved
+            settings["positions"]["paths"] = [os.path.basename(str(path)) for path in paths]
+        return cls(
+            [ParameterSettings.of(p, values["anchor"]) for p in values["parameters"]], settings
+        )
+
+    @property
+    def tuned(self) -> list[ParameterSettings]:
+        """The parameters that are not frozen."""
+        return [p for p in self.parameters if not p.frozen]
+
+
+def plain(data: Any) -> Any:
+    """Return JSON data as a store returns it."""
+    return msgspec.json.decode(msgspec.json.encode(data))
+
+
+#: Each restart stores scores under numbers of its own.
+KEY_STRIDE = 1_000_000
+#: Passes of the quiet filter: the static score, and the score to compare.
 STATIC, COMPARED = -1, -2
 #: The pass in which engines print their features.
 FEATURES = -3
-#: The first pass of a reference engine; a later reference has the number below.
+#: First pass of a reference engine; later reference engines use lower numbers.
 REFERENCE = -4
 
 
+def is_reference(number: int) -> bool:
+    """Whether a pass belongs to a reference engine."""
+    return number <= REFERENCE
+
+
 def score_key(beginning: int, number: int) -> int:
-    """Return under which number the store has the scores of a pass."""
-    return number + (beginning if number >= 0 else -beginning) * STRIDE
+    """Return the number under which the store has the scores of a pass."""
+    return number + (beginning if number >= 0 else -beginning) * KEY_STRIDE
 
 
-class Open(msgspec.Struct, omit_defaults=True):
-    """A pass of which not all shards have come back.
+class OpenPass(msgspec.Struct, omit_defaults=True):
+    """A pass with missing shards.
 
-    part    as of a Pass, a batch as a list
-    shards  their numbers, in the order of giving out
-    losses  Σ weight·loss of each of them, None while it is awaited
-    next    place of the next one to be given out
+    part    see `Pass`; a batch is a list
+    shards  their numbers in the order of issue
+    losses  Σ weight·loss of each shard, None while awaited
+    next    place of the next shard to issue
     """
 
     theta: list[float]
@@ -43,37 +120,37 @@ class Open(msgspec.Struct, omit_defaults=True):
 
     @property
     def complete(self) -> bool:
-        """Whether all shards have come back."""
+        """Whether all shards have returned."""
         return None not in self.losses
 
 
 class Quality(msgspec.Struct, omit_defaults=True):
-    """Mean errors of some values, None where nothing is held out or known."""
+    """Mean errors of some values, None if nothing is held out or the error is unknown."""
 
     train: float | None = None
     validation: float | None = None
 
 
 class Chapter(msgspec.Struct):
-    """A tune that was begun anew: what it came to.
+    """A tune before a restart of the optimiser.
 
     why     the edit that ended it
-    passes  that were told
-    start, best  its errors at the beginning and at the best values, `values`
+    passes  completed passes
+    start, best  errors at its start and at its best values, `values`
     """
 
     why: str
     passes: int
     start: Quality
     best: Quality
-    values: Named
+    values: ValuesByCode
 
 
 class Improvement(msgspec.Struct):
-    """How much smaller an error has become, with its 95 % interval.
+    """The decrease of an error, with its 95 % interval.
 
-    part   what it was measured on: "validation" or "train"
-    share  of resamples (games drawn anew) in which the error is smaller
+    part   measured on "validation" or "train"
+    share  share of resamples (of games) with a smaller error
     """
 
     part: str
@@ -85,15 +162,15 @@ class Improvement(msgspec.Struct):
 
 
 class Labelling(msgspec.Struct):
-    """What was fixed when the start values' scores were known.
+    """Scales and weights, fixed when the start values' scores are known.
 
-    scale, teacher_scale  centipawns; the teacher's None where it has no part
-    fitted    which of the two were fitted
+    scale, teacher_scale  centipawns; None without a teacher
+    fitted    names of the fitted scales
     warnings  lines for the user
     weights   Σ weight of each shard
     left_out  positions that do not count, by reason
     score_cap  largest score by the start values of positions without a teacher's score,
-              centipawns; None in files of versions that had no such cap
+              centipawns; None in files of versions without a cap
     """
 
     scale: float
@@ -105,52 +182,52 @@ class Labelling(msgspec.Struct):
     score_cap: float | None = None
 
 
-class State(msgspec.Struct):
-    """The state that a tune carries from result to result.
+class TexelState(msgspec.Struct):
+    """The state of a tune.
 
-    terms      what it is tuned by
-    engine     the player, as far as scores depend on it
-    key, digest  of the position file, and of what is in it; "" before it has been read
-    train, validation  how many positions there are
-    notes      what was said when they were read
-    beginning  how often the optimiser has begun anew
-    values     of all parameters, where this beginning starts
-    left       of parameters that are not in the control file any more
-    probes     how many have been given out
-    probe_due  whether one is wanted; probe_out: the one under way
-    facts      what the last one found, None while that is not known
-    in_flight  the setting, as it was when the engine was probed
-    filters    the passes of the quiet filter that are under way or done
+    learning   see `LearningSettings`
+    engine     settings of the player on which scores depend
+    key, digest  of the position file and its contents; "" before it was read
+    train, validation  numbers of positions
+    notes      notes of the position file
+    beginning  number of restarts of the optimiser
+    values     of all parameters, at the last restart
+    left       values of parameters removed from the control file
+    probes     probes issued
+    probe_due  whether a probe is wanted; probe_out: number of the probe under way
+    facts      results of the last probe, None while unknown
+    in_flight  the setting at the time of the probe
+    filters    extra passes by number: quiet filter, features and reference
     open       the optimiser's passes under way, by number
-    asked, told  passes, in this beginning
+    asked, told  passes issued and completed since the restart
     optimiser  its state; None before it is asked
-    reference  the reference engine, as far as its scores depend on it
+    reference  settings of the reference engine on which its scores depend
     reference_pass  number of its pass
-    sweep      the targets that are swept, as JSON data
-    comparison  how its errors compare, None until it has been scored
-    kept       passes whose scores the store has
-    stale      keys of scores that are not needed any more, from beginnings before
-    best       by what is best so far
-    shards, positions, seconds  that have come back, in all
+    sweep      targets of the sweep as JSON data
+    comparison  comparison with the reference, None while unknown
+    kept       passes whose scores are stored
+    stale      keys of scores that are no longer needed
+    best       errors of the best values
+    shards, positions, seconds  totals of results
     """
 
-    terms: Terms
+    learning: LearningSettings = msgspec.field(name="terms")
     engine: dict[str, Any]
-    values: Named
+    values: ValuesByCode
     key: str = ""
     digest: str = ""
     train: int = 0
     validation: int = 0
     notes: list[str] = []
     beginning: int = 0
-    left: Named = {}
+    left: ValuesByCode = {}
     probes: int = 0
     probe_due: bool = True
     probe_out: int | None = None
     facts: dict[str, Any] | None = None
     in_flight: int | str | None = None
-    filters: dict[str, Open] = {}
-    open: dict[str, Open] = {}
+    filters: dict[str, OpenPass] = {}
+    open: dict[str, OpenPass] = {}
     asked: int = 0
     told: int = 0
     told_before: int = 0
@@ -165,7 +242,7 @@ class State(msgspec.Struct):
     stale: list[int] = []
     start: Quality = msgspec.field(default_factory=Quality)
     best: Quality = msgspec.field(default_factory=Quality)
-    best_values: Named = {}
+    best_values: ValuesByCode = {}
     done: bool = False
     improvement: Improvement | None = None
     entropies: dict[str, dict[str, float | None]] = {}
@@ -181,5 +258,161 @@ class State(msgspec.Struct):
 
     @property
     def passes(self) -> int:
-        """Passes that have been told, in all beginnings."""
+        """Completed passes, including those before restarts."""
         return self.told_before + self.told
+
+
+_CHUNK = 1 << 16
+
+
+def digest_of(file: PositionFile, state: TexelState) -> str:
+    """Return a digest of the positions and their labels; touching the file does not change it."""
+    if state.digest and file.key == state.key:
+        return state.digest
+    digest = hashlib.blake2b(f"{file.train} {file.validation}".encode(), digest_size=16)
+    for name in ("result", "teacher", "weight", "group"):
+        digest.update(np.ascontiguousarray(getattr(file, name)).tobytes())
+    for first in range(0, len(file), _CHUNK):
+        digest.update(b"\n".join(file.texts(first, min(first + _CHUNK, len(file)))))
+    return digest.hexdigest()
+
+
+def record_positions(file: PositionFile, state: TexelState) -> None:
+    """Record the properties of the position file in the state."""
+    state.digest = digest_of(file, state)
+    state.key = file.key
+    state.train, state.validation = file.train, file.validation
+    state.notes = list(file.notes)
+
+
+_NAMES = {"minimum": "min", "maximum": "max"}
+#: Arguments of Player(…) on which scores depend.
+_SCORING_ARGUMENTS = ("command", "environ", "options", "protocol", "startup_gtp_commands")
+
+
+def scoring_settings(definition: PlayerDefinition | None, make: Any) -> dict[str, Any]:
+    """Return the settings of a player on which scores depend.
+
+    The competition's folder may move, and limits of moves may change.
+    """
+    if definition is None or make is not None:
+        return {"make_candidate": plain(canonical(make))}
+    settings = {name: plain(canonical(definition.values[name])) for name in _SCORING_ARGUMENTS}
+    command = list(settings["command"])
+    # sys.executable has many names (python, python3, …), depending on the call of ringmaster
+    own = command[0] == sys.executable
+    command[0] = "python" if own else command[0].rpartition("/")[2]
+    return {**settings, "command": command}
+
+
+def restart_reasons(
+    was: LearningSettings, now: LearningSettings, digest: tuple[str, str]
+) -> list[str]:
+    """Return reasons of an edit to restart the optimiser, a few words each.
+
+    digest  of the positions, before and now; "" if unknown
+    """
+    reasons = [
+        f"{name} changed"
+        for name in LEARNING
+        if plain(was.settings.get(name)) != plain(now.settings.get(name))
+    ]
+    if not reasons and all(digest) and digest[0] != digest[1]:
+        reasons.append("the positions changed")
+    before, after = ({p.code: p for p in learning.parameters} for learning in (was, now))
+    for code, old in before.items():
+        new = after.get(code)
+        if new is None:
+            reasons.append(f"{code} removed")
+        elif new != old:
+            reasons.append(f"{code}: {_differences(old, new)}")
+    reasons += [f"{code} is new" for code in after if code not in before]
+    if not reasons and was.parameters != now.parameters:
+        reasons.append("the order of the parameters changed")
+    return reasons
+
+
+def _differences(old: ParameterSettings, new: ParameterSettings) -> str:
+    parts = []
+    for name in ParameterSettings.__struct_fields__:
+        one, two = getattr(old, name), getattr(new, name)
+        if one == two:
+            continue
+        if name == "frozen":
+            parts.append("frozen" if two else "tuned from now on")
+        else:
+            parts.append(f"{_NAMES.get(name, name)} {_shown(one)} → {_shown(two)}")
+    return ", ".join(parts)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not set"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def restarted(
+    state: TexelState,
+    learning: LearningSettings,
+    parameters: Sequence[TunedParameter],
+    why: str,
+    *,
+    remeasure: bool,
+) -> TexelState:
+    """Return the state after a restart of the optimiser from the best values so far.
+
+    why        the edit, in a few words
+    remeasure  whether scales and labels must be computed again
+    """
+    best: ValuesByCode = {**state.left, **state.values, **state.best_values}
+    known = {p.code: p for p in learning.parameters}
+    values = {
+        p.code: p.played_value(known[p.code].clip(best.get(p.code, p.start))) for p in parameters
+    }
+    keys = [score_key(state.beginning, n) for n in (*state.kept, 0)]
+    keys += [score_key(state.beginning, int(n)) for n in (*state.open, *state.filters)]
+    earlier = list(state.earlier)
+    if state.told:
+        earlier.append(Chapter(why, state.told, state.start, state.best, dict(state.best_values)))
+    return msgspec.structs.replace(
+        state,
+        learning=learning,
+        values=values,
+        left={code: value for code, value in best.items() if code not in values},
+        beginning=state.beginning + 1,
+        # the old probe belongs to other scores, parameters or positions
+        probe_due=True,
+        probe_out=None,
+        facts=None,
+        filters={},
+        open={},
+        asked=0,
+        told=0,
+        told_before=state.told_before + state.asked,
+        optimiser=None,
+        labelling=None if remeasure else state.labelling,
+        kept=[],
+        stale=list(dict.fromkeys([*state.stale, *keys])),
+        start=Quality(),
+        best=Quality(),
+        best_values={},
+        done=False,
+        improvement=None,
+        entropies={},
+        calibration={},
+        comparison=None,
+        earlier=earlier,
+    )
+
+
+def must_remeasure(was: LearningSettings, now: LearningSettings, digest: tuple[str, str]) -> bool:
+    """Whether scales must be fitted again."""
+    changed = any(
+        plain(was.settings.get(name)) != plain(now.settings.get(name)) for name in MEASURING
+    )
+    return changed or (all(digest) and digest[0] != digest[1])
+
+
+def limits_of(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings that limit a tune."""
+    return {name: values[name] for name in ("patience", "most_passes")}

@@ -1,278 +1,232 @@
-"""The passes of a tune: which shards of which are to be given out, what has come back, and
-what the optimiser is told.
+"""The passes of a tune: issue of shards, their results, and the optimiser.
 
-Everything is a function of the settings and of what each shard's loss was; losses are added
-in the order of the shards, so the order in which they come back changes nothing.
+Everything depends on the settings and the losses of shards alone.  Losses are added in the order
+of the shards, so the order of results does not matter.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.competitions.competition import ScoreSource
-from ringmaster.competitions.texel.features import Features, give
+from ringmaster.competitions.competition import Reaction, ScoreSource
 from ringmaster.competitions.texel.labels import (
-    EventData,
-    Positions,
-    as_scores,
-    left_out,
-    usable,
+    ShardedPositions,
+    Shards,
+    TrainingData,
+    count_left_out,
+    decode_scores,
+    usable_positions,
 )
+from ringmaster.competitions.texel.methods import Features, from_answers, pass_features
 from ringmaster.competitions.texel.reference import compare
-from ringmaster.competitions.texel.settings import PositionsSettings
-from ringmaster.competitions.texel.shards import Half, Shards
 from ringmaster.competitions.texel.state import (
     COMPARED,
     FEATURES,
-    REFERENCE,
     STATIC,
     Improvement,
     Labelling,
-    Open,
+    OpenPass,
     Quality,
-    State,
+    TexelState,
+    is_reference,
     score_key,
 )
-from ringmaster.competitions.tuned_parameters import Named
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import SettingError, StoreCorrupt
 from ringmaster.positions import PositionFile
 from ringmaster.tuners.texel.loss import Floats, Loss, LossKind
-from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Told
+from ringmaster.tuners.texel.optimiser import Errors, Optimiser, Pass, Split, TellResult
 from ringmaster.tuners.texel.sweep import Swept, inner_state
 from ringmaster.tuners.texel.targets import Target
 
-#: Parameters whose values a line of the history names.
+#: Most parameters whose values are listed in a line of the history.
 MOST_NAMED = 12
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """A shard to be given out: place in the pass's list of shards."""
-
-    number: int
-    place: int
-
-
-class Means(msgspec.Struct, frozen=True):
-    """How a tune measures: what of the settings the errors depend on."""
-
-    target: Target
-    loss: LossKind
-    win_rate_scale: float | str
-    teacher_scale: float | str
-    positions: PositionsSettings
-    static_first: bool
-    seed: int
-    asks_features: bool = False
-    reference: str | None = None
-
-    @property
-    def filters(self) -> tuple[int, ...]:
-        """The passes that are not the optimiser's: of the quiet filter, of the features."""
-        own = (FEATURES,) if self.asks_features else ()
-        if self.positions.quiet is None:
-            return own
-        # where positions are scored by the static evaluation, pass 0 has it
-        return (*own, COMPARED) if self.static_first else (*own, STATIC, COMPARED)
-
-
-class Outcome(msgspec.Struct, frozen=True):
-    """What a shard led to.
-
-    line    of the history, where a pass was completed by it
-    notes   further ones
-    forget  keys of scores that are not needed any more
-    settled whether the state must be stored with the result
-    """
-
-    line: str = ""
-    notes: tuple[str, ...] = ()
-    forget: tuple[int, ...] = ()
-    settled: bool = False
-
-
 class Tuning:
-    """The passes of a tune, on a state that is the competition's.
+    """The passes of a tune; its state belongs to the competition.
 
-    codes   of the tuned parameters, in the optimiser's order
-    make    makes an optimiser without a result
+    values     settings
+    reference  code of the reference engine, None without one
+    make       makes a new optimiser
     """
 
     def __init__(
         self,
-        state: State,
-        means: Means,
-        codes: list[str],
-        make: Callable[[State, Shards], Optimiser],
+        state: TexelState,
+        values: Mapping[str, Any],
+        reference: str | None,
+        make: Callable[[TexelState, Shards], Optimiser],
     ) -> None:
         self.state = state
-        self.means = means
-        self.codes = codes
+        self.codes = [p.code for p in state.learning.tuned]
+        self._values, self._reference = values, reference
+        self._target: Target = values["target"]
+        self._kind: LossKind = values["loss"]
+        self._quiet_limit: float | None = values["positions"].quiet
+        self._is_static: bool = values["score"].is_static
         self._make = make
         self._source: ScoreSource = lambda number, shard: None
-        self.positions: Positions | None = None
+        self.positions: ShardedPositions | None = None
         self.optimiser: Optimiser | None = None
-        #: Of a linear evaluation, and whether the optimiser has them.
+        #: Features of a linear evaluation, and whether the optimiser has them.
         self.features: Features | None = None
-        self.given = False
-
-    # where it stands
+        self.features_are_known = False
 
     def attach(self, source: ScoreSource) -> None:
-        """Learn where scores are."""
+        """Set the source of stored scores."""
         self._source = source
 
-    def use(self, file: PositionFile) -> None:
-        """Learn where the positions are."""
-        self.positions = Positions(file, self.means.target, self._usable, self.scores)
+    def set_positions(self, file: PositionFile) -> None:
+        """Set the position file."""
+        self.positions = ShardedPositions(file, self._target, self._usable, self.scores)
 
     @property
     def shards(self) -> Shards:
-        """How the positions are divided; known once they have been read."""
+        """The division into shards; known after the positions have been read."""
         return Shards(self.state.train, self.state.validation)
 
     def begin(self) -> None:
-        """Make the optimiser, where the state has got to; needs the number of positions."""
+        """Make the optimiser and restore its state; needs the number of positions."""
         self.optimiser = self._make(self.state, self.shards)
         if self.state.optimiser is not None:
             swept = isinstance(self.optimiser, Swept)
-            found = self.state.optimiser
-            self.optimiser.restore(found if swept else inner_state(found))
+            stored = self.state.optimiser
+            self.optimiser.restore(stored if swept else inner_state(stored))
         if self.features is not None and self.positions is not None:
             matrix = self.features.ready(self.positions.file)
             if matrix is not None:
-                give(self.optimiser, matrix, self._fixed())
-                self.given = True
+                pass_features(self.optimiser, matrix, self._fixed())
+                self.features_are_known = True
 
-    def _fixed(self) -> Named:
-        """Return the values of the parameters that are not tuned."""
+    def _fixed(self) -> ValuesByCode:
+        """Return the values of parameters that are not tuned."""
         return {c: value for c, value in self.state.values.items() if c not in self.codes}
 
-    def named(self, theta: Any) -> Named:
-        """Return values of all parameters, with these of the tuned ones."""
-        given = zip(self.codes, theta, strict=True)
-        return {**self.state.values, **dict(given)}
+    def named(self, theta: Any) -> ValuesByCode:
+        """Return values of all parameters, given the tuned ones."""
+        return {**self.state.values, **dict(zip(self.codes, theta, strict=True))}
 
-    def best(self) -> Named:
+    def best(self) -> ValuesByCode:
         """Return the best values so far, of all parameters."""
         return self.state.best_values or self.state.values
 
-    def values(self, number: int) -> Named:
-        """Return the values that a pass is over."""
+    def values(self, number: int) -> ValuesByCode:
+        """Return the values of a pass."""
         if number < 0:
             return self.state.values
-        found = self.state.open.get(str(number))
-        return self.state.values if found is None else self.named(found.theta)
+        one = self.state.open.get(str(number))
+        return self.state.values if one is None else self.named(one.theta)
 
     @property
     def complete(self) -> bool:
-        """Whether the optimiser wants nothing more, and all has come back."""
+        """Whether the optimiser is finished, and all shards have returned."""
         return self.state.done and self._is_compared
 
     @property
     def _is_compared(self) -> bool:
-        """Return whether there is no reference, or its errors are known."""
-        found = self.state.comparison
-        return self.means.reference is None or bool(found and found.get("best"))
+        """Whether the errors of the reference are known, or there is none."""
+        comparison = self.state.comparison
+        return self._reference is None or bool(comparison and comparison.get("best"))
 
     @property
-    def _filters(self) -> tuple[int, ...]:
-        """The passes that are not the optimiser's."""
-        if self.means.reference is None:
-            return self.means.filters
-        return (*self.means.filters, self.state.reference_pass)
+    def _extra_passes(self) -> tuple[int, ...]:
+        """Numbers of the passes that are not the optimiser's: features, quiet filter, reference."""
+        source = self._values["optimiser"].arguments.get("features")
+        passes: tuple[int, ...] = (FEATURES,) if from_answers(source) else ()
+        if self._quiet_limit is not None:
+            # pass 0 has the static evaluation if it is the score of positions
+            passes += (COMPARED,) if self._is_static else (STATIC, COMPARED)
+        return passes if self._reference is None else (*passes, self.state.reference_pass)
 
     def scores(self, number: int, shard: int) -> Floats:
-        """Return scores of a kept pass.  Raises StoreCorrupt where they are missing."""
+        """Return scores of a kept pass.  Raises StoreCorrupt if they are missing."""
         data = self._source(score_key(self.state.beginning, number), shard)
         places = self.shards.positions(shard)
         if data is None or len(data) != 4 * len(places):
             raise StoreCorrupt(
                 f"the scores of pass {number}, shard {shard} are not in the status file"
             )
-        return as_scores(data)
+        return decode_scores(data)
 
-    # giving out
-
-    def next(self) -> Asked | None:
-        """Return the next shard to be given out; it is `count` that takes note of it."""
+    def next(self) -> tuple[int, int] | None:
+        """Return the pass and the place of the next shard; `register_issue` records its issue."""
         state = self.state
         if self.optimiser is None:
             return None
-        for number in self._filters:
-            found = self._filter(number)
-            if found.next < len(found.shards):
-                return Asked(number, found.next)
+        for number in self._extra_passes:
+            one = self._extra_pass(number)
+            if one.next < len(one.shards):
+                return number, one.next
         for key, one in state.open.items():
             if one.next < len(one.shards):
-                return Asked(int(key), one.next)
+                return int(key), one.next
         if state.done:
             return None
         asked = self._ask()
-        return None if asked is None else Asked(asked, 0)
+        return None if asked is None else (asked, 0)
 
-    def _filter(self, number: int) -> Open:
-        found = self.state.filters.get(str(number))
-        if found is None:
+    def _extra_pass(self, number: int) -> OpenPass:
+        one = self.state.filters.get(str(number))
+        if one is None:
             shards = self.shards.of("all")
-            # features that are at hand already need not be asked for
-            known = 0.0 if number == FEATURES and self.given else None
-            found = self.state.filters[str(number)] = Open(
+            # known features need no pass
+            known = 0.0 if number == FEATURES and self.features_are_known else None
+            one = self.state.filters[str(number)] = OpenPass(
                 [], "all", number != FEATURES, shards, [known] * len(shards)
             )
-            found.next = 0 if known is None else len(shards)
-        return found
+            one.next = 0 if known is None else len(shards)
+        return one
 
     def _ask(self) -> int | None:
-        """Let the optimiser ask for a further pass; returns its number."""
+        """Ask the optimiser for a further pass; return its number."""
         assert self.optimiser is not None
         asked: Pass | None = self.optimiser.ask()
         if asked is None:
             return None
         shards = self.shards.of(asked.part)
         part = asked.part if isinstance(asked.part, str) else list(asked.part)
-        self.state.open[str(asked.number)] = Open(
+        self.state.open[str(asked.number)] = OpenPass(
             list(asked.theta), part, asked.keep, shards, [None] * len(shards)
         )
         self.state.asked = max(self.state.asked, asked.number + 1)
         return asked.number
 
-    def find(self, number: int) -> Open | None:
-        """Return a pass that is under way; the optimiser is asked for it if it has not been
-        yet, which is what it was asked when the shard was given out."""
+    def find_or_ask(self, number: int) -> OpenPass | None:
+        """Return a pass under way.
+
+        A pass issued before an interruption is asked for again.
+        """
         if number < 0:
-            return self._filter(number) if number in self._filters else None
+            return self._extra_pass(number) if number in self._extra_passes else None
         while number >= self.state.asked:
             if self.optimiser is None or self._ask() is None:
                 return None
         return self.state.open.get(str(number))
 
-    def count(self, number: int, place: int) -> bool:
-        """Learn that a shard has been given out; idempotent.  Returns whether it is awaited."""
-        found = self.find(number)
-        if found is None or place >= len(found.shards):
+    def register_issue(self, number: int, place: int) -> bool:
+        """Record the issue of a shard; idempotent.  Return whether its result is awaited."""
+        one = self.find_or_ask(number)
+        if one is None or place >= len(one.shards):
             return False
-        found.next = max(found.next, place + 1)
-        return found.losses[place] is None
-
-    # taking back
+        one.next = max(one.next, place + 1)
+        return one.losses[place] is None
 
     def loss(self, number: int, shard: int, scores: Floats) -> float | None:
-        """Return the loss of a shard, None where its scores are kept until the scale is
-        known."""
+        """Return the loss of a shard, None while the scale is unknown."""
         labelling = self.state.labelling
         if number <= 0 or labelling is None:
             return None
         return self._data(labelling).sum(shard, scores).loss
 
     def missing(self, number: int, shard: int, scores: Floats) -> str:
-        """Return the first position that has no score now and had one with the start values,
-        "" if there is none."""
+        """Return the first position that lost its score since the start values, "" if none did."""
         assert self.positions is not None
         if number <= 0 or self.state.labelling is None:
             return ""
@@ -281,50 +235,50 @@ class Tuning:
             return ""
         return self.positions.text(shard, int(np.argmax(gone)))
 
-    def take(self, number: int, place: int, loss: float | None) -> Outcome:
-        """Learn what a shard came to (0 for those of pass 0 and of the filter)."""
-        found = self.find(number)
-        if found is None or place >= len(found.shards):
-            return Outcome()
-        found.losses[place] = 0.0 if loss is None else loss
-        if not found.complete:
-            return Outcome()
-        if number <= REFERENCE and self.state.labelling is not None:
-            return Outcome(notes=tuple(self._compare()), settled=True)
+    def record_loss(self, number: int, place: int, loss: float | None) -> Reaction:
+        """Record the loss of a shard (0 for pass 0 and extra passes)."""
+        one = self.find_or_ask(number)
+        if one is None or place >= len(one.shards):
+            return Reaction("")
+        one.losses[place] = 0.0 if loss is None else loss
+        if not one.complete:
+            return Reaction("")
+        if is_reference(number) and self.state.labelling is not None:
+            return Reaction("", notes=tuple(self._compare()), save=True)
         if number <= 0:
             return self._labelled()
         del self.state.open[str(number)]
-        return self._told(number, found, self._errors(found))
+        return self._tell(number, one, self._errors(one))
 
-    def _labelled(self) -> Outcome:
-        """Fix scales and labels once the start values and the filter are known."""
+    def _labelled(self) -> Reaction:
+        """Fix scales and labels after the start values and extra passes."""
         first = self.state.open.get("0")
-        filters = [self._filter(number) for number in self._filters]
-        if first is None or not first.complete or not all(f.complete for f in filters):
-            return Outcome(settled=True)
-        if self.features is not None and not self.given:
+        extras = [self._extra_pass(number) for number in self._extra_passes]
+        if first is None or not first.complete or not all(extra.complete for extra in extras):
+            return Reaction("", save=True)
+        if self.features is not None and not self.features_are_known:
             assert self.optimiser is not None
-            give(self.optimiser, self.features.finish(self.shards.total), self._fixed())
-            self.given = True
+            pass_features(self.optimiser, self.features.finish(self.shards.total), self._fixed())
+            self.features_are_known = True
         lines = self._label()
         labelling, data = self.state.labelling, self._data()
         assert labelling is not None
         first.losses = [data.sum(shard, self.scores(0, shard)).loss for shard in first.shards]
         del self.state.open["0"]
-        told = self._told(0, first, self._errors(first))
-        # an optimiser that ends at once has compared already
+        told = self._tell(0, first, self._errors(first))
+        # an optimiser that ends at once has already compared
         lines += [] if self.state.calibration else self._compare()
-        return Outcome(told.line, (*lines, *told.notes), told.forget, True)
+        return msgspec.structs.replace(told, notes=(*lines, *told.notes))
 
     def _compare(self) -> list[str]:
-        """Find out how the errors of the reference compare; return lines for the history."""
-        if self.means.reference is None or not self._filter(self.state.reference_pass).complete:
+        """Compare with the reference; return lines for the history."""
+        if self._reference is None or not self._extra_pass(self.state.reference_pass).complete:
             return []
         assert self.positions is not None
         assert self.state.labelling is not None
         assert self.optimiser is not None
-        found = compare(
-            self.means.reference,
+        comparison = compare(
+            self._reference,
             self.positions,
             self._data(),
             self.state.labelling,
@@ -332,12 +286,15 @@ class Tuning:
             self.state.reference_pass,
             self.optimiser.best_pass if self.state.calibration else None,
         )
-        if self.state.calibration and found.best is None:
-            # not every optimiser keeps the scores of its best values
-            found.best = self.state.best
-        self.state.comparison = msgspec.to_builtins(found)
-        errors = self._shown(Errors(found.reference.train, found.reference.validation))
-        return [f"reference {found.player}: {errors}, by its own win-rate scale {found.scale:.5g}"]
+        if self.state.calibration and comparison.best is None:
+            # some optimisers drop the scores of their best values
+            comparison.best = self.state.best
+        self.state.comparison = msgspec.to_builtins(comparison)
+        errors = self._shown(Errors(comparison.reference.train, comparison.reference.validation))
+        return [
+            f"reference {comparison.player}: {errors}, "
+            f"by its own win-rate scale {comparison.scale:.5g}"
+        ]
 
     def _label(self) -> list[str]:
         positions = self.positions
@@ -345,16 +302,16 @@ class Tuning:
         positions.forget()
         before = self.state.labelling
         teacher, fitted, warnings = self._teacher_scale(before)
-        kind = self.means.loss
+        kind = self._kind
         lines = []
         try:
-            if isinstance(self.means.win_rate_scale, float):
-                scale = self.means.win_rate_scale
+            if isinstance(self._values["win_rate_scale"], float):
+                scale = self._values["win_rate_scale"]
             elif before is not None:
                 scale = before.scale
                 fitted += [name for name in before.fitted if name == "win_rate_scale"]
             else:
-                fit = positions.fit_scale(kind, teacher)
+                fit = positions.fit_scale(0, kind, teacher)
                 scale = fit.scale
                 fitted.append("win_rate_scale")
                 warnings += [fit.warning] if fit.warning else []
@@ -376,46 +333,46 @@ class Tuning:
                 float(positions.labels(shard, teacher).weight.astype(np.float64).sum())
                 for shard in range(self.shards.total)
             ],
-            left_out(positions, self.scores, self._quiet, self._capped),
+            count_left_out(positions, self.scores, self._quiet, self._capped),
             self._score_cap,
         )
         if not math.fsum(self.state.labelling.weights[s] for s in self.shards.of("train")) > 0:
-            raise SettingError(
-                ("positions",), "no position is left to tune on: all are left out by the filters"
-            )
+            raise SettingError(("positions",), "the filters leave out all positions")
         return lines
 
     def _teacher_scale(self, before: Labelling | None) -> tuple[float | None, list[str], list[str]]:
-        if self.means.target.kind == "texel":
+        if self._target.kind == "texel":
             return None, [], []
-        if isinstance(self.means.teacher_scale, float):
-            return self.means.teacher_scale, [], []
+        if isinstance(self._values["teacher_scale"], float):
+            return self._values["teacher_scale"], [], []
         if before is not None and before.teacher_scale is not None:
             return before.teacher_scale, [n for n in before.fitted if n == "teacher_scale"], []
         assert self.positions is not None
         try:
-            fit = self.positions.fit_teacher(self.means.loss)
+            fit = self.positions.fit_teacher(self._kind)
         except ValueError as error:
             raise SettingError(
-                ("teacher_scale",), str(error), "its scale in centipawns, as 600"
+                ("teacher_scale",), str(error), "the scale in centipawns, for example 600"
             ) from None
         return fit.scale, ["teacher_scale"], [fit.warning] if fit.warning else []
 
     def _usable(self, shard: int) -> npt.NDArray[np.bool_]:
-        return usable(self.scores(0, shard), self._quiet(shard), self._capped(shard))
+        return usable_positions(self.scores(0, shard), self._quiet(shard), self._capped(shard))
 
     @property
     def _score_cap(self) -> float | None:
-        """The largest own score of positions without a teacher's, centipawns.  It stays as it
-        was when the positions were labelled."""
+        """The largest own score of positions without a teacher's, centipawns.
+
+        It keeps the value of the time of labelling.
+        """
         labelling = self.state.labelling
         if labelling is not None:
             return labelling.score_cap
-        return self.means.positions.dataset.score_cap
+        cap: float | None = self._values["positions"].dataset.score_cap
+        return cap
 
     def _capped(self, shard: int) -> npt.NDArray[np.bool_]:
-        """Return which positions without a teacher's score have too large a score by the start
-        values."""
+        """Return whether positions without a teacher's score exceed the score cap."""
         assert self.positions is not None
         teacher, cap = self.positions.column("teacher", shard), self._score_cap
         if cap is None:
@@ -423,47 +380,47 @@ class Tuning:
         return np.isnan(teacher) & (np.abs(self.scores(0, shard)) > cap)
 
     def _quiet(self, shard: int) -> tuple[Floats, Floats, float] | None:
-        most = self.means.positions.quiet
+        most = self._quiet_limit
         if most is None:
             return None
-        static = self.scores(0 if self.means.static_first else STATIC, shard)
+        static = self.scores(0 if self._is_static else STATIC, shard)
         return static, self.scores(COMPARED, shard), most
 
-    def _data(self, labelling: Labelling | None = None) -> EventData:
+    def _data(self, labelling: Labelling | None = None) -> TrainingData:
         labelling = labelling or self.state.labelling
         assert labelling is not None
         assert self.positions is not None
-        loss = Loss(self.means.loss, labelling.scale)
-        return EventData(self.positions, self.scores, loss, labelling.teacher_scale)
+        loss = Loss(self._kind, labelling.scale)
+        return TrainingData(self.positions, self.scores, loss, labelling.teacher_scale)
 
-    def _errors(self, found: Open) -> Errors:
+    def _errors(self, one: OpenPass) -> Errors:
         labelling = self.state.labelling
         assert labelling is not None
         border = self.shards.of_train
         means: list[float | None] = []
         for held in (False, True):
-            places = [i for i, shard in enumerate(found.shards) if (shard >= border) is held]
-            weight = math.fsum(labelling.weights[found.shards[i]] for i in places)
-            loss = math.fsum(found.losses[i] or 0.0 for i in places)
+            places = [i for i, shard in enumerate(one.shards) if (shard >= border) is held]
+            weight = math.fsum(labelling.weights[one.shards[i]] for i in places)
+            loss = math.fsum(one.losses[i] or 0.0 for i in places)
             means.append(loss / weight if weight > 0 else None)
         return Errors(*means)
 
-    def _told(self, number: int, found: Open, errors: Errors) -> Outcome:
-        """Tell the optimiser of a pass, and take over what that has led to."""
+    def _tell(self, number: int, one: OpenPass, errors: Errors) -> Reaction:
+        """Tell the optimiser the errors of a pass, and adopt the consequences."""
         state, optimiser = self.state, self.optimiser
         assert optimiser is not None
-        if found.keep:
+        if one.keep:
             state.kept.append(number)
-        told: Told = optimiser.tell(number, errors, self._data())
+        told: TellResult = optimiser.tell(number, errors, self._data())
         state.told += 1
         quality = Quality(errors.train, errors.validation)
         if number == 0:
             state.start = state.best = quality
         forget = [n for n in told.forget if n and n in state.kept]
         notes = list(told.notes)
-        self._follow()
+        self._record_best()
         if not state.open and not optimiser.finished():
-            # some find out only now that they have come to their end
+            # some optimisers notice their end only when asked
             self._ask()
         if optimiser.problem:
             notes.append(optimiser.problem)
@@ -476,18 +433,24 @@ class Tuning:
         keys = [*state.stale, *(score_key(state.beginning, n) for n in forget)]
         state.stale = []
         line = f"pass {state.told_before + number}: {self._shown(errors)}"
-        if len(self.codes) <= MOST_NAMED and found.theta:
-            values = zip(self.codes, found.theta, strict=True)
+        if len(self.codes) <= MOST_NAMED and one.theta:
+            values = zip(self.codes, one.theta, strict=True)
             line += "; " + ", ".join(f"{code} {value:.6g}" for code, value in values)
-        return Outcome(line, tuple(notes), tuple(dict.fromkeys(keys)), True)
+        return Reaction(
+            line,
+            halt=optimiser.problem or "",
+            notes=tuple(notes),
+            save=True,
+            forget=tuple(dict.fromkeys(keys)),
+        )
 
     def _shown(self, errors: Errors) -> str:
         parts = [("training", errors.train), ("validation", errors.validation)]
         known = [f"{name} error {value:.8f}" for name, value in parts if value is not None]
         return ", ".join(known)
 
-    def _follow(self) -> None:
-        """Take over the best values and their errors."""
+    def _record_best(self) -> None:
+        """Adopt the best values and their errors."""
         optimiser = self.optimiser
         assert optimiser is not None
         best = optimiser.best
@@ -497,11 +460,11 @@ class Tuning:
                 self.state.best = Quality(step.train, step.validation)
 
     def change_sweep(self) -> None:
-        """Go on with a sweep that has been added, removed or given other pairs."""
+        """Continue after a sweep was added, removed or changed."""
         state, optimiser = self.state, self.optimiser
         if optimiser is None or not optimiser.is_settled:
             return
-        # whatever is under way is the former sweep's
+        # passes under way belong to the former sweep
         kept = {0, optimiser.best_pass}
         numbers = [int(key) for key in state.open] + [n for n in state.kept if n not in kept]
         state.stale += [score_key(state.beginning, n) for n in numbers]
@@ -510,22 +473,20 @@ class Tuning:
             optimiser.begin_again()
         state.done = optimiser.finished()
 
-    # the end
-
     def _finish(self) -> list[str]:
-        """Find out how sure the improvement is, and what the best values' scores are like."""
+        """Measure the improvement, and the properties of the best values' scores."""
         state, optimiser, labelling = self.state, self.optimiser, self.state.labelling
         assert optimiser is not None
         assert labelling is not None
         assert self.positions is not None
         best = optimiser.best_pass
         data, teacher = self._data(), labelling.teacher_scale
-        part: Half = "validation" if self.shards.of_validation else "train"
+        part: Split = "validation" if self.shards.of_validation else "train"
         shown = [(0, "start")] + ([(best, "best")] if best else [])
         for number, name in shown:
             state.calibration[name] = self.positions.calibration(number, data.loss, teacher)
-            found = self.positions.entropies(number, part, data.loss, teacher)
-            state.entropies[name] = found.means()
+            entropies = self.positions.entropies(number, part, data.loss, teacher)
+            state.entropies[name] = entropies.means()
         values = ", ".join(f"{code} {value:.6g}" for code, value in state.best_values.items())
         lines = [f"tuned after {state.passes} passes: {values}"]
         if best:
@@ -534,20 +495,20 @@ class Tuning:
                 lines.append(improvement_line(state.improvement))
         return lines + self._compare()
 
-    def _improvement(self, best: int, part: Half, data: EventData) -> Improvement | None:
-        from ringmaster.tuners.texel.bootstrap import bootstrap
+    def _improvement(self, best: int, part: Split, data: TrainingData) -> Improvement | None:
+        from ringmaster.tuners.texel.uncertainty import bootstrap
 
-        found = bootstrap(data, 0, best, part, seed=self.means.seed)
-        if found is None:
+        gain = bootstrap(data, 0, best, part, seed=self._values["seed"])
+        if gain is None:
             return None
-        value = found.before - found.after
-        return Improvement(part, value, found.low, found.high, found.share, found.games)
+        value = gain.before - gain.after
+        return Improvement(part, value, gain.low, gain.high, gain.share, gain.games)
 
 
-def improvement_line(found: Improvement) -> str:
-    """Return how much was gained, in words."""
+def improvement_line(gain: Improvement) -> str:
+    """Return the gain in words."""
     return (
-        f"the {'validation' if found.part == 'validation' else 'training'} error is smaller by "
-        f"{found.value:.8f} (95 % {found.low:.8f} to {found.high:.8f}), in "
-        f"{100 * found.share:.4g} % of resampled games"
+        f"the {'validation' if gain.part == 'validation' else 'training'} error fell by "
+        f"{gain.value:.8f} (95 % {gain.low:.8f} to {gain.high:.8f}), in "
+        f"{100 * gain.share:.4g} % of resampled games"
     )

@@ -1,17 +1,18 @@
 """Opening books: files of start positions and lines, and the order of their use.
 
-A text file (EPD, FEN, lists of moves, SFEN, PGN) is a list of openings, every one
-of which is checked when the file is loaded, so that no game fails on it later.  A
-Polyglot book is a tree with weights: its lines are drawn when they are wanted.
+A text file (EPD, FEN, lists of moves, SFEN, PGN) is a list of openings.  All of its openings
+are checked at loading.  A Polyglot book is a tree with weights, and its lines are drawn one by
+one.
 """
 
-from ringmaster.games.openings.load import (
+from ringmaster.games.openings.loading import (
     FORMATS,
     Format,
+    OpeningOrder,
+    Order,
     format_of,
     load_openings,
 )
-from ringmaster.games.openings.order import OpeningOrder, Order
 from ringmaster.games.openings.polyglot import PolyglotBook
 
 __all__ = [

@@ -1,10 +1,9 @@
-"""Polyglot opening books: positions with weighted moves, not a list of openings.
+"""Polyglot opening books: positions with weighted moves.
 
-An opening is a walk through the book from the usual position: at each position a
-move is drawn with a probability in proportion to its weight.  The draws are a
-function of the seed and the walk's number, so that an opening can be found again
-at any time.  Format: entries of 16 bytes, big-endian, in the order of their keys
-(key 8, move 2, weight 2, learning 4), with the keys of python-chess.
+An opening is a random walk through the book from the usual position.  The probability of a
+move is proportional to its weight.  The seed and the walk's number determine the walk.
+
+Format: big-endian entries of 16 bytes, sorted by key (key 8, move 2, weight 2, learning 4).
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import os
 from typing import Any
 
 from ringmaster.errors import OpeningsError
-from ringmaster.games.openings.text import cannot_read
+from ringmaster.games.openings.readers import cannot_read
 from ringmaster.model.jobs import Opening
 from ringmaster.model.randomness import BOOK_STREAM, words
 
@@ -27,11 +26,10 @@ class PolyglotBook:
     """The lines of a book, drawn by number."""
 
     def __init__(self, path: str, plies: int | None = None, seed: int = 0) -> None:
-        """Open the book; its walks are of `plies` moves, fewer where it knows no
-        more.
+        """Open a book for walks of at most `plies` moves.
 
-        Raises OpeningsError for a file that is no Polyglot book, or has no move for
-        the usual position.
+        Raises OpeningsError for a file that is not a Polyglot book, or has no move for the
+        usual position.
         """
         import chess.polyglot
 
@@ -65,22 +63,24 @@ class PolyglotBook:
         return Opening(moves=tuple(moves), source=f"{self._name}#{number + 1}")
 
     def _choices(self, board: Any) -> list[tuple[Any, int]]:
-        """Return the moves of a position with their weights: none without weight,
-        which is never played, none that ends the game, and none that another
-        position with the same key must have left there."""
-        found = []
+        """Return the moves of a position with their weights.
+
+        Moves without weight, moves that end the game, and illegal moves (of a position with
+        the same key) are left out.
+        """
+        choices = []
         for entry in self._reader.find_all(board):
             if board.is_legal(entry.move):
                 board.push(entry.move)
                 over = board.is_game_over() or board.is_repetition(3)
                 board.pop()
                 if not over:
-                    found.append((entry.move, entry.weight))
-        return found
+                    choices.append((entry.move, entry.weight))
+        return choices
 
 
 def _check(path: str) -> None:
-    """Raises OpeningsError for a file that cannot be a Polyglot book."""
+    """Raise OpeningsError for a file that cannot be a Polyglot book."""
     import numpy as np
 
     try:
@@ -89,7 +89,7 @@ def _check(path: str) -> None:
             raise OpeningsError(path, None, "there is no opening in this file")
         if size % _ENTRY:
             raise OpeningsError(
-                path, None, f"this is no Polyglot book: its {size} bytes are not entries of 16"
+                path, None, f"this is not a Polyglot book: its {size} bytes are not entries of 16"
             )
         keys = np.memmap(path, dtype=">u8", mode="r")[::2]
     except OSError as error:
@@ -99,5 +99,5 @@ def _check(path: str) -> None:
         raise OpeningsError(
             path,
             None,
-            f"this is no Polyglot book: entry {int(descents[0]) + 2} is out of order",
+            f"this is not a Polyglot book: entry {int(descents[0]) + 2} is out of order",
         )

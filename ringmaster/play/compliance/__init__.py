@@ -1,12 +1,6 @@
-"""The pre-flight check: whether an engine keeps to its protocol.
+"""Test whether an engine obeys its protocol (`ringmaster check`).
 
-`examine` puts an engine through a series of tests and says what passed, what is
-odd, what would spoil games, and which settings would suit the engine.  The tests
-themselves are in the other modules: `searching`, `limits` and `conduct` for UCI
-and USI, whose differences are data (`dialects`, `chess_probes`, `shogi_probes`),
-and `go` for GTP.
+`examine` runs all tests of an engine.  The tests are in `check_uci` and `check_moves` for UCI and
+USI, and in `check_gtp` for GTP.  `first_tests` has the short tests before a competition's first
+game.
 """
-
-from ringmaster.play.compliance.examination import Examined, examine
-
-__all__ = ["Examined", "examine"]

@@ -1,24 +1,32 @@
-"""Tunes on simulated players: how far below the optimum a method ends, before an
-engine has played for it.
+"""Tunes on simulated players, to measure the final loss of a method without engines.
 
-The methods are the ones that tune engines, `tuners.spsa.Method`, and so are the two
-sides of an iteration; only the games are drawn by lot.  Many independent tunes
-(replicates) go on at once in arrays (…, replicates, n).  No engines, no files, no clock;
-the lots of a replicate depend on the seed and its own number alone, whichever others
-are simulated with it.
+Methods and perturbations are those of real tunes (`tuners.spsa`); only the games are
+random.  Many independent tunes (replicates) run at once in arrays (…, replicates, n).
+The random numbers of a replicate depend on the seed and its own number only.
 """
 
-from ringmaster.tuners.simulation.clop import CLOP_FUNCTIONS, Clop, ClopFunction
-from ringmaster.tuners.simulation.elo import SHAPES, EloModel, Shaped, spsa_tuner
-from ringmaster.tuners.simulation.lots import (
+from ringmaster.tuners.simulation.game_outcomes import (
+    CLOP_FUNCTIONS,
     DRAW_MODELS,
     GROUP,
+    SHAPES,
     BayesElo,
+    Clop,
+    ClopFunction,
     Davidson,
     Draws,
+    EloModel,
     FixedDraws,
+    Shaped,
+    spsa_tuner,
 )
-from ringmaster.tuners.simulation.replicates import Course, Players, Tune, join, simulate
+from ringmaster.tuners.simulation.replicates import (
+    SimulatedCourse,
+    SimulatedPlayers,
+    SimulatedTune,
+    join,
+    simulate,
+)
 
 __all__ = [
     "CLOP_FUNCTIONS",
@@ -28,14 +36,14 @@ __all__ = [
     "BayesElo",
     "Clop",
     "ClopFunction",
-    "Course",
     "Davidson",
     "Draws",
     "EloModel",
     "FixedDraws",
-    "Players",
     "Shaped",
-    "Tune",
+    "SimulatedCourse",
+    "SimulatedPlayers",
+    "SimulatedTune",
     "join",
     "simulate",
     "spsa_tuner",

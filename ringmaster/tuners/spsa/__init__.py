@@ -1,41 +1,48 @@
-"""Simultaneous perturbation stochastic approximation, as the field runs it.
+"""Simultaneous perturbation stochastic approximation (SPSA).
 
-J. C. Spall, "Implementation of the simultaneous perturbation algorithm for
-stochastic optimization", IEEE Trans. Aerospace and Electronic Systems 34(3),
-1998.  In every method two sides play each other,
+J. C. Spall, "Implementation of the simultaneous perturbation algorithm for stochastic
+optimization", IEEE Trans. Aerospace and Electronic Systems 34(3), 1998.  In every
+method two sides play each other:
 
     θ± = clip(θ ± c_k·δ)        δᵢ = ±1
 
-and all but the adaptive method then move by θ ← clip(θ + R_k·d·(W−L)), d being
-the difference that was really played, (θ⁺ − θ⁻)/2 after clipping and rounding (or,
-where a practice is to be reproduced, c_k·δ).  The adaptive method plays about points near
-θ, and finds θ from all results so far.
+All but the adaptive method then move by θ ← clip(θ + R_k·d·(W−L)).  Here d is the
+played difference (θ⁺ − θ⁻)/2 after clipping and rounding, or c_k·δ to reproduce other
+programs.  The adaptive method infers θ from all results so far.
 
-Pure ask and tell: no engines, no files, no clock.  δ and the rounding are functions
-of (seed, iteration).  Everything is written for arrays (…, n): the last axis is that
-of the n parameters, those before it are independent tunes, of which a real one has
-none and a simulation as many as it has replicates.
+Tuners ask and tell; they know no engines, files or clocks.  δ and the rounding are
+functions of (seed, iteration).  Arrays have the shape (…, n) for n parameters; leading
+axes are independent tunes, which only simulations have.
 """
 
 from __future__ import annotations
 
+from ringmaster.tuners.space import Array, Space
 from ringmaster.tuners.spsa.adaptive import Adaptive
-from ringmaster.tuners.spsa.gains import (
+from ringmaster.tuners.spsa.method import (
     Annealing,
     Autoselect,
     Blog,
-    C,
     Classic,
     Constant,
+    GainMethod,
     Gains,
+    Memory,
+    Method,
+    OptimumInterval,
     WeatherFactory,
     autoselect,
 )
-from ringmaster.tuners.spsa.method import GainMethod, Interval, Memory, Method
-from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, sides
-from ringmaster.tuners.spsa.regression import Fit
-from ringmaster.tuners.spsa.space import Array, Space
-from ringmaster.tuners.spsa.tuner import Counting, Counts, Spsa, Trust
+from ringmaster.tuners.spsa.perturbation import (
+    Counting,
+    Counts,
+    Perturbation,
+    Rounding,
+    draw,
+    sides,
+)
+from ringmaster.tuners.spsa.regression import C, Fit
+from ringmaster.tuners.spsa.tuner import EstimateRule, Spsa
 
 __all__ = [
     "Adaptive",
@@ -48,17 +55,17 @@ __all__ = [
     "Constant",
     "Counting",
     "Counts",
+    "EstimateRule",
     "Fit",
     "GainMethod",
     "Gains",
-    "Interval",
     "Memory",
     "Method",
+    "OptimumInterval",
     "Perturbation",
     "Rounding",
     "Space",
     "Spsa",
-    "Trust",
     "WeatherFactory",
     "autoselect",
     "draw",

@@ -1,18 +1,18 @@
-"""The default method: where each optimum is, and how much it matters, is inferred from all
-results so far; θ is the point of least expected loss, and c follows what is not known.
+"""The default method: infer each optimum and its importance from all results so far.
 
-Given are only the ranges and where the tune starts.  Lengths here are in half ranges from
-the start, e is the Elo that a parameter loses at a distance of 1 from its optimum o.  An
-iteration of g games whose sides are m ± d, with s = W−L, has for this parameter alone
+θ is the point of least expected loss; c shrinks with the remaining uncertainty.  Inputs
+are only the ranges and the start.  Lengths are in half ranges from the start; e is the
+Elo that a parameter loses at a distance of 1 from its optimum o.  An iteration of g games
+with sides m ± d and s = W−L has, for this parameter alone,
 
     E[s/d] = g·β·(o − m)        Var[s/d] = g·v/d²        β = 4e/C
 
-since δ is drawn anew for each iteration, so that the other parameters are noise of mean
-zero to it.  SPSA's gradient estimates s/d lie on a line in m that falls through 0 at the
-optimum.  Its sums Σg, Σg·m, Σg·m², Σs/d, Σm·s/d and their noise Σg/d² are all that has to be
-remembered; they do not depend on the order of the results, nor on how many are to come.
-Every game counts alike, and not by d² as least variance would have it: later iterations,
-narrower and nearer to the optimum, tell more of it where the loss is no parabola.
+since δ is drawn independently in each iteration, which makes the other parameters noise
+of mean zero.  SPSA's gradient estimates s/d lie on a line in m that falls through 0 at
+the optimum.  The sums Σg, Σg·m, Σg·m², Σs/d, Σm·s/d and the noise Σg/d² are sufficient;
+they do not depend on the order of results or on the length of the tune.  Every game
+counts alike, not by d² as least variance would weight it: later iterations, narrower and
+nearer to the optimum, show more of it where the loss is no parabola.
 
 The line is fitted by Bayes.  Let A, B, D, P, Q be the first five sums over their mean noise.
 For each e of a grid and the prior o ~ N(0, τ²), o is normal and the likelihood of e known:
@@ -20,14 +20,15 @@ For each e of a grid and the prior o ~ N(0, τ²), o is normal and the likelihoo
     λ = β²·A + 1/τ²        ô = β·(P + β·B)/λ
     log L = ½·(λ·ô² − log λ − β²·D) − β·Q
 
-ln e is normal about a location μ with a deviation of 1.5, and μ is found from all parameters
-together: its own prior is wide, and the product of what they say of it, Σₑ L·P(e|μ), makes
-it narrow where there are many.  So a tune of many parameters that hardly matter does not take
-the noise of some for effects.  E[e·(x − o)²] is least at x* = E[e·o]/E[e], the estimate, about
-which the next iteration plays; with ς² = E[e·(o − x*)²]/E[e], c is 14·ς, but a quarter of
-the range at most: wide while little is known, and then narrowing about as k^−¼, so that
-the bias of a lopsided or saturating loss shrinks as the noise does.  Midpoints are θ ± 2·ς at
-random, which is what tells a steep parameter at its optimum from one without effect.
+ln e is normal about a location μ with a deviation of 1.5.  All parameters together
+determine μ: its prior is wide, and the product of Σₑ L·P(e|μ) over many parameters is
+narrow.  A tune of many unimportant parameters thus does not mistake noise for effects.
+
+E[e·(x − o)²] is least at the estimate x* = E[e·o]/E[e], the centre of the next iteration.
+With ς² = E[e·(o − x*)²]/E[e], c is 14·ς, but at most a quarter of the range: wide at
+first, then narrowing about as k^−¼, so that the bias of a lopsided or saturating loss
+shrinks with the noise.  Midpoints are θ ± 2·ς at random, which distinguishes a steep
+parameter at its optimum from one without effect.
 """
 
 from __future__ import annotations
@@ -37,10 +38,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ringmaster.tuners.spsa.gains import C
-from ringmaster.tuners.spsa.method import Interval, Memory, Method
-from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, Regression
-from ringmaster.tuners.spsa.space import Array, Flags, Space
+from ringmaster.tuners.space import Array, Flags, Space
+from ringmaster.tuners.spsa.method import Memory, Method, OptimumInterval
+from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, C, Regression
 
 #: τ, half ranges.
 PRIOR_DEVIATION = 0.5
@@ -50,12 +50,12 @@ ELO_SPREAD = 1.5
 #: The grid of locations, as e; median and deviation of the logarithm of their prior.
 LOCATION = np.geomspace(0.05, 300.0, 18)
 LOCATION_MEDIAN, LOCATION_SPREAD = 2.0, 2.0
-#: c in ς, and at most, in half ranges.
+#: c in units of ς, and the largest c, in half ranges.
 C_PER_DEVIATION, WIDEST = 14.0, 0.5
-#: How far the midpoints are from θ: in ς, and at most in c.
+#: Distance of midpoints from θ in units of ς, and the largest one in units of c.
 SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.5
-#: θ and c are found anew after every result for the first so many, and then whenever
-#: between a 128th and a 256th more have come.
+#: θ and c are updated after each of the first 256 results, then after each growth by a
+#: 256th to a 128th.
 EVERY = 256
 #: 1 % point of ½χ²₁ + ½χ²₂, the law of the likelihood ratio without effect.
 SIGNAL = 8.27
@@ -81,10 +81,10 @@ class _Posterior(NamedTuple):
 class Adaptive(Method):
     """Bayesian SPSA.
 
-    own_c  perturbations to use instead of the method's, (n,), NaN where it chooses
+    own_c  fixed perturbations, (n,), NaN where the method chooses
 
-    Its memory: sums (…, 6, n) and totals (…, 3) (results, games and Σs²); theta, c and shift,
-    (…, n) each, as they followed from these when they were last found anew.
+    Memory: sums (…, 6, n) and totals (…, 3) (results, games and Σs²); theta, c and shift,
+    (…, n) each, as of their last update.
     """
 
     def __init__(self, space: Space, own_c: Array | None = None) -> None:
@@ -107,18 +107,17 @@ class Adaptive(Method):
             {"sums": np.zeros((*shape, 6, n)), "totals": np.zeros((*shape, 3))}
         )
 
-    def resume(self, theta: Array, regression: Regression, told: int) -> Memory:
-        """As `Method.resume`; the regression weights results by d², so they are taken for
-        as many with one d, whose square is the mean: least variance's fit."""
+    def resume(self, theta: Array, regression: Regression, iterations: int) -> Memory:
+        # the regression weights results by d²: treat all as played with the mean d²
         half = self.half
         weight, *others = regression.sums() / np.stack([half**2, half**3, half**4, half, half**2])
         games = np.where(weight > 0, regression.games, 0.0)
         square = np.where(weight > 0, weight, 1.0) / max(regression.games, _TINY)
         sums = np.stack([games, *(each / square for each in others), games / square])
-        totals = np.array([told, regression.games, regression.squares], dtype=np.float64)
+        totals = np.array([iterations, regression.games, regression.squares], dtype=np.float64)
         return self._with_centre({"sums": sums, "totals": totals})
 
-    def take(
+    def learn(
         self,
         memory: Memory,
         k: float,
@@ -147,12 +146,12 @@ class Adaptive(Method):
         totals[..., 0] += 1
         totals[..., 1] += games
         totals[..., 2] += result * result
-        if _told(memory) % stride(_told(memory)) == 0:
+        if _results(memory) % stride(_results(memory)) == 0:
             self._with_centre(memory)
 
     def steady(self, memory: Memory) -> int:
-        told = _told(memory)
-        return stride(told) - told % stride(told)
+        results = _results(memory)
+        return stride(results) - results % stride(results)
 
     def centre(self, memory: Memory) -> Array:
         return memory["theta"]
@@ -161,7 +160,7 @@ class Adaptive(Method):
         x, _ = self._point(self._posterior(memory))
         return self.space.clip(self.space.start + x * self.half)
 
-    def intervals(self, memory: Memory) -> list[Interval]:
+    def intervals(self, memory: Memory) -> list[OptimumInterval]:
         posterior = self._posterior(memory)
         x, _ = self._point(posterior)
         weight = posterior.weight * ELO
@@ -173,12 +172,12 @@ class Adaptive(Method):
         )
         signal = self._signal(memory)
         return [
-            Interval(float(low[i]), float(high[i]), float(stake[i]), bool(signal[i]))
+            OptimumInterval(float(low[i]), float(high[i]), float(stake[i]), bool(signal[i]))
             for i in range(len(self.space))
         ]
 
     def _with_centre(self, memory: Memory) -> Memory:
-        """Find θ, c and the shift of a memory anew, and return it."""
+        """Update θ, c and shift of a memory, and return it."""
         x, deviation = self._point(self._posterior(memory))
         c = np.minimum(C_PER_DEVIATION * deviation, WIDEST) * self.half
         c = np.maximum(np.where(np.isnan(self._own_c), c, self._own_c), self.space.least_c)
@@ -212,7 +211,7 @@ class Adaptive(Method):
         log = (precision * np.square(mean) - np.log(precision) - np.square(_BETA) * d) / 2
         log -= _BETA * q
         likelihood = np.exp(log - log.max(axis=-1, keepdims=True))
-        # by location: of each parameter, and then of all
+        # by location: of each parameter, then of all together
         evidence = likelihood @ _SHARE.T
         location = np.log(evidence).sum(axis=-2) + _LOG_LOCATION
         location = np.exp(location - location.max(axis=-1, keepdims=True))
@@ -222,7 +221,7 @@ class Adaptive(Method):
         return _Posterior(weight, mean, precision**-0.5)
 
     def _signal(self, memory: Memory) -> Flags:
-        """Return whether the best line, falling or level, is far likelier than none."""
+        """Return whether the best falling or level line is far likelier than no effect."""
         a, b, d, p, q = self._scaled(memory)
         a = np.maximum(a, _TINY)
         spread = d - b * b / a
@@ -232,14 +231,13 @@ class Adaptive(Method):
         return p * p / a + curved > SIGNAL
 
 
-def stride(told: int) -> int:
-    """Return of what the number of results must be a multiple for θ to be found anew: a
-    power of two."""
-    return 1 << max(told.bit_length() - EVERY.bit_length() + 1, 0)
+def stride(results: int) -> int:
+    """Return the number of results between updates of θ, a power of two."""
+    return 1 << max(results.bit_length() - EVERY.bit_length() + 1, 0)
 
 
-def _told(memory: Memory) -> int:
-    """Return the number of results, which all tunes of a memory have alike."""
+def _results(memory: Memory) -> int:
+    """Return the number of results, the same for all tunes of a memory."""
     return int(memory["totals"][..., 0].flat[0])
 
 
@@ -260,5 +258,5 @@ def _normal(z: Array) -> Array:
     return np.asarray(_erfc(-z / math.sqrt(2)), dtype=np.float64) / 2
 
 
-# not scipy's: to load it takes longer than all that `show` does
+# loading scipy's erfc would take longer than the whole action `show`
 _erfc = np.frompyfunc(math.erfc, 1, 1)

@@ -1,4 +1,4 @@
-"""The two sides of an iteration."""
+"""Iterations: their numbering k, their random numbers, and the values of both sides."""
 
 from __future__ import annotations
 
@@ -10,19 +10,69 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.randomness import SPSA_STREAM, word_array
-from ringmaster.tuners.spsa.space import Array, Space
+from ringmaster.tuners.space import Array, Space
 
 Rounding = Literal["stochastic", "nearest"]
+Counts = Literal["iterations", "pairs", "games"]
+
+
+class Counting(msgspec.Struct, frozen=True):
+    """The unit of k in gain sequences.
+
+    "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)
+    "pairs"       1 + pairs begun before the iteration (fishtest)
+    "games"       games up to and including the iteration (weather-factory, YaneuraOu)
+
+    fishtest counts completed pairs; counting pairs as they begin makes k independent of
+    the order of results.  Both agree with one iteration in progress at a time.
+
+    earlier  (iterations, games of each) before `games_per_iteration` was edited
+    """
+
+    counts: Counts = "iterations"
+    games_per_iteration: int = 2
+    earlier: tuple[tuple[int, int], ...] = ()
+
+    def games_before(self, iteration: int) -> int:
+        """Return the number of games before an iteration, which counts from 1."""
+        games, left = 0, iteration - 1
+        for iterations, size in self.earlier:
+            if left < iterations:
+                return games + left * size
+            games, left = games + iterations * size, left - iterations
+        return games + left * self.games_per_iteration
+
+    def iterations(self, games: int) -> int:
+        """Return the number of whole iterations in a number of games."""
+        passed = 0
+        for iterations, size in self.earlier:
+            if games < iterations * size:
+                return passed + games // size
+            passed, games = passed + iterations, games - iterations * size
+        return passed + games // self.games_per_iteration
+
+    def k(self, iteration: int) -> int:
+        """Return k of an iteration, which counts from 1."""
+        if self.counts == "pairs":
+            return self.games_before(iteration) // 2 + 1
+        return self.games_before(iteration + 1) if self.counts == "games" else iteration
+
+    def length(self, iterations: int) -> int:
+        """Return N, the length of a tune, in the unit of k."""
+        if self.counts == "iterations":
+            return iterations
+        games = self.games_before(iterations + 1)
+        return games // 2 if self.counts == "pairs" else games
 
 
 class Perturbation(msgspec.Struct, frozen=True, eq=False):
-    """One iteration: what the two sides play with; arrays (n,).
+    """The values of an iteration; arrays (n,).
 
-    iteration    from 1
-    k            what the gain sequences count, see `tuner.Counting`
-    theta        θ when the iteration was asked for
+    iteration    number, from 1
+    k            see `Counting`
+    theta        θ when the iteration began
     delta        ±1 for each parameter
-    plus, minus  the values played
+    plus, minus  θ⁺ and θ⁻
     """
 
     iteration: int
@@ -32,14 +82,10 @@ class Perturbation(msgspec.Struct, frozen=True, eq=False):
     plus: Array
     minus: Array
 
-    def differences(self) -> Array:
-        """Return (θ⁺ − θ⁻)/2 as it is really played."""
-        return (self.plus - self.minus) / 2
-
 
 @lru_cache(maxsize=1024)
 def draw(seed: int, iteration: int, count: int) -> tuple[Array, Array]:
-    """Return δ and u (uniform in [0, 1)) of an iteration, (n,) each, not to be changed.
+    """Return δ and u (uniform in [0, 1)) of an iteration as read-only arrays, (n,).
 
     The signs are the highest bits of the first n words, u the upper 53 bits of the next.
     """
@@ -52,27 +98,29 @@ def draw(seed: int, iteration: int, count: int) -> tuple[Array, Array]:
 
 
 def draw_signs(seed: int, iteration: int, count: int) -> Array:
-    """Return ±1 for each parameter's midpoint, (n,): the second highest bits of the words
-    of δ, independent of it."""
+    """Return ±1 for each midpoint, (n,), independent of δ.
+
+    The signs are the second highest bits of δ's words.
+    """
     random = _random(seed, iteration, count)
     return np.where(random[:count] & np.uint64(1 << 62), 1.0, -1.0)
 
 
 @lru_cache(maxsize=1)
 def _random(seed: int, iteration: int, count: int) -> npt.NDArray[np.uint64]:
-    # for both of the above, which are asked one after the other
     return word_array(seed, SPSA_STREAM, iteration, 2 * count)
 
 
 def sides(
     space: Space, theta: Array, c: Array, delta: Array, u: Array, rounding: Rounding
 ) -> tuple[Array, Array]:
-    """Return θ⁺ and θ⁻ as they are played; all arrays (…, n).
+    """Return θ⁺ and θ⁻ after clipping and rounding; all arrays (…, n).
 
-    Integer parameters are rounded with one uniform u for both sides, floor(v + u),
-    so that rounding is unbiased and can neither hide nor reverse a perturbation of
-    at least ½; where a bound makes both sides equal, the free side moves by one.
-    "nearest" rounds each side by itself, halves upwards: both may become equal.
+    "stochastic" rounds integer parameters with one uniform u for both sides, floor(v + u).
+    This is unbiased, and neither hides nor reverses a perturbation of at least ½.  Where a
+    bound makes both sides equal, the free side moves by one.
+
+    "nearest" rounds each side by itself, halves upwards; both may become equal.
     """
     high = np.minimum(theta + c, space.maximum)
     low = np.maximum(theta - c, space.minimum)

@@ -1,19 +1,17 @@
-"""What a tune can be expected to give, before its first game: time constants, noise, and
-the Elo that will be left.
+"""Expectations of a tune before its first game: time constants, noise and the final loss.
 
 Near an optimum where a distance c costs E_c Elo, θ approaches it with a time constant of
 
     λ = C/(4·R·E_c) games
 
-so that what is lost falls with exp(−2·games/λ), while the chance of the games adds to it
-what tends to
+so the loss falls with exp(−2·games/λ).  The randomness of the games adds a loss that
+tends to
 
     C·(1 − d)·R/8 Elo
 
-for each parameter, d being the share of draws (both follow from the mean and the
-variance of θ's step; E[W−L] = Δ/C a game).  Against a reference with the same R both are
-twice that: half of the games, each as noisy.  With R and c that change from iteration to
-iteration the two are followed through the tune.
+for each parameter, with the share of draws d (both follow from the mean and the variance
+of θ's step; E[W−L] = Δ/C a game).  Against a reference both are doubled: half of the
+games, each as noisy.  Where R and c change, both are integrated over the tune.
 """
 
 from __future__ import annotations
@@ -23,11 +21,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ringmaster.tuners.spsa.gains import C, Gains
-from ringmaster.tuners.spsa.space import Array, Space
-from ringmaster.tuners.spsa.tuner import Counting
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.method import Gains
+from ringmaster.tuners.spsa.perturbation import Counting
+from ringmaster.tuners.spsa.regression import C
 
-#: Stretches of a tune within which R and c are taken for constant.
+#: Stretches of a tune with R and c treated as constant.
 _STRETCHES = 2000
 
 
@@ -40,12 +39,12 @@ def games_to_halve_loss(
     draw_ratio: float,
     reference: bool = False,
 ) -> Array:
-    """Return after how many games a parameter may be expected to lose half of what it loses
-    at the start, (n,), infinite where that is nothing.
+    """Return the games after which a parameter may lose half of its initial loss, (n,).
 
-    So many games at d = c tell as much of an optimum as is known beforehand, which is its
-    mean square distance, lost_at_start/elo, and no method has better.  The number of the
-    parameters does not matter: each is noise to the others, but next to none beside chance.
+    These games at d = c contribute as much information on the optimum as the prior, its
+    mean square distance lost_at_start/elo; no method does better.  The number of
+    parameters does not matter: their mutual noise is small beside that of the games.
+    Infinite where nothing is lost.
     """
     square = np.square(np.minimum(c / (space.width / 2), 1.0)) * elo * lost_at_start
     with np.errstate(divide="ignore"):
@@ -55,14 +54,14 @@ def games_to_halve_loss(
 
 @dataclass(frozen=True, eq=False)
 class Outlook:
-    """What to expect of a tune with gain sequences; arrays (n,).
+    """Expectations of a tune with gain sequences; arrays (n,).
 
     c_first, c_last, r_first, r_last  the sequences at both ends
     time_constant   λ at the end, games
-    time_constants  how many of them the tune lasts, over all its games
-    fastest         games of an iteration over the smallest λ of the tune
+    time_constants  length of the tune in time constants
+    fastest         games of an iteration divided by the smallest λ
     lost_at_start, lost_at_end  expected Elo below the optimum, of the last θ
-    noise           to what the loss at the end tends if the tune goes on, Elo
+    noise           limit of the loss with the last R, Elo
     """
 
     c_first: Array
@@ -78,8 +77,10 @@ class Outlook:
 
 
 def uniform_loss(space: Space, elo: Array) -> Array:
-    """Return the expected Elo lost at the start, (n,), where an optimum may be anywhere
-    within the bounds and `elo` are lost at half a range from it."""
+    """Return the expected Elo loss at the start, (n,), of optima uniform within the bounds.
+
+    elo  Elo lost at half a range from the optimum
+    """
     above, below = space.maximum - space.start, space.start - space.minimum
     square = (above**3 + below**3) / (3 * space.width)
     return elo * square / np.square(space.width / 2)
@@ -96,7 +97,7 @@ def outlook(
     draw_ratio: float,
     reference: bool = False,
 ) -> Outlook:
-    """Return what to expect.
+    """Return the expectations of a tune.
 
     elo            Elo lost at half a range from the optimum, (n,)
     lost_at_start  Elo, (n,)
@@ -104,20 +105,20 @@ def outlook(
     """
     half = space.width / 2
     games = counting.games_per_iteration
-    # beginnings of the stretches: gain sequences change most at first
+    # boundaries of the stretches: gain sequences change most at first
     ends = (1, iterations + 1, _STRETCHES)
     edges = sorted(
         {round(k) for k in (*np.geomspace(*ends).tolist(), *np.linspace(*ends).tolist())}
     )
     lost = lost_at_start.astype(np.float64)
-    passed, fastest = np.zeros(len(space)), np.zeros(len(space))
+    time_constants, fastest = np.zeros(len(space)), np.zeros(len(space))
     for begin, end in pairwise(edges):
         k = counting.k((int(begin) + int(end)) // 2)
         rate = _rate(gains, k, half, elo, reference)
         noise = _noise(gains, k, draw_ratio, reference)
         length = (end - begin) * games
         lost = noise + (lost - noise) * np.exp(-2 * length * rate)
-        passed += length * rate
+        time_constants += length * rate
         fastest = np.maximum(fastest, games * rate)
     first, last = counting.k(1), counting.k(iterations)
     with np.errstate(divide="ignore"):
@@ -128,7 +129,7 @@ def outlook(
         gains.R(first),
         gains.R(last),
         time_constant,
-        passed,
+        time_constants,
         fastest,
         lost_at_start,
         lost,
@@ -138,11 +139,11 @@ def outlook(
 
 def _rate(gains: Gains, k: float, half: Array, elo: Array, reference: bool) -> Array:
     """Return 1/λ, (n,)."""
-    # the bounds leave no more than half a range on either side
+    # bounds limit the perturbation to half a range
     elo_at_c = elo * np.square(np.minimum(gains.c(k) / half, 1.0))
     return 4 * gains.R(k) * elo_at_c / C / (2 if reference else 1)
 
 
 def _noise(gains: Gains, k: float, draw_ratio: float, reference: bool) -> Array:
-    """Return to what chance would bring the loss with this R, Elo, (n,)."""
+    """Return the limit of the loss with this R, Elo, (n,)."""
     return C * (1 - draw_ratio) * gains.R(k) / 8 * (2 if reference else 1)

@@ -1,57 +1,58 @@
-"""Each parameter by itself: a least-squares fit of the results to what was played.
+"""Least-squares fits of the results to the played values, one for each parameter.
 
 Near an optimum o where a distance x costs e·x² Elo, an iteration whose sides are m ± d
 has the expected score
 
     E[W−L]/games = d·(a − b·m)        b = 4e/C,  a = b·o
 
-Since δ is drawn anew for each iteration, the other parameters are noise of mean zero
-to this one; its sums Σg·d², Σg·d²m, Σg·d²m², Σd·s, Σd·m·s (g games, s = W−L) are all that
-the fit needs.  They do not depend on the order of the results.
+δ is drawn independently in each iteration, so the other parameters are noise of mean
+zero.  The sums Σg·d², Σg·d²m, Σg·d²m², Σd·s, Σd·m·s (g games, s = W−L) are sufficient,
+and do not depend on the order of results.
 
-θ follows the results, so m is not independent of them: where nothing pulls, θ is a
-random walk, and fitting a − b·m to its own steps is the regression of Dickey and Fuller
+θ follows the results, so m is not independent of them.  Without an effect θ is a random
+walk, and fitting a − b·m to its own steps is the regression of Dickey and Fuller
 ("Distribution of the estimators for autoregressive time series with a unit root", J.
-American Statistical Association 74, 1979), whose b looks larger than it is.  Their
-quantiles, not the normal ones, say here whether a curvature is visible.
+American Statistical Association 74, 1979), with an overestimated b.  Their quantiles, not
+normal ones, decide here whether a curvature is visible.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from ringmaster.tuners.spsa.gains import C
-from ringmaster.tuners.spsa.space import Array, Flags, Space
+from ringmaster.tuners.space import Array, Flags, Space
 
+#: Elo for a point of expected W−L a game between near equals: E[W−L] = Δ/C.
+C = 800 / math.log(10)
 #: Standard deviations of a 95 % interval.
 Z95 = 1.959963984540054
-#: What a slope is tested against, two-sided, and a curvature, one-sided (Fuller,
+#: Critical values of a slope, two-sided, and a curvature, one-sided (Fuller,
 #: "Introduction to Statistical Time Series", 1976, table 8.5.2, τ_μ, any length):
 #: 2½ % each, so that a parameter without effect shows a signal in 5 % of all tunes.
 SLOPE_TEST, CURVATURE_TEST = 2.241402727604947, 3.12
-#: Least spread of what was played about its mean, in ranges, for a fit of a curvature.
+#: Least spread of played values, in ranges, for a fit of a curvature.
 LEAST_SPREAD = 3e-5
-#: Games of variance ½ that are taken for known: a few draws do not make all results sure.
+#: Prior games of variance ½: a few draws do not make the results certain.
 KNOWN_GAMES, KNOWN_VARIANCE = 4.0, 0.5
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """What the results say of one parameter, in its own units.
+    """The fit of one parameter, in the parameter's units.
 
-    slope, slope_error  Elo gained a unit upwards at the mean of what was played, and
-                        its standard error
-    curvature           e: a distance x from the optimum costs e·x² Elo; None when it
-                        cannot be told from zero, and then the following are None
-    optimum             where the fitted slope is zero, bounds or not
-    low, high           95 % interval of the optimum (Fieller's), as far as it is within
-                        the bounds; both are a bound if all of it lies beyond
-    elo_at_stake        Elo gained from the start to the estimate, by the fitted parabola
+    slope, slope_error  Elo per unit at the mean of the played values, and its standard
+                        error
+    curvature           e: a distance x from the optimum costs e·x² Elo; None, like the
+                        following fields, if it is not significant
+    optimum             zero of the fitted slope, possibly outside the bounds
+    low, high           95 % interval of the optimum (Fieller's), clipped to the bounds
+    elo_at_stake        Elo gain from the start to the estimate on the fitted parabola
     games_to_halve      further games at the optimum that halve the interval
-    signal              whether slope or curvature can be told from zero (95 % both)
+    signal              whether slope or curvature is significant (95 % together)
     """
 
     slope: float
@@ -68,8 +69,8 @@ class Fit(msgspec.Struct, frozen=True):
 class Lines(msgspec.Struct, frozen=True, eq=False):
     """The fits of many parameters as arrays, (…, n); m is counted from `start + mean`.
 
-    a, a_error, b, b_error  of a − b·m, and their standard errors; b is zero, its error
-                            infinite where there is no spread to fit it to
+    a, a_error, b, b_error  of a − b·m, and their standard errors; without spread b is
+                            zero and its error infinite
     mean                    mean of the midpoints, weighted with d², from `start`
     weight, spread          Σg·d² and Σg·d²(m − mean)²
     """
@@ -84,18 +85,20 @@ class Lines(msgspec.Struct, frozen=True, eq=False):
 
     @property
     def visible(self) -> Flags:
-        """Whether there is a curvature."""
+        """Whether the curvature is significant."""
         return self.b > CURVATURE_TEST * self.b_error
 
     @property
     def signal(self) -> Flags:
-        """Whether there is a slope or a curvature."""
+        """Whether slope or curvature is significant."""
         return (np.abs(self.a) > SLOPE_TEST * self.a_error) | self.visible
 
     def interval(self) -> tuple[Array, Array, Array]:
-        """Return the zero of the line and its 95 % interval (E. C. Fieller, "Some
-        problems in interval estimation", J. Royal Statistical Society B 16, 1954), from
-        `start`; of use where `visible`."""
+        """Return the zero of the line and its 95 % interval, counted from `start`.
+
+        E. C. Fieller, "Some problems in interval estimation", J. Royal Statistical
+        Society B 16, 1954.  Meaningful where `visible`.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             zero = self.a / self.b
             g = np.square(Z95 * self.b_error / self.b)
@@ -111,15 +114,15 @@ def lines(space: Space, sums: Array, games: float, squares: Array) -> Lines:
     # per game: an iteration's score has a variance of `games` times this
     known = KNOWN_GAMES * KNOWN_VARIANCE
     variance = ((np.asarray(squares) + known) / (games + KNOWN_GAMES))[..., np.newaxis]
-    some = s0 > 0
-    weight = np.where(some, s0, 1.0)
+    played = s0 > 0
+    weight = np.where(played, s0, 1.0)
     mean = s1 / weight
     spread = np.maximum(s2 - s1 * mean, 0.0)
-    wide = some & (spread > LEAST_SPREAD**2 * s0 * np.square(space.width))
+    wide = played & (spread > LEAST_SPREAD**2 * s0 * np.square(space.width))
     span = np.where(wide, spread, 1.0)
     return Lines(
         a=t0 / weight,
-        a_error=np.where(some, np.sqrt(variance / weight), np.inf),
+        a_error=np.where(played, np.sqrt(variance / weight), np.inf),
         b=np.where(wide, (mean * t0 - t1) / span, 0.0),
         b_error=np.where(wide, np.sqrt(variance / span), np.inf),
         mean=mean,
@@ -129,7 +132,7 @@ def lines(space: Space, sums: Array, games: float, squares: Array) -> Lines:
 
 
 class Regression:
-    """The sums of all results, (5, n); midpoints are counted from `start`.
+    """The sums of all results, (5, n); midpoints count from `start`.
 
     games    of all iterations
     squares  Σs²
@@ -141,8 +144,8 @@ class Regression:
         self.games = 0.0
         self.squares = 0.0
 
-    def take(self, plus: Array, minus: Array, result: float, games: float) -> None:
-        """Add an iteration: values played (n,), W − L, and its games."""
+    def add(self, plus: Array, minus: Array, result: float, games: float) -> None:
+        """Add an iteration: the played values (n,), W − L, and the games."""
         d = (plus - minus) / 2
         m = (plus - self._space.start) - d
         weight = games * d * d
@@ -159,12 +162,11 @@ class Regression:
         self.squares += result * result
 
     def column(self, i: int) -> list[float]:
-        """Return what is known of a parameter: its start and five sums."""
+        """Return the start and the five sums of a parameter."""
         return [float(self._space.start[i]), *self._sums[:, i].tolist()]
 
     def set_column(self, i: int, column: Sequence[float]) -> None:
-        """Take over what `column` of another regression gave, which may have counted
-        from another start."""
+        """Set a parameter to the `column` of another regression, with possibly another start."""
         start, s0, s1, s2, t0, t1 = column
         shift = start - float(self._space.start[i])
         self._sums[:, i] = (
@@ -186,10 +188,10 @@ class Regression:
     def fits(self, c: Array | None = None, estimate: Array | None = None) -> list[Fit]:
         """Return one fit for each parameter.
 
-        c         perturbations of the games to come, (n,), for `games_to_halve`; None:
-                  they are as in the mean so far
-        estimate  what the tune has come to, (n,), for `elo_at_stake`; None: the fitted
-                  optimum, or the bound before it
+        c         perturbations of future games, (n,), for `games_to_halve`; None: the mean
+                  perturbation so far
+        estimate  of the optimum, (n,), for `elo_at_stake`; None: the fitted optimum within
+                  the bounds
         """
         fitted = self.lines()
         zero, low, high = fitted.interval()
@@ -236,7 +238,7 @@ class Regression:
         return {"sums": self._sums.tolist(), "games": self.games, "squares": self.squares}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state."""
+        """Replace the state."""
         self._sums = np.array(state["sums"], dtype=np.float64)
         self.games, self.squares = state["games"], state["squares"]
 
@@ -245,9 +247,9 @@ def weight_to_halve(weight: float, spread: float, distance: float) -> float:
     """Return the Σg·d² at the optimum that halves its standard error.
 
     The variance of a line's zero at a distance z from the mean is proportional to
-    1/W + z²/S, W being the weight Σg·d² and S the spread.  A further weight X at the zero
-    moves the mean towards it, z → z·W/(W+X), and adds z²·W·X/(W+X) to S.  Three times W are
-    always enough, and fewer are when z is large.
+    1/W + z²/S, with the weight W = Σg·d² and the spread S.  A further weight X at the zero
+    moves the mean towards it, z → z·W/(W+X), and adds z²·W·X/(W+X) to S.  3·W always
+    suffices; a large z needs less.
     """
 
     def variance(more: float) -> float:

@@ -1,4 +1,5 @@
-"""The tuner: asks for iterations, is told their results, in any order."""
+"""The SPSA tuner: ask for iterations, tell their results in any order, and continue a
+tune after an edit of its parameters or method."""
 
 from __future__ import annotations
 
@@ -8,84 +9,31 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from ringmaster.tuners.spsa.averages import Averages
-from ringmaster.tuners.spsa.method import Interval, Memory, Method
-from ringmaster.tuners.spsa.perturbation import Perturbation, Rounding, draw, draw_signs, sides
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.spsa.course import Averages, ThinnedTrajectory
+from ringmaster.tuners.spsa.method import Memory, Method, OptimumInterval
+from ringmaster.tuners.spsa.perturbation import (
+    Counting,
+    Perturbation,
+    Rounding,
+    draw,
+    draw_signs,
+    sides,
+)
 from ringmaster.tuners.spsa.regression import Fit, Regression
-from ringmaster.tuners.spsa.space import Array, Space
-from ringmaster.tuners.spsa.trajectory import Trajectory
 
-Counts = Literal["iterations", "pairs", "games"]
-#: What is taken for the estimate.
-Trust = Literal["auto", "last", "mean"]
-
-
-class Counting(msgspec.Struct, frozen=True):
-    """What k counts.
-
-    "iterations"  1, 2, 3, … (SPSA Tuner, OpenBench)
-    "pairs"       pairs begun before the iteration, and 1 (fishtest)
-    "games"       games, those of the iteration included (weather-factory, YaneuraOu)
-
-    fishtest counts the pairs that have come back when it hands out and when it takes in
-    an iteration; here they are counted in the order in which they are begun, so that k
-    does not depend on which comes back first.  With one iteration under way at a time
-    the two are the same.
-
-    earlier  (iterations, games of each) that came before the present number of games
-             an iteration was chosen
-    """
-
-    counts: Counts = "iterations"
-    games_per_iteration: int = 2
-    earlier: tuple[tuple[int, int], ...] = ()
-
-    def games_before(self, iteration: int) -> int:
-        """Return the number of games of all iterations before this one."""
-        games, left = 0, iteration - 1
-        for iterations, each in self.earlier:
-            if left < iterations:
-                return games + left * each
-            games, left = games + iterations * each, left - iterations
-        return games + left * self.games_per_iteration
-
-    def place(self, game: int) -> tuple[int, int]:
-        """Return the iteration of a game, and its number in it; games are counted from 0."""
-        before, iterations = 0, 0
-        for number, each in self.earlier:
-            if game < before + number * each:
-                return iterations + (game - before) // each + 1, (game - before) % each
-            before, iterations = before + number * each, iterations + number
-        more, number = divmod(game - before, self.games_per_iteration)
-        return iterations + more + 1, number
-
-    def iterations(self, games: int) -> int:
-        """Return how many whole iterations so many games are."""
-        return self.place(games)[0] - 1
-
-    def k(self, iteration: int) -> int:
-        """Return k of an iteration, which is counted from 1."""
-        if self.counts == "pairs":
-            return self.games_before(iteration) // 2 + 1
-        return self.games_before(iteration + 1) if self.counts == "games" else iteration
-
-    def length(self, iterations: int) -> int:
-        """Return N, the length of a tune, in the same unit."""
-        if self.counts == "iterations":
-            return iterations
-        games = self.games_before(iterations + 1)
-        return games // 2 if self.counts == "pairs" else games
+#: The estimate: chosen by the method or the drift test, the last θ, or its mean over the
+#: last half.
+EstimateRule = Literal["auto", "last", "mean"]
 
 
 class Spsa:
-    """One tune: what it has learnt, and how far it has come.
+    """One tune.
 
-    told     iterations told
-    seed     key of δ and of the rounding
-    slots    which of an iteration's random numbers are each parameter's, (n,): what is
-             drawn for one then does not depend on which others there are
-    trust    what the estimate is: the method's own or by the drift test, the last θ, its
-             mean over the last half
+    iterations    completed iterations
+    seed          key of δ and of the rounding
+    random_index  index of each parameter's random numbers in an iteration, (n,); so they
+                  do not depend on the other parameters
     """
 
     def __init__(
@@ -95,52 +43,52 @@ class Spsa:
         seed: int = 0,
         rounding: Rounding = "stochastic",
         counting: Counting | None = None,
-        slots: Sequence[int] | None = None,
-        trust: Trust = "auto",
+        random_index: Sequence[int] | None = None,
+        estimate_rule: EstimateRule = "auto",
     ) -> None:
         self.method = method
-        self.trust = trust
+        self.estimate_rule = estimate_rule
         self.seed = seed
         self.rounding: Rounding = rounding
         self.counting = counting or Counting()
         self.memory: Memory = method.start()
         self.regression = Regression(method.space)
         self.averages = Averages(method.space.start)
-        self.trajectory = Trajectory()
-        self.told = 0
-        self.slots = np.array(range(len(method.space)) if slots is None else slots)
-        self._drawn = int(self.slots.max()) + 1
+        self.trajectory = ThinnedTrajectory()
+        self.iterations = 0
+        self.random_index = np.array(
+            range(len(method.space)) if random_index is None else random_index
+        )
+        self._random_numbers = int(self.random_index.max()) + 1
 
     @property
     def space(self) -> Space:
-        """The parameters that are tuned."""
+        """The tuned parameters."""
         return self.method.space
 
     @property
     def theta(self) -> Array:
-        """θ, about which the next iteration plays, (n,)."""
+        """θ, the centre of the next iteration, (n,)."""
         return self.method.centre(self.memory)
 
     def _draw(self, iteration: int) -> tuple[Array, Array]:
-        delta, u = draw(self.seed, iteration, self._drawn)
-        return delta[self.slots], u[self.slots]
+        delta, u = draw(self.seed, iteration, self._random_numbers)
+        return delta[self.random_index], u[self.random_index]
 
-    def perturbation(self, iteration: int, theta: Array) -> Perturbation:
-        """Return an iteration as it is asked for at `theta`; changes nothing."""
+    def ask(self, iteration: int, theta: Array | None = None) -> Perturbation:
+        """Return an iteration about `theta`, by default the present θ; changes nothing."""
+        if theta is None:
+            theta = self.theta
         k = self.counting.k(iteration)
         delta, u = self._draw(iteration)
         middle, shift = theta, self.method.shift(self.memory)
         if shift is not None:
-            signs = draw_signs(self.seed, iteration, self._drawn)
-            middle = self.space.clip(theta + shift * signs[self.slots])
+            signs = draw_signs(self.seed, iteration, self._random_numbers)
+            middle = self.space.clip(theta + shift * signs[self.random_index])
         plus, minus = sides(
             self.space, middle, self.method.c(k, self.memory), delta, u, self.rounding
         )
         return Perturbation(iteration, k, theta, delta, plus, minus)
-
-    def ask(self, iteration: int) -> Perturbation:
-        """Return an iteration at the present θ."""
-        return self.perturbation(iteration, self.theta)
 
     def tell(
         self,
@@ -152,13 +100,10 @@ class Spsa:
     ) -> None:
         """Learn from an iteration.
 
-        plus, minus  the values played, (n,); NaN for a parameter that the iteration
-                     did not have: it learns nothing
-        result       W − L of θ⁺ against θ⁻ summed over the iteration's games (a
-                     draw is 0); where each plays a third player, W − L of θ⁺ less
-                     W − L of θ⁻
-        games        how many games of θ⁺ that is: against a third player, half of those
-                     played.  So E[W−L] = games·Δ/C in either case.
+        plus, minus  the played values, (n,); NaN for a parameter that did not take part
+        result       W − L of θ⁺ against θ⁻ over the iteration (a draw is 0); against a
+                     reference, W − L of θ⁺ minus W − L of θ⁻
+        games        number of games of θ⁺, so that E[W−L] = games·Δ/C in both cases
         """
         high, low = np.asarray(plus, dtype=np.float64), np.asarray(minus, dtype=np.float64)
         before = self.theta
@@ -167,7 +112,7 @@ class Spsa:
         if absent.any():
             high, low = np.where(absent, before, high), np.where(absent, before, low)
             delta = np.where(absent, 0.0, delta)
-        self.method.take(
+        self.method.learn(
             self.memory,
             self.counting.k(iteration),
             high,
@@ -176,36 +121,34 @@ class Spsa:
             np.asarray(result, dtype=np.float64),
             games,
         )
-        self.told += 1
+        self.iterations += 1
         theta = self.theta
-        self.regression.take(high, low, result, games)
-        self.averages.take(theta, theta - before)
-        self.trajectory.take(self.told, theta)
+        self.regression.add(high, low, result, games)
+        self.averages.add(theta, theta - before)
+        self.trajectory.add(self.iterations, theta)
 
     def fits(self) -> list[Fit]:
-        """Return the regression's fit for each parameter; the games to come are as the
-        next ones."""
-        next_k = self.counting.k(self.told + 1)
+        """Return the regression's fit of each parameter."""
+        next_k = self.counting.k(self.iterations + 1)
         return self.regression.fits(self.method.c(next_k, self.memory), self.estimate())
 
-    def intervals(self) -> list[Interval] | None:
-        """Return what the method itself knows of each parameter, if it does."""
+    def intervals(self) -> list[OptimumInterval] | None:
+        """Return the method's own knowledge of each parameter, if it has any."""
         return self.method.intervals(self.memory)
 
     def estimate(self) -> Array:
-        """Return what to make of the tune so far, (n,), by `trust`."""
-        own = self.method.estimate(self.memory) if self.trust == "auto" else None
+        """Return the estimate of the optimum, (n,)."""
+        auto = self.estimate_rule == "auto"
+        own = self.method.estimate(self.memory) if auto else None
         if own is not None:
             return own
-        mean = self.trust == "mean"
-        if self.trust == "auto":
-            mean = bool(self.averages.drift().settled)
-        return self.averages.mean() if mean and self.told else self.theta
+        mean = bool(self.averages.drift().settled) if auto else self.estimate_rule == "mean"
+        return self.averages.mean() if mean and self.iterations else self.theta
 
     def state(self) -> dict[str, Any]:
         """Return the state as JSON data."""
         return {
-            "told": self.told,
+            "told": self.iterations,
             "memory": {name: array.tolist() for name, array in self.memory.items()},
             "regression": self.regression.state(),
             "averages": self.averages.state(),
@@ -213,11 +156,73 @@ class Spsa:
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state."""
-        self.told = state["told"]
+        """Replace the state."""
+        self.iterations = state["told"]
         self.memory = {
             name: np.array(values, dtype=np.float64) for name, values in state["memory"].items()
         }
         self.regression.restore(state["regression"])
         self.averages.restore(state["averages"])
         self.trajectory.restore(state["trajectory"])
+
+
+class FormerParameter(msgspec.Struct, frozen=True):
+    """A parameter that is no longer tuned.
+
+    value   its last value
+    sums    `Regression.column`
+    course  its part of the trajectory: (completed iterations, θ)
+    """
+
+    value: float
+    sums: list[float]
+    course: list[tuple[int, float]]
+
+    @classmethod
+    def of(cls, tuner: Spsa, i: int, value: float) -> FormerParameter:
+        """Return parameter i of a tuner, fixed at a value."""
+        course = [*tuner.trajectory.column(i)[:-1], (tuner.iterations, value)]
+        return cls(value, tuner.regression.column(i), course)
+
+
+def warm_start(
+    tuner: Spsa,
+    earlier: Spsa,
+    places: Sequence[int | None],
+    formers: Sequence[FormerParameter | None],
+    *,
+    same_method: bool,
+) -> None:
+    """Let a tuner without results continue an earlier one.
+
+    places       index of each parameter in `earlier`, or None
+    formers      records of parameters that were tuned before; a parameter without place
+                 and record begins at its start
+    same_method  whether the method and all arguments of the parameters are unchanged
+
+    The averages of a parameter restart if it is clipped or was not tuned before.
+    """
+    tuner.iterations = earlier.iterations
+    before = earlier.theta
+    theta = tuner.space.start.copy()
+    for i, (place, former) in enumerate(zip(places, formers, strict=True)):
+        if place is not None:
+            theta[i] = before[place]
+            tuner.regression.set_column(i, earlier.regression.column(place))
+        elif former is not None:
+            theta[i] = former.value
+            tuner.regression.set_column(i, former.sums)
+    inside = tuner.space.clip(theta)
+    tuner.regression.games = earlier.regression.games
+    tuner.regression.squares = earlier.regression.squares
+    if same_method:
+        tuner.memory = {name: array.copy() for name, array in earlier.memory.items()}
+    else:
+        tuner.memory = tuner.method.resume(inside, tuner.regression, tuner.iterations)
+    unmoved = [p if a == b else None for p, a, b in zip(places, theta, inside, strict=True)]
+    tuner.averages = earlier.averages.rearranged(unmoved, tuner.theta)
+    courses = [
+        former.course if former is not None else [(0, float(value))]
+        for former, value in zip(formers, tuner.theta, strict=True)
+    ]
+    tuner.trajectory = earlier.trajectory.rearranged(places, courses)

@@ -1,16 +1,15 @@
-"""Gauss-Newton for an engine that is asked: the default method.
+"""Gauss-Newton by finite differences, the default method.
 
-One pass for each parameter, each with one value changed, gives the derivatives of all scores.
-With them the engine is a linear function (`linearised`), whose best values within the bounds
-are computed for each strength of the ridge; the strength whose values are best on the
-positions of validation is used, its values are rounded to what can be played, and one pass
-of the engine says whether they are better.  If not, the step is damped (Levenberg, "A method
-for the solution of certain non-linear problems in least squares", 1944), and when that does
-not help, the derivatives are found anew from smaller differences.  If they are, the next step
-is computed from the real scores with the derivatives at hand, which costs one pass, until it
-gives nothing more; and the derivatives are found anew, until a linearisation has brought less
-than a fiftieth of all that was gained, or the scores have changed just as it foresaw: then
-others would be the same.
+One pass for each parameter, with one value changed, gives the derivatives of all scores.  They
+make the engine a linear function (`linearised`), whose best values within the bounds are
+computed for each strength of the ridge.  The strength with the best values on the positions of
+validation is used.  Its values are rounded to playable ones, and one pass of the engine checks
+them.  If the error does not fall, the step is damped (Levenberg, "A method for the solution of
+certain non-linear problems in least squares", 1944); if damping fails, new derivatives come
+from smaller differences.  If the error falls, the next step uses the real scores and the same
+derivatives, at the cost of one pass, until the error no longer falls.  Then new derivatives are
+taken.  The tune ends when a linearisation brought less than a fiftieth of the total gain, or
+when the scores changed as predicted, so new derivatives would be the same.
 """
 
 from __future__ import annotations
@@ -23,10 +22,15 @@ import msgspec
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.differences import Differences
-from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, noise_flags, value_flags
-from ringmaster.tuners.texel.gauss_newton_state import Point, Record, Row, Side, State
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.gauss_newton_state import (
+    WORST,
+    Differences,
+    Point,
+    RidgeRow,
+    Side,
+    State,
+)
 from ringmaster.tuners.texel.linearised import (
     Agreement,
     Column,
@@ -35,41 +39,51 @@ from ringmaster.tuners.texel.linearised import (
     whole_bounds,
 )
 from ringmaster.tuners.texel.loss import Array
-from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Step, Told
-from ringmaster.tuners.texel.ridge import Penalty, strengths_of
-from ringmaster.tuners.texel.sandwich import NORMAL
+from ringmaster.tuners.texel.optimiser import (
+    NO_SIGNAL,
+    Data,
+    Errors,
+    Optimiser,
+    Pass,
+    Penalty,
+    Step,
+    TellResult,
+    collinear,
+    noise_flags,
+    strengths_of,
+    value_flags,
+)
 from ringmaster.tuners.texel.searching import tuned_blocks
+from ringmaster.tuners.texel.uncertainty import NORMAL
 
-#: Levenberg's damping, by how often a step has been refused.
+#: Levenberg's damping, by the number of refused steps.
 _DAMPING = (0.0, 1.0, 8.0, 64.0)
-#: How often differences are halved where they lead nowhere.
+#: Most halvings of the differences at one base.
 _SHRINKINGS = 2
-#: A linearisation that brought less than this share of all that was gained is the last, and a
-#: refused step that promised less is no reason to look again.
+#: Least share of the total gain that a linearisation must bring, and a refused step must promise.
 _WORTHWHILE = 0.02
-#: Nor is there one where less than this share of the changes of the scores was not foreseen.
+#: Share of the changes of the scores below which the model is exact enough.
 _STRAIGHT = 0.02
 
 
 class GaussNewton(Optimiser):
     """Gauss-Newton by finite differences.
 
-    parameters   those that are tuned
-    ridge        strengths that are tried at each step, None among them for the usual path;
-                 the best is that with the smallest validation error foreseen by the linear
-                 model, or where nothing is held out with the smallest training error and what
-                 that is expected to flatter (Takeuchi, 1976); None: no ridge
-    groups       names of the groups of parameters, in the order in which they are tuned, one
-                 after another, in rounds; those in none of them come last; None: all together
-    central      whether a difference is taken to both sides, with twice the passes
-    patience     so many steps without a better validation error end the tune, None: never
-    most_passes  it ends before more, None: no end
-    most_steps   so many steps at most
-    tolerance    an error must fall by more to count as lower
+    parameters   tuned parameters
+    ridge        strengths to try at each step, None in it for the usual path; None: no ridge.
+                 The best strength has the smallest predicted validation error; without validation,
+                 the smallest training error plus its expected optimism (Takeuchi, 1976)
+    groups       names of groups of parameters, tuned one after another in rounds; parameters
+                 without a group come last; None: all together
+    central      whether differences are two-sided, with twice the passes
+    patience     steps in a row without a better validation error that end the tune, None: no limit
+    most_passes  limit of passes, None: no limit
+    most_steps   limit of steps
+    tolerance    least decrease of an error that counts
 
-    A parameter's own `step` is the distance of its differences; otherwise it is learnt.  The
-    intervals are about where the positions alone would have the values, without the ridge,
-    and are widened to have the values used in them.  The scores of pass 0 stay kept.
+    A parameter's own `step` is the distance of its differences; other distances are adapted.  The
+    intervals refer to the optimum without the ridge, and are widened to include the values used.
+    The scores of pass 0 stay kept.
     """
 
     def __init__(
@@ -93,7 +107,12 @@ class GaussNewton(Optimiser):
         self._patience, self._most_steps = patience, most_steps
         self._most_passes, self._tolerance = most_passes, tolerance
         n = len(parameters)
+        start = Point(0, self._played(self._space.start), WORST)
         self._state = State(
+            first=start,
+            base=start,
+            origin=start,
+            best=start,
             distances=[self._differences.first(i) for i in range(n)],
             movement=[None] * n,
             dead=[False] * n,
@@ -102,13 +121,11 @@ class GaussNewton(Optimiser):
             path=[[] for _ in self._groups],
         )
 
-    # what is asked
-
     def ask(self) -> Pass | None:
         s = self._state
         if s.phase == "start" and s.number == 0:
             s.number = 1
-            return Pass(0, self._played(self._space.start), "all", keep=True)
+            return Pass(0, s.first.theta, "all", keep=True)
         if s.phase == "columns":
             for side in s.sides:
                 if side.number is None:
@@ -129,14 +146,12 @@ class GaussNewton(Optimiser):
     def finished(self) -> bool:
         return self._state.phase == "done"
 
-    # what is told
-
-    def tell(self, number: int, errors: Errors, data: Data) -> Told:
+    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         s = self._state
         notes: list[str] = []
-        before, kept = s.best, {point.number for point in s.kept}
+        kept = {point.number for point in s.kept}
         if s.phase == "start":
-            s.first = s.base = s.best = Point.of(0, self._played(self._space.start), errors)
+            s.first = s.base = s.best = Point.of(0, s.first.theta, errors)
             s.kept = [s.first]
             self._record(s.first, "start", True, {})
             self._linearise(notes)
@@ -150,22 +165,20 @@ class GaussNewton(Optimiser):
             point = Point.of(number, s.trial, errors)
             s.kept.append(point)
             self._judge(point, data, notes)
-        # what is at hand already is not asked for, so one answer may lead on and on
+        # passes at hand are not asked for, so one result may complete several stages
         while s.phase == "columns" and all(side.told for side in s.sides):
             self._solve(data, notes)
         self._tidy()
         forget = (kept | {number}) - {point.number for point in s.kept}
-        return Told(tuple(notes), tuple(sorted(forget)), s.best is not before)
+        return TellResult(tuple(notes), tuple(sorted(forget)))
 
     def _tidy(self) -> None:
-        """Let go of scores that are not needed any more."""
+        """Drop scores that are no longer needed."""
         s = self._state
-        needed = {0}
-        needed |= {each.number for each in (s.best, s.base) if each is not None}
+        needed = {0, s.best.number, s.base.number}
         if s.phase in ("columns", "trial"):
             needed |= {side.number for side in s.sides if side.number is not None}
-            if s.origin is not None:
-                needed.add(s.origin.number)
+            needed.add(s.origin.number)
         s.kept = sorted(
             (point for point in s.kept if point.number in needed), key=lambda point: point.number
         )
@@ -176,7 +189,7 @@ class GaussNewton(Optimiser):
     # differences
 
     def _linearise(self, notes: list[str]) -> None:
-        """Want the passes for the derivatives at the base."""
+        """Start the passes for the derivatives at the base."""
         s = self._state
         places = [i for i in self._groups[s.group] if not s.dead[i]]
         s.origin, s.sides, s.widened = s.base, [], False
@@ -186,7 +199,7 @@ class GaussNewton(Optimiser):
         cost = sum(side.number is None for side in s.sides) + 1
         if not self._affordable(cost):
             self._finish(
-                f"another linearisation takes {cost} passes, and {self._most_passes:g} is the most",
+                f"another linearisation needs {cost} passes; the limit is {self._most_passes:g}",
                 notes,
             )
         elif not s.sides:
@@ -197,17 +210,15 @@ class GaussNewton(Optimiser):
 
     def _sides(self, i: int) -> list[Side]:
         s = self._state
-        assert s.base is not None
-        found = []
+        sides = []
         for theta in self._differences.sides(s.base.theta, i, s.distances[i]):
             known = self._at_hand(theta)
             number = None if known is None else known.number
-            found.append(Side(i, theta, number, known is not None))
-        return found
+            sides.append(Side(i, theta, number, known is not None))
+        return sides
 
     def _columns(self) -> list[Column]:
         s = self._state
-        assert s.origin is not None
         columns = []
         for i in dict.fromkeys(side.place for side in s.sides):
             ends = [(side.theta[i], side.number) for side in s.sides if side.place == i]
@@ -220,7 +231,7 @@ class GaussNewton(Optimiser):
         return columns
 
     def _solve(self, data: Data, notes: list[str]) -> None:
-        """Go on from the derivatives, now that all are there."""
+        """Continue with complete derivatives."""
         s = self._state
         columns = self._columns()
         if columns:
@@ -234,7 +245,7 @@ class GaussNewton(Optimiser):
             if moved == 0:
                 s.dead[column.place] = True
                 code = self._parameters[column.place].code
-                notes.append(f"no score depends on {code}: it stays where it is")
+                notes.append(f"no score depends on {code}: it keeps its value")
             else:
                 s.distances[column.place] = self._differences.adapted(
                     column.place, column.distance, moved, s.wanted
@@ -246,8 +257,10 @@ class GaussNewton(Optimiser):
             self._settle(notes)
 
     def _widen(self, columns: list[Column], notes: list[str]) -> bool:
-        """Want differences that hardly moved the scores again, from larger distances; return
-        whether there are such."""
+        """Repeat differences that hardly moved the scores with larger distances.
+
+        Return whether there are any.
+        """
         s = self._state
         if s.widened:
             return False
@@ -261,7 +274,7 @@ class GaussNewton(Optimiser):
                 continue
             s.distances[i] = larger
             sides = self._sides(i)
-            # the bounds may have left no more from the beginning
+            # the bounds may leave no larger distance
             if any(side.theta not in played for side in sides):
                 wider.append(i)
                 new += sides
@@ -273,19 +286,17 @@ class GaussNewton(Optimiser):
         notes.append(f"scores hardly move: larger differences of {codes}")
         return True
 
-    def _model(self, data: Data, columns: Sequence[Column], of_origin: bool = False) -> LinearModel:
-        """Return the linear model about the base, or about where its derivatives are of."""
+    def _model(self, data: Data, columns: Sequence[Column], at_origin: bool = False) -> LinearModel:
+        """Return the linear model around the base, or around the origin of its derivatives."""
         s = self._state
-        about = s.origin if of_origin else s.base
-        assert about is not None
+        about = s.origin if at_origin else s.base
         return LinearModel(data, self._space, about.number, np.array(about.theta), columns)
 
     # steps
 
     def _propose(self, data: Data, notes: list[str]) -> None:
-        """Find the best step by the linear model, and want its pass."""
+        """Compute the best step by the linear model, and start its pass."""
         s = self._state
-        assert s.base is not None
         model = self._model(data, self._columns())
         if s.refused == 0:
             fitted = self._choose(model, s.base)
@@ -319,12 +330,12 @@ class GaussNewton(Optimiser):
             errors = self._expected(model, base, fits)
         else:
             errors = [0.0]
-        # of equals the strongest
+        # of equal fits the strongest
         used = min(range(len(fits)), key=lambda k: (errors[k], -fits[k].strength))
         s.strength = fits[used].strength
         width = np.maximum(self._space.width, 1e-300)
         s.path[s.group] = [
-            Row(
+            RidgeRow(
                 fitted.strength,
                 fitted.loss,
                 None if held is None else held[k],
@@ -336,8 +347,10 @@ class GaussNewton(Optimiser):
         return fits[used]
 
     def _expected(self, model: LinearModel, base: Point, fits: list[Fitted]) -> list[float]:
-        """Return the errors to be expected on other positions: those of training and
-        tr(A⁻¹·B), B the covariance of the slopes (Takeuchi's criterion)."""
+        """Return expected errors on new positions by Takeuchi's criterion.
+
+        They are the training errors plus tr(A⁻¹·B), B the covariance of the slopes.
+        """
         about = model.compare(base.number, model.theta)
         scale = np.maximum(self._space.width[[c.place for c in model.columns]], 1e-300)
         flattered = []
@@ -353,21 +366,19 @@ class GaussNewton(Optimiser):
         return point.train + self._penalty(point.theta)
 
     def _judge(self, point: Point, data: Data, notes: list[str]) -> None:
-        """Take a trial step, or refuse it."""
+        """Accept or refuse a trial step."""
         s = self._state
-        assert s.base is not None
-        assert s.best is not None
         s.tried.append(point.theta)
         s.trial = None
         taken = self._penalised(point) < self._penalised(s.base) - self._tolerance
-        found = self._compare(point, data) if taken else None
+        agreement = self._compare(point, data) if taken else None
         extra = {"ridge": s.strength, "foreseen": s.foreseen[0]}
         if s.refused:
             extra["damping"] = _DAMPING[s.refused]
-        if found is not None:
-            s.straight = found.unexplained <= _STRAIGHT
-            if found.correlation is not None:
-                extra["correlation"] = found.correlation
+        if agreement is not None:
+            s.straight = agreement.unexplained <= _STRAIGHT
+            if agreement.correlation is not None:
+                extra["correlation"] = agreement.correlation
         label = f"step {s.steps + 1}, ridge {s.strength:g}"
         self._record(point, label, taken, extra)
         if not taken:
@@ -381,7 +392,7 @@ class GaussNewton(Optimiser):
             else:
                 self._exhausted(data, notes)
             return
-        notes.append(self._told_of(label, point, found))
+        notes.append(self._step_note(label, point, agreement))
         s.steps, s.idle, s.refused, s.base = s.steps + 1, 0, 0, point
         self._rate(point)
         if self._patience is not None and s.stale >= self._patience:
@@ -392,9 +403,8 @@ class GaussNewton(Optimiser):
             self._propose(data, notes)
 
     def _rate(self, point: Point) -> None:
-        """Compare a new base with the best."""
+        """Compare a new base with the best values."""
         s = self._state
-        assert s.best is not None
         if point.validation is None or s.best.validation is None:
             s.best = point
             return
@@ -404,40 +414,34 @@ class GaussNewton(Optimiser):
             s.best = point
 
     def _exhausted(self, data: Data, notes: list[str]) -> None:
-        """The present derivatives give nothing more: find others, or be content."""
+        """Take new derivatives after the present ones bring no further gain, or settle."""
         s = self._state
-        assert s.base is not None
-        assert s.first is not None
-        assert s.origin is not None
         if s.base.number == s.origin.number:
             again = s.refused and s.shrunk < _SHRINKINGS and self._promised_much()
             if again and self._shrink():
                 s.shrunk += 1
-                notes.append("derivatives are found anew, from smaller differences")
+                notes.append("new derivatives from smaller differences")
                 self._linearise(notes)
                 return
             self._compare(s.base, data)
         elif not s.straight and self._gained(s.origin) > _WORTHWHILE * self._gained(s.first):
-            notes.append("these derivatives give nothing more: they are found anew")
+            notes.append("these derivatives bring no further gain: new ones are taken")
             self._linearise(notes)
             return
         self._settle(notes)
 
     def _gained(self, since: Point) -> float:
-        assert self._state.base is not None
         return self._penalised(since) - self._penalised(self._state.base)
 
     def _promised_much(self) -> bool:
-        """Whether the last step that was refused would have been worth having."""
+        """Return whether the last refused step promised a worthwhile gain."""
         s = self._state
-        assert s.first is not None
-        assert s.base is not None
         assert s.refused_theta is not None
         promise = self._penalised(s.base) - s.foreseen[0] - self._penalty(s.refused_theta)
         return promise > max(_WORTHWHILE * self._gained(s.first), 10 * self._tolerance)
 
     def _shrink(self) -> bool:
-        """Halve the differences, and return whether there is any that could be."""
+        """Halve the differences; return whether any could be halved."""
         s = self._state
         some = False
         s.wanted /= 2
@@ -448,7 +452,7 @@ class GaussNewton(Optimiser):
         return some
 
     def _settle(self, notes: list[str]) -> None:
-        """The group is done for now: the next one, or the end."""
+        """Continue with the next group, or end."""
         s = self._state
         s.idle += 1
         if s.idle >= len(self._groups):
@@ -465,47 +469,45 @@ class GaussNewton(Optimiser):
         notes.append(f"ends: {why}")
 
     def _compare(self, point: Point, data: Data) -> Agreement:
-        """Compare a point with the linear model, and learn how sure its values are."""
+        """Compare a point with the linear model, and update the standard errors."""
         s = self._state
         columns = self._columns()
-        found = self._model(data, columns, of_origin=True).compare(
+        agreement = self._model(data, columns, at_origin=True).compare(
             point.number, np.array(point.theta)
         )
         places = [column.place for column in columns]
-        each = zip(places, *(a.tolist() for a in found.estimate), strict=True)
+        each = zip(places, *(a.tolist() for a in agreement.estimate), strict=True)
         for i, step, deviation in each:
             s.estimate[i] = point.theta[i] + step
             s.deviation[i] = deviation if math.isfinite(deviation) else None
         s.like = {key: value for key, value in s.like.items() if int(key) not in places}
-        for a, b in alike(found.curvature).items():
+        for a, b in collinear(agreement.curvature).items():
             s.like[str(places[a])] = places[b]
-        return found
-
-    # what is shown
+        return agreement
 
     def _record(self, point: Point, label: str, taken: bool, extra: dict[str, float]) -> None:
         s = self._state
         s.course.append(
-            Record(float(s.number), point.theta, point.train, point.validation, label, taken, extra)
+            Step(float(s.number), point.theta, point.train, point.validation, label, taken, extra)
         )
 
-    def _told_of(self, label: str, point: Point, found: Agreement | None) -> str:
+    def _step_note(self, label: str, point: Point, agreement: Agreement | None) -> str:
         train, held = self._state.foreseen
-        text = f"{label}: training error {point.train:.7f} (foreseen {train:.7f})"
+        text = f"{label}: training error {point.train:.7f} (predicted {train:.7f})"
         if point.validation is not None and held is not None:
-            text += f", validation error {point.validation:.7f} (foreseen {held:.7f})"
-        if found is not None and found.correlation is not None:
-            text += f"; foreseen and real changes of scores correlate by {found.correlation:.4f}"
+            text += f", validation error {point.validation:.7f} (predicted {held:.7f})"
+        correlation = None if agreement is None else agreement.correlation
+        if correlation is not None:
+            text += f"; predicted and real changes of scores correlate by {correlation:.4f}"
         return text
 
     @property
     def best(self) -> tuple[float, ...]:
-        point = self._state.best
-        return self._played(self._space.start) if point is None else point.theta
+        return self._state.best.theta
 
     @property
     def best_pass(self) -> int | None:
-        return None if self._state.best is None else self._state.best.number
+        return None if self._state.phase == "start" else self._state.best.number
 
     @property
     def distances(self) -> Sequence[float]:
@@ -513,17 +515,14 @@ class GaussNewton(Optimiser):
 
     @property
     def course(self) -> Sequence[Step]:
-        return [
-            Step(r.passes, r.theta, r.train, r.validation, r.label, r.taken, dict(r.extra))
-            for r in self._state.course
-        ]
+        return self._state.course
 
     def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
         tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
         for k, rows in enumerate(self._state.path):
             if len(rows) < 2:
                 continue
-            title = "Ridge path, as foreseen for the last step"
+            title = "Ridge path, as predicted for the last step"
             if len(self._groups) > 1:
                 codes = ", ".join(self._parameters[i].code for i in self._groups[k])
                 title += f" of {codes}"
@@ -543,20 +542,20 @@ class GaussNewton(Optimiser):
 
     def flags(self) -> dict[int, tuple[str, ...]]:
         s = self._state
-        found = dict(value_flags(self._space, self.best))
+        flags = dict(value_flags(self._space, self.best))
         ends = self.intervals
         noise = {} if ends is None else noise_flags(self._space, self.best, ends)
         for i in range(len(self._parameters)):
-            words = list(found.get(i, ()))
+            words = list(flags.get(i, ()))
             if s.dead[i]:
                 words.append(NO_SIGNAL)
             elif i in noise and str(i) not in s.like:
                 words.append(noise[i])
             if str(i) in s.like:
-                words.append(f"not told apart from {self._parameters[s.like[str(i)]].code}")
+                words.append(f"indistinguishable from {self._parameters[s.like[str(i)]].code}")
             if words:
-                found[i] = tuple(words)
-        return found
+                flags[i] = tuple(words)
+        return flags
 
     @property
     def intervals(self) -> tuple[Array, Array] | None:
@@ -566,15 +565,17 @@ class GaussNewton(Optimiser):
         half = np.array([math.inf if each is None else NORMAL * each for each in s.deviation])
         half += np.where(self._space.integer, 0.5, 0.0)
         best, centre = np.array(self.best), np.array(s.estimate)
-        # the ridge and an early end keep the values from where the positions would have them
+        # the ridge and an early end keep the values away from the optimum
         return (
             np.maximum(np.minimum(centre - half, best), self._space.minimum),
             np.minimum(np.maximum(centre + half, best), self._space.maximum),
         )
 
     def state(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.to_builtins(self._state)
-        return found
+        state: dict[str, Any] = msgspec.to_builtins(self._state)
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        self._state = msgspec.convert(state, State)
+        # points are null in states of earlier versions before pass 0
+        known = {name: value for name, value in state.items() if value is not None}
+        self._state = msgspec.convert({**self.state(), **known}, State)

@@ -1,14 +1,17 @@
-"""A genetic algorithm over strings of bits, as iCE's author used for Texel's method: the error
-is the fitness, and the entropy of the population says how far it has got.
+"""A genetic algorithm over bit strings, as iCE's author used for Texel's method.
 
-A generation is a population of bit strings (`bits`), all scored on the same positions.  The
-best few go on unchanged; the others are children of two parents, each the best of a few drawn
-at random (tournament selection), crossed by parameters or by bits, with some bits turned over
-and a parameter moved by a power of two of its precision now and then.  (J. H. Holland,
-"Adaptation in Natural and Artificial Systems", 1975; D. E. Goldberg and K. Deb, "A comparative
-analysis of selection schemes used in genetic algorithms", 1991.)
+The error is the fitness.  The entropy of the population shows its progress.  All bit strings of
+a generation are scored on the same positions.  The best few remain unchanged; the others are
+children of two parents, each the best of a few random ones (tournament selection), crossed by
+parameters or by bits, with some bits flipped and a parameter occasionally moved by a power of
+two of its precision (J. H. Holland, "Adaptation in Natural and Artificial Systems", 1975; D. E.
+Goldberg and K. Deb, "A comparative analysis of selection schemes used in genetic algorithms",
+1991).  The first population has the start values, neighbours of them, and random values.
 
-The first population has the start values, their neighbourhood, and values from anywhere.
+A parameter has the levels start + k·precision within its bounds; the bounds are the last
+levels.  Its bits are the Gray code (F. Gray, US patent 2,632,058) of a number that is spread
+over the levels.  So every bit string is a value within the bounds, neighbouring levels mostly
+differ by one bit, and the start value is exact.
 """
 
 from __future__ import annotations
@@ -18,42 +21,125 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Unpack
 
 import numpy as np
+import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import GENETIC_STREAM, word_array
-from ringmaster.tuners.texel.batches import Batches, batch_size
-from ringmaster.tuners.texel.bits import (
-    Bits,
-    Coding,
-    Levels,
-    bits_of,
-    convergence,
-    entropy,
-    histogram,
-    text_of,
-)
-from ringmaster.tuners.texel.optimiser import Array, Part, Pass, Step
+from ringmaster.tuners.space import Array, Space
+from ringmaster.tuners.texel.optimiser import Part, Pass, Step
 from ringmaster.tuners.texel.searching import (
+    Batches,
     Search,
     SearchArguments,
     Table,
     Theta,
+    batch_size,
     finite,
     infinite,
     key_of,
 )
 
-#: Individuals, where nothing is said: so many, and for each parameter, and at most.
+Bits = npt.NDArray[np.uint8]
+Levels = npt.NDArray[np.int64]
+
+
+class Coding:
+    """The encoding of n parameters in b bits.
+
+    precision  distance of neighbouring levels, (n,); whole for integers
+    """
+
+    def __init__(self, space: Space, precision: Array) -> None:
+        self.space = space
+        self.precision = precision
+        # rounding must not create a second level at a bound
+        below = np.ceil((space.start - space.minimum) / precision - 1e-9)
+        above = np.ceil((space.maximum - space.start) / precision - 1e-9)
+        self._below = below.astype(np.int64)
+        self.levels: Levels = self._below + above.astype(np.int64) + 1
+        self.widths = [int(count - 1).bit_length() for count in self.levels]
+        ends = np.cumsum(self.widths)
+        self.slices = [slice(int(e) - w, int(e)) for e, w in zip(ends, self.widths, strict=True)]
+
+    @property
+    def count(self) -> int:
+        """The number of bits."""
+        return sum(self.widths)
+
+    def values(self, bits: Bits) -> Array:
+        """Return the values of bits; (…, b) to (…, n)."""
+        return self.at(self.level(bits))
+
+    def at(self, level: Levels) -> Array:
+        """Return the values of levels, (…, n) each."""
+        offset = (level - self._below) * self.precision
+        return self.space.clip(self.space.start + offset)
+
+    def nearest(self, values: Array) -> Levels:
+        """Return the levels nearest to values, (…, n) each."""
+        levels = np.floor((values - self.space.start) / self.precision + 0.5).astype(np.int64)
+        clipped: Levels = np.clip(levels + self._below, 0, self.levels - 1)
+        return clipped
+
+    def level(self, bits: Bits) -> Levels:
+        """Return the levels of bits; (…, b) to (…, n)."""
+        levels = np.zeros((*bits.shape[:-1], len(self.levels)), dtype=np.int64)
+        for i, place in enumerate(self.slices):
+            # the bits of a Gray code's number are the parities of its leading bits
+            number = np.bitwise_xor.accumulate(bits[..., place].astype(np.int64), axis=-1)
+            most = (1 << self.widths[i]) - 1
+            if most:
+                code = number @ (1 << np.arange(self.widths[i])[::-1])
+                levels[..., i] = np.rint(code * ((self.levels[i] - 1) / most))
+        return levels
+
+    def bits(self, level: Levels) -> Bits:
+        """Return the bits of levels; (…, n) to (…, b)."""
+        bits = np.zeros((*level.shape[:-1], self.count), dtype=np.uint8)
+        for i, place in enumerate(self.slices):
+            width = self.widths[i]
+            if not width:
+                continue
+            most = (1 << width) - 1
+            code = np.rint(level[..., i] * (most / (self.levels[i] - 1))).astype(np.int64)
+            gray = code ^ (code >> 1)
+            shifts = np.arange(width)[::-1]
+            bits[..., place] = (gray[..., np.newaxis] >> shifts) & 1
+        return bits
+
+
+def text_of(bits: Bits) -> str:
+    """Return a bit string as hexadecimal text."""
+    return np.packbits(bits).tobytes().hex()
+
+
+def bits_of(text: str, count: int) -> Bits:
+    """Reverse `text_of`."""
+    return np.unpackbits(np.frombuffer(bytes.fromhex(text), dtype=np.uint8), count=count)
+
+
+def entropy(shares: Array) -> float:
+    """Return Σ −p·log₂p − (1−p)·log₂(1−p) of the shares of ones, (b,): bits still open."""
+    p = np.clip(np.stack([shares, 1 - shares]), 1e-300, 1.0)
+    return float(-(p * np.log2(p)).sum())
+
+
+def convergence(shares: Array) -> float:
+    """Return the mean of |2p − 1|: 0 if each bit is set half the time, 1 if all are equal."""
+    return float(np.abs(2 * shares - 1).mean()) if len(shares) else 1.0
+
+
+#: Default population: a constant, a number for each parameter, and the limit.
 POPULATION, PER_PARAMETER, MOST_POPULATION = 32, 2, 200
-#: Levels of a parameter that is no integer, and of an integer at most.
+#: Levels of a fractional parameter, and the limit for an integer.
 REAL_LEVELS, MOST_LEVELS = 256, 4096
-#: A batch, where nothing is said, as a share of the training positions.
+#: Default batch as a share of the training positions.
 BATCH = 0.25
-#: How far neighbours of the start are from it at most, as a share of the range.
+#: Largest distance of the start's neighbours as a share of the range.
 NEIGHBOURHOOD = 1 / 8
-#: Bits turned over per child at most, as a share of all.
+#: Largest default share of bits flipped in a child.
 MOST_MUTATION = 0.01
-#: Individuals that are checked at the end where a generation has seen a batch only.
+#: Individuals checked at the end if generations are scored on batches.
 FINALISTS = 3
 
 
@@ -61,18 +147,17 @@ class Genetic(Search):
     """The genetic algorithm.
 
     population   individuals of a generation
-    generations  how many there are at most
-    precision    smallest change of a parameter, as a share of its range
-    batch        the share of the training shards that a generation is scored on, drawn anew
-                 for each; 1: all of them
-    crossover    the share of children that have two parents
-    tournament   how many individuals a parent is the best of
-    mutation     the share of bits turned over; None: one a child, at most 1 %
-    elite        the share that goes on unchanged
-    converged    `bits.convergence` at which it ends
-    check        generations from one check of the best individual to the next
+    generations  limit of generations
+    precision    smallest change of a parameter as a share of its range
+    batch        share of the training shards that scores a generation, new for each; 1: all
+    crossover    share of children with two parents
+    tournament   number of random individuals from which the best becomes a parent
+    mutation     share of bits flipped; None: one a child, at most 1 %
+    elite        share of individuals that remain unchanged
+    converged    `convergence` that ends the tune
+    check        generations between checks of the best individual
 
-    The other arguments are those of `Search`.
+    Other arguments: see `Search`.
     """
 
     def __init__(
@@ -82,7 +167,7 @@ class Genetic(Search):
         population: int | None = None,
         generations: int = 100,
         precision: float | None = None,
-        batch: float | None = None,
+        batch: float = BATCH,
         crossover: float = 0.8,
         tournament: int = 3,
         mutation: float | None = None,
@@ -95,24 +180,6 @@ class Genetic(Search):
         count = len(self.parameters)
         if population is None:
             population = min(POPULATION + PER_PARAMETER * count, MOST_POPULATION)
-        for name, number, least in (
-            ("population", population, 4),
-            ("generations", generations, 1),
-            ("tournament", tournament, 2),
-            ("check", check, 1),
-        ):
-            if number < least:
-                raise ValueError(f"{name} must be {least} or more, not {number}")
-        for name, share in (
-            ("crossover", crossover),
-            ("mutation", mutation or 0.0),
-            ("elite", elite),
-            ("converged", converged),
-        ):
-            if not 0 <= share <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {share:g}")
-        if precision is not None and not 0 < precision <= 0.5:
-            raise ValueError(f"precision must be above 0 and at most 0.5, not {precision:g}")
         self.population, self.generations, self.check = population, generations, check
         self.crossover, self.tournament, self.converged = crossover, tournament, converged
         self.elite = min(max(1, round(elite * population)), population - 1)
@@ -122,16 +189,15 @@ class Genetic(Search):
         self.coding = Coding(self.space, np.where(self.space.integer, whole, width * share))
         bits = max(self.coding.count, 1)
         self.mutation = min(1 / bits, MOST_MUTATION) if mutation is None else mutation
-        self.batches = Batches(self.shards, batch_size(batch, BATCH, self.shards), self.seed)
+        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
         self._generation = 0
         self._people = self._first()
         self._decoded: dict[str, Theta] | None = None
-        #: Of this generation: errors by `key_of`, and what has been asked for.
+        #: Errors and issued passes of this generation, by `key_of`.
         self._errors: dict[str, float] = {}
         self._issued: set[str] = set()
         self._leader: Theta | None = None
         self._front: list[Theta] = []
-        self._said: list[str] = []
         self._table: list[list[Any]] = []
         self._shares = self._people.mean(axis=0)
 
@@ -156,19 +222,19 @@ class Genetic(Search):
                     return self._issue(theta, part, "individual", name)
             if len(self._errors) < len(thetas):
                 return None
-            # all were known before
+            # all errors were known before
             self._end_generation()
         return None
 
     def _distinct(self) -> dict[str, Theta]:
-        """Return the values of the generation, by `key_of`, each once."""
+        """Return the distinct values of the generation, by `key_of`."""
         if self._decoded is None:
             played = map(self._played, self.coding.values(self._people))
             self._decoded = {key_of(theta): theta for theta in played}
         return self._decoded
 
     def _open(self, thetas: Mapping[str, Theta]) -> bool:
-        """Take what is known of a generation already; return whether the rest may be asked."""
+        """Record the known errors of a generation; return whether the other passes are allowed."""
         known = {
             name: error
             for name, theta in thetas.items()
@@ -181,19 +247,13 @@ class Genetic(Search):
         self._issued = set(known)
         return True
 
-    def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
+    def _learn(self, asked: Theta, note: Any, error: float) -> None:
         self._errors[str(note)] = error
         if len(self._errors) == len(self._distinct()):
             self._end_generation()
-        return self._told()
 
-    def _learn_check(self, note: Any, better: bool) -> list[str]:
+    def _learn_check(self, better: bool) -> None:
         self._leader = None
-        return self._told()
-
-    def _told(self) -> list[str]:
-        said, self._said = self._said, []
-        return said
 
     def _end_generation(self) -> None:
         played = [self._played(values) for values in self.coding.values(self._people)]
@@ -204,7 +264,7 @@ class Genetic(Search):
         self._shares = self._people.mean(axis=0)
         open_bits, agreed = entropy(self._shares), convergence(self._shares)
         self._generation += 1
-        self._said.append(
+        self._notes.append(
             f"generation {self._generation}: smallest error {error:.9f}"
             f"{'' if self.whole else ' on its batch'}, entropy {open_bits:.1f} of "
             f"{self.coding.count} bits, convergence {100 * agreed:.1f} %"
@@ -235,11 +295,11 @@ class Genetic(Search):
     def _finalists(self) -> list[Theta]:
         return self._front[: 1 if self.whole else FINALISTS]
 
-    # Populations
-
     def _first(self) -> Bits:
-        """Return the start, neighbours of it in a half of the population, and others from
-        anywhere; (population, bits)."""
+        """Return the first population, (population, bits).
+
+        It has the start, neighbours of the start in one half, and random values.
+        """
         count, coding = self.population, self.coding
         draws = _Draws(self.seed, 0, 3 * count * len(self.space))
         shape = (count, len(self.space))
@@ -253,32 +313,34 @@ class Genetic(Search):
         return coding.bits(level)
 
     def _children(self, ranks: Levels) -> Bits:
-        """Return the next generation; ranks are the places of this one's individuals, the best
-        first."""
+        """Return the next generation.
+
+        ranks  places of this generation's individuals, the best first
+        """
         coding, count, n = self.coding, self.population, len(self.space)
-        bits, made = coding.count, self.population - self.elite
+        bits, born = coding.count, self.population - self.elite
         draws = _Draws(
-            self.seed, self._generation, made * (2 * self.tournament + 2 + 2 * bits + 5 * n)
+            self.seed, self._generation, born * (2 * self.tournament + 2 + 2 * bits + 5 * n)
         )
         ordered = self._people[ranks]
-        # the place in the ranking is what a tournament goes by
-        entrants = np.floor(draws.take((2, made, self.tournament)) * count).astype(np.int64)
+        # the best rank wins a tournament
+        entrants = np.floor(draws.take((2, born, self.tournament)) * count).astype(np.int64)
         first, second = (ordered[each.min(axis=-1)] for each in entrants)
-        crossed, by_bits = draws.take((made, 1)), draws.take((made, 1))
-        each_bit, each_parameter = draws.take((made, bits)), draws.take((made, n))
-        of_parameter = np.repeat(each_parameter, coding.widths, axis=1)
-        swap = np.where(by_bits < 0.5, each_bit, of_parameter) < 0.5
+        crossed, by_bits = draws.take((born, 1)), draws.take((born, 1))
+        each_bit, each_parameter = draws.take((born, bits)), draws.take((born, n))
+        parameter_draws = np.repeat(each_parameter, coding.widths, axis=1)
+        swap = np.where(by_bits < 0.5, each_bit, parameter_draws) < 0.5
         children = np.where(swap & (crossed < self.crossover), second, first)
-        children = children ^ (draws.take((made, bits)) < self.mutation)
+        children = children ^ (draws.take((born, bits)) < self.mutation)
         level = coding.level(children)
-        moves = draws.take((made, n)) < 1 / (2 * n)
+        moves = draws.take((born, n)) < 1 / (2 * n)
         # a power of two, at most a quarter of the levels
         most = np.maximum(np.array(coding.widths) - 2, 0)
-        power = 2 ** np.floor(draws.take((made, n)) * (most + 1)).astype(np.int64)
-        sign = np.where(draws.take((made, n)) < 0.5, -1, 1)
+        power = 2 ** np.floor(draws.take((born, n)) * (most + 1)).astype(np.int64)
+        sign = np.where(draws.take((born, n)) < 0.5, -1, 1)
         shifted = np.clip(level + sign * power, 0, coding.levels - 1)
         moved = np.where(moves, shifted, level)
-        # what did not move keeps its bits: several strings may be one level
+        # unmoved parameters keep their bits: several strings may be one level
         stays = np.repeat(~moves, coding.widths, axis=1)
         children = np.where(stays, children, coding.bits(moved)).astype(np.uint8)
         return np.concatenate([ordered[: self.elite], children])
@@ -291,7 +353,7 @@ class Genetic(Search):
         ]
         shares = [
             (f"{i / 10:.1f} to {(i + 1) / 10:.1f}", count)
-            for i, count in enumerate(histogram(self._shares))
+            for i, count in enumerate(np.histogram(self._shares, 10, (0.0, 1.0))[0].tolist())
         ]
         return [
             ("Generations", headers, rows),
@@ -309,7 +371,7 @@ class Genetic(Search):
             "issued": sorted(self._issued),
             "leader": None if self._leader is None else list(self._leader),
             "front": [list(theta) for theta in self._front],
-            "said": list(self._said),
+            "said": list(self._notes),
             "table": [list(row) for row in self._table],
             "shares": self._shares.tolist(),
         }
@@ -322,7 +384,7 @@ class Genetic(Search):
         self._issued = set(state["issued"])
         self._leader = None if state["leader"] is None else tuple(state["leader"])
         self._front = [tuple(theta) for theta in state["front"]]
-        self._said = list(state["said"])
+        self._notes = list(state["said"])
         self._table = [list(row) for row in state["table"]]
         self._shares = np.array(state["shares"])
 

@@ -1,33 +1,15 @@
-"""The linear optimiser, for engines that can print how often each weight is counted: the
-score is then a sum of counts times weights, and its error is minimised in process, by
-millions of positions a second.
+"""The linear optimiser, for engines that print how often each weight is counted.
 
-It needs three passes of the engine: the start values, by which the part of the score that is
-not tuned is found; values moved at random, which show whether the scores change as the
-features say (the tune is refused when they do not); and the values that were found, so that
-what is reported is the engine's own error.  Without an engine's scores (all NaN in pass 0)
-the model stands alone.
+The score is a sum of counts times weights.  Its error is minimised in process, at millions of
+positions a second.  Three passes of the engine are needed: the start values, which give the
+part of the score that is not tuned; random values, which show whether the scores change as the
+features say (otherwise the tune is refused); and the result, so that the reported error is the
+engine's own.  Without scores of an engine (all NaN in pass 0) the model stands alone.
 
-How a competition hands over features
--------------------------------------
-``Linear.needs_features`` is true.  Before anything is told, and after each ``restore``,
-``set_features(matrix, fixed)`` is called: `matrix` is a ``positions.FeatureFile`` whose row i
-is position i of the position file, `fixed` has the values of frozen parameters.  `names`
-below are ``features_of(codes of all parameters, tapered)``.  The file comes
-
-- from a CSV or NPZ file, or a function of the position:
-  ``datasets.features.build(source, positions, names, target, say, phase=tapered,
-  unnamed=…, version=source of the function)``;
-- from a function of (answer, position): ``datasets.features.Pieces(function, positions, names,
-  target, …)``; where ``kept()`` gives no file, evaluation jobs with ``answers=True`` for the
-  shards that are ``missing(shards)``, each handed to ``put(shard, range(first, stop, step),
-  answers)``, and ``finish(shards)`` at last.
-
-The blocks of ``Data.blocks`` are the shards in their order: of T shards of a part with n
-positions, block s has positions range(s, n, T).
-
-When ``Linear.problem`` is not None the tune is to be halted with this sentence; the optimiser
-is finished then, with the start values as its best.
+The competition calls ``set_features(matrix, fixed)`` before the first `tell` and after each
+`restore`.  Row i of the matrix, a ``positions.FeatureFile``, is position i of the position
+file.  The blocks of ``Data.blocks`` must be the shards in order: of T shards of a part with n
+positions, block s has the positions range(s, n, T).
 """
 
 from __future__ import annotations
@@ -41,32 +23,41 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.flags import NO_SIGNAL, alike, noise_flags, value_flags
-from ringmaster.tuners.texel.linear_check import Agreement, moved
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_fit import (
     LEARNING_RATE,
-    METHODS,
     Fitter,
     Method,
 )
-from ringmaster.tuners.texel.linear_model import BLOCK, FeatureModel, Matrix, Wiring
+from ringmaster.tuners.texel.linear_model import (
+    BLOCK,
+    FeatureCheck,
+    FeatureModel,
+    Matrix,
+    Wiring,
+    perturbed,
+)
 from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.optimiser import (
+    DEFAULT_STRENGTH,
+    NO_SIGNAL,
     Array,
     Data,
     Errors,
     Floats,
     Optimiser,
     Pass,
+    Split,
     Step,
-    Told,
+    TellResult,
+    collinear,
+    noise_flags,
+    strengths_of,
+    value_flags,
 )
-from ringmaster.tuners.texel.ridge import DEFAULT_STRENGTH, PATH
-from ringmaster.tuners.texel.sandwich import NORMAL
+from ringmaster.tuners.texel.uncertainty import NORMAL
 
 Theta = tuple[float, ...]
-Half = Literal["train", "validation"]
 
 _LABELS = {"moved": "check of the features", "fitted": "fitted"}
 
@@ -80,22 +71,45 @@ class _Labels(NamedTuple):
     game: npt.NDArray[np.uint32]
 
 
+class _State(msgspec.Struct):
+    """The state of the optimiser.
+
+    wanted  purpose and values of the next pass; asked: purposes of passes under way
+    best    the best values, and their pass if its scores are kept
+    path    [strength, training error, validation error, gradients] of each strength
+    least   the minimum before rounding; errors: its standard errors; odd: flags of parameters
+    """
+
+    wanted: tuple[str, Theta] | None
+    best: tuple[Theta, int | None]
+    least: Theta
+    asked: dict[int, str] = {}
+    values: dict[int, Theta] = {}
+    number: int = 0
+    used: float = 0.0
+    over: bool = False
+    problem: str | None = None
+    course: list[Step] = []
+    path: list[list[float | None]] = []
+    chosen: float = 0.0
+    agreements: list[list[Any]] = []
+    errors: list[float | None] | None = None
+    odd: dict[int, list[str]] = {}
+
+
 class Linear(Optimiser):
     """Minimises the error of a sum of counts times weights.
 
-    features       where the counts come from; for whoever calls `set_features`
-    tapered        whether weights come in pairs, NAME_mg and NAME_eg, shared out by the phase;
-                   a parameter without such an ending is then both weights of its feature
-    unnamed        what is to be done with features that are the weight of no parameter
-    method         "lbfgs" or "adam"
+    features, unnamed  used by the caller of `set_features`
+    tapered     whether weights come in pairs NAME_mg and NAME_eg, mixed by the phase; a parameter
+                without such an ending is both weights of its feature
+    method      "lbfgs" or "adam"
     epochs, learning_rate, batch, patience  of Adam, see `Fitter`
-    ridge          strengths of the ridge that are tried, (None,): the usual path; None: no ridge
-    check          whether a pass is spent on seeing that the scores change as the features say
-    validated      whether there are positions of validation; without them a path of strengths
-                   is not to be had, and the usual one strength is taken
-    threads        0: as many as there are processors
-
-    Raises ValueError, with a sentence on the argument, where one makes no sense.
+    ridge       strengths to try, None in it for the usual path; None: no ridge
+    check       whether a pass checks that the scores change as the features say
+    validated   whether there are positions of validation; without them DEFAULT_STRENGTH replaces
+                the path
+    threads     0: one for each processor
     """
 
     needs_features: ClassVar[bool] = True
@@ -118,14 +132,6 @@ class Linear(Optimiser):
         seed: int = 0,
         threads: int = 0,
     ) -> None:
-        if not parameters:
-            raise ValueError("there is no parameter to tune")
-        if method not in METHODS:
-            raise ValueError(f'method must be "lbfgs" or "adam", not {method!r}')
-        if epochs < 1 or batch < 1:
-            raise ValueError("epochs and batch must be 1 or more")
-        if not 0 < learning_rate < math.inf:
-            raise ValueError(f"learning_rate must be above 0, not {learning_rate:g}")
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.source, self.tapered, self.method = features, tapered, method
@@ -133,51 +139,26 @@ class Linear(Optimiser):
         self.seed = seed
         self._epochs, self._rate, self._batch = epochs, learning_rate, batch
         self._patience = patience or epochs
-        self._strengths = _strengths(ridge, validated)
+        path = ridge is not None and None in ridge
+        self._strengths = strengths_of((DEFAULT_STRENGTH,) if path and not validated else ridge)
         self._check, self._threads = check, threads
         self._start = self._played(self.space.start)
         self._matrix: Matrix | None = None
         self._wiring: Wiring | None = None
-        #: Called with a line now and then while a fit is under way, which may take minutes.
+        #: Called with progress lines during a fit, which may take minutes.
         self.say: Callable[[str], None] = lambda line: None
         self._model: FeatureModel | None = None
         self._games = np.zeros(0, dtype=np.uint32)
         self._scores: Floats = np.zeros(0, dtype=np.float32)
         self._scored = False
-        self._shards: dict[Half, int] = {}
-        #: The next pass to be asked for, by what it is for, and those under way.
-        self._wanted: tuple[str, Theta] | None = ("start", self._start)
-        self._asked: dict[int, str] = {}
-        self._values: dict[int, Theta] = {}
-        self._number = 0
-        self._used = 0.0
-        self._over = False
-        self._problem: str | None = None
-        self._best: Theta = self._start
-        self._best_pass: int | None = None
-        self._course: list[Step] = []
-        self._path: list[list[float | None]] = []
-        self._chosen = 0.0
-        self._agreements: list[list[Any]] = []
-        #: The least point before rounding, its standard errors, what is odd with parameters.
-        self._least: Theta = self._start
-        self._errors: list[float | None] | None = None
-        self._odd: dict[int, list[str]] = {}
-
-    # Features
-
-    @property
-    def problem(self) -> str | None:
-        """Why the tune cannot go on, None where it can."""
-        return self._problem
+        self._shards: dict[Split, int] = {}
+        self._state = _State(("start", self._start), (self._start, None), self._start)
 
     def set_features(self, matrix: Matrix, fixed: Mapping[str, float] | None = None) -> None:
-        """Take the counts of all positions.
+        """Set the counts of all positions.
 
-        fixed  values of parameters that are not tuned; they matter only where no position
-               has a score
-
-        Raises ValueError when a parameter has no feature or no position has a phase.
+        fixed  values of parameters that are not tuned; used only if no position has a score
+        Raises ValueError if a parameter has no feature or no position has a phase.
         """
         codes = [p.code for p in self.parameters]
         if self.tapered and matrix.phase is None:
@@ -188,221 +169,195 @@ class Linear(Optimiser):
         self._wiring = Wiring.of(matrix.names, codes, self.tapered, fixed)
         self._matrix = matrix
 
-    # The contract
-
     def ask(self) -> Pass | None:
-        if self._wanted is None:
+        if self._state.wanted is None:
             return None
-        purpose, theta = self._wanted
-        self._wanted = None
-        number, self._number = self._number, self._number + 1
-        self._asked[number] = purpose
-        self._values[number] = theta
+        purpose, theta = self._state.wanted
+        self._state.wanted = None
+        number, self._state.number = self._state.number, self._state.number + 1
+        self._state.asked[number] = purpose
+        self._state.values[number] = theta
         return Pass(number, theta, "all", True)
 
-    def tell(self, number: int, errors: Errors, data: Data) -> Told:
-        purpose = self._asked.pop(number, None)
+    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
+        purpose = self._state.asked.pop(number, None)
         if purpose is None:
-            return Told()
-        theta = self._values[number]
-        self._used += 1
+            return TellResult()
+        theta = self._state.values[number]
+        self._state.used += 1
         errors = Errors(_number(errors.train), _number(errors.validation))
         if purpose == "start":
-            return self._told_start(errors, data)
-        step = Step(self._used, theta, errors.train, errors.validation, _LABELS[purpose])
+            return self._learn_start(errors, data)
+        step = Step(self._state.used, theta, errors.train, errors.validation, _LABELS[purpose])
         if purpose == "moved":
-            self._course.append(msgspec.structs.replace(step, taken=False))
-            return self._told_moved(number, data)
-        return self._told_fitted(number, step, data)
+            self._state.course.append(msgspec.structs.replace(step, taken=False))
+            return self._learn_moved(number, data)
+        return self._learn_fitted(number, step, data)
 
     def finished(self) -> bool:
-        return self._over and not self._asked and self._wanted is None
+        return self._state.over and not self._state.asked and self._state.wanted is None
 
     @property
     def best(self) -> Theta:
-        return self._best
+        return self._state.best[0]
 
     @property
     def best_pass(self) -> int | None:
-        return self._best_pass
+        return self._state.best[1]
 
     @property
     def course(self) -> Sequence[Step]:
-        return tuple(self._course)
+        return tuple(self._state.course)
+
+    @property
+    def problem(self) -> str | None:
+        return self._state.problem
 
     def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
         tables: list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]] = []
-        if self._path:
+        if self._state.path:
             rows = [
-                (*row, "taken" if row[0] == self._chosen else "")
-                for row in sorted(self._path, key=lambda row: row[0] or 0.0)
+                (*row, "used" if row[0] == self._state.chosen else "")
+                for row in sorted(self._state.path, key=lambda row: row[0] or 0.0)
             ]
             headers = ("ridge", "training", "validation", "gradients", "")
             tables.append(("Strengths of the ridge, by the linear model", headers, rows))
-        if self._agreements:
+        if self._state.agreements:
             headers = ("scores", "correlation", "slope", "largest difference", "positions")
-            rows = [tuple(row) for row in self._agreements]
+            rows = [tuple(row) for row in self._state.agreements]
             tables.append(("The linear model against the engine", headers, rows))
         return tables
 
     def flags(self) -> dict[int, tuple[str, ...]]:
-        found = {i: list(words) for i, words in value_flags(self.space, self._best).items()}
-        for i, words in self._odd.items():
-            found.setdefault(i, []).extend(words)
+        flags = {i: list(words) for i, words in value_flags(self.space, self.best).items()}
+        for i, words in self._state.odd.items():
+            flags.setdefault(i, []).extend(words)
         if (ends := self.intervals) is not None:
-            for i, word in noise_flags(self.space, self._best, ends).items():
-                if NO_SIGNAL not in found.get(i, ()):
-                    found.setdefault(i, []).append(word)
-        return {i: tuple(words) for i, words in sorted(found.items())}
+            for i, word in noise_flags(self.space, self.best, ends).items():
+                if NO_SIGNAL not in flags.get(i, ()):
+                    flags.setdefault(i, []).append(word)
+        return {i: tuple(words) for i, words in sorted(flags.items())}
 
     @property
     def intervals(self) -> tuple[Array, Array] | None:
-        if self._errors is None or self._best == self._start:
+        if self._state.errors is None or self.best == self._start:
             return None
-        best = np.array(self._best)
-        wide = NORMAL * np.array([math.inf if e is None else e for e in self._errors])
-        middle = np.array(self._least)
+        best = np.array(self.best)
+        wide = NORMAL * np.array([math.inf if e is None else e for e in self._state.errors])
+        middle = np.array(self._state.least)
         return (
             self.space.clip(np.minimum(middle - wide, best)),
             self.space.clip(np.maximum(middle + wide, best)),
         )
 
     def state(self) -> dict[str, Any]:
-        return {
-            "wanted": None if self._wanted is None else [self._wanted[0], list(self._wanted[1])],
-            "asked": {str(number): purpose for number, purpose in self._asked.items()},
-            "values": {str(number): list(theta) for number, theta in self._values.items()},
-            "number": self._number,
-            "used": self._used,
-            "over": self._over,
-            "problem": self._problem,
-            "best": [list(self._best), self._best_pass],
-            "course": [msgspec.structs.asdict(step) for step in self._course],
-            "path": self._path,
-            "chosen": self._chosen,
-            "agreements": self._agreements,
-            "least": list(self._least),
-            "errors": self._errors,
-            "odd": {str(i): words for i, words in self._odd.items()},
-        }
+        state: dict[str, Any] = msgspec.to_builtins(self._state, str_keys=True)
+        return state
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        wanted = state["wanted"]
-        self._wanted = None if wanted is None else (wanted[0], tuple(wanted[1]))
-        self._asked = {int(number): purpose for number, purpose in state["asked"].items()}
-        self._values = {int(number): tuple(theta) for number, theta in state["values"].items()}
-        self._number, self._used, self._over = state["number"], state["used"], state["over"]
-        self._problem = state["problem"]
-        self._best, self._best_pass = tuple(state["best"][0]), state["best"][1]
-        self._course = [Step(**{**s, "theta": tuple(s["theta"])}) for s in state["course"]]
-        self._path, self._chosen = [list(row) for row in state["path"]], state["chosen"]
-        self._agreements = [list(row) for row in state["agreements"]]
-        self._least, self._errors = tuple(state["least"]), state["errors"]
-        self._odd = {int(i): list(words) for i, words in state["odd"].items()}
+        self._state = msgspec.convert(state, _State, strict=False)
         self._model = None
 
-    # What is made of each pass
-
-    def _told_start(self, errors: Errors, data: Data) -> Told:
+    def _learn_start(self, errors: Errors, data: Data) -> TellResult:
         model, games = self._loaded(data)
-        self._best_pass = 0
+        self._state.best = (self._start, 0)
         train, validation = errors.train, errors.validation
         if not self._scored:
             train, validation = self._model_errors(model, data, self._start)
-        self._course.append(Step(self._used, self._start, train, validation, "start"))
+        self._state.course.append(Step(self._state.used, self._start, train, validation, "start"))
         if not self._scored:
-            return Told(notes=tuple(self._fit(model, games, data)), step=True)
-        part = Agreement.of(model.linear(self._start, 0, model.train), self._scores)
-        self._agreements.append(_row("start values, offset not added", part))
-        notes = [f"the features make {_share(part)} of the scores of the start values"]
+            return TellResult(notes=tuple(self._fit(model, games, data)))
+        part = FeatureCheck.of(model.linear(self._start, 0, model.train), self._scores)
+        self._state.agreements.append(_row("start values, offset not added", part))
+        notes = [f"the features make {_share(part)} of the start values' scores"]
         if self._check:
-            theta = moved(model, self.space, self.seed)
+            theta = perturbed(model, self.space, self.seed)
             if theta == self._start:
-                return self._refused("no parameter has room within its bounds", notes)
-            self._wanted = ("moved", theta)
-            return Told(notes=tuple(notes))
-        return Told(notes=(*notes, *self._fit(model, games, data)))
+                return self._refused("no parameter can move within its bounds", notes)
+            self._state.wanted = ("moved", theta)
+            return TellResult(notes=tuple(notes))
+        return TellResult(notes=(*notes, *self._fit(model, games, data)))
 
-    def _told_moved(self, number: int, data: Data) -> Told:
+    def _learn_moved(self, number: int, data: Data) -> TellResult:
         model, games = self._loaded(data)
-        found = self._compared(model, number, data, "change at random values")
-        if found.problem:
-            return self._refused(found.problem, [], forget=(number,))
-        notes = [f"the scores change as the features say: {found.numbers}"]
-        if found.doubtful:
+        check = self._compared(model, number, data, "change at random values")
+        if check.problem:
+            return self._refused(check.problem, [], forget=(number,))
+        notes = [f"the scores change as the features say: {check.numbers}"]
+        if check.doubtful:
             notes.append("the evaluation is not quite linear in these weights")
-        return Told(notes=(*notes, *self._fit(model, games, data)), forget=(number,))
+        return TellResult(notes=(*notes, *self._fit(model, games, data)), forget=(number,))
 
-    def _told_fitted(self, number: int, step: Step, data: Data) -> Told:
+    def _learn_fitted(self, number: int, step: Step, data: Data) -> TellResult:
         model, _ = self._loaded(data)
-        found = self._compared(model, number, data, "change at the values found")
-        before = self._course[0]
+        check = self._compared(model, number, data, "change at the fitted values")
+        before = self._state.course[0]
         held = step.validation is not None and before.validation is not None
         new, old = (step.validation, before.validation) if held else (step.train, before.train)
         better = new is not None and old is not None and new < old
-        self._over = True
-        self._course.append(
-            msgspec.structs.replace(step, taken=better, extra={"ridge": self._chosen})
+        self._state.over = True
+        self._state.course.append(
+            msgspec.structs.replace(step, taken=better, extra={"ridge": self._state.chosen})
         )
-        notes = [f"at the values found the engine agrees with the model: {found.numbers}"]
-        if found.problem:
-            notes = [f"at the values found {found.problem}"]
+        notes = [f"at the fitted values the engine agrees with the model: {check.numbers}"]
+        if check.problem:
+            notes = [f"at the fitted values {check.problem}"]
         if not better:
             notes.append(
                 f"the engine's error does not fall ({old:.7f} → {new:.7f}); the start values stay"
                 if new is not None and old is not None
-                else "there is no error to compare; the start values stay"
+                else "no errors can be compared; the start values stay"
             )
-            return Told(notes=tuple(notes), forget=(number,))
-        self._best, self._best_pass = step.theta, number
-        return Told(notes=tuple(notes), step=True)
+            return TellResult(notes=tuple(notes), forget=(number,))
+        self._state.best = (step.theta, number)
+        return TellResult(notes=tuple(notes))
 
-    def _refused(self, why: str, notes: list[str], forget: tuple[int, ...] = ()) -> Told:
-        self._problem, self._over = why, True
-        return Told(notes=(*notes, why), forget=forget)
+    def _refused(self, why: str, notes: list[str], forget: tuple[int, ...] = ()) -> TellResult:
+        self._state.problem, self._state.over = why, True
+        return TellResult(notes=(*notes, why), forget=forget)
 
     def _fit(self, model: FeatureModel, games: npt.NDArray[np.uint32], data: Data) -> list[str]:
-        """Minimise in process; ask for a pass of what was found, or end."""
+        """Minimise in process; then want a pass of the result, or end."""
         fitter = Fitter(
             model, self.space, data.loss, self.method, self._epochs, self._rate, self._batch,
             self._patience, self.seed,
         )  # fmt: skip
         points = fitter.path(self._strengths, self.say)
         point = min(points, key=lambda p: p.train if p.validation is None else p.validation)
-        self._path = [[p.strength, p.train, p.validation, p.gradients] for p in points]
-        self._chosen, self._least = point.strength, tuple(point.theta.tolist())
+        self._state.path = [[p.strength, p.train, p.validation, p.gradients] for p in points]
+        self._state.chosen, self._state.least = point.strength, tuple(point.theta.tolist())
         curvature = fitter.curvature(point.theta, games)
-        self._errors = [float(e) if math.isfinite(e) else None for e in curvature.deviations]
-        self._odd = self._oddities(curvature.matrix)
-        found = self._played(fitter.playable(point, curvature.matrix))
+        self._state.errors = [float(e) if math.isfinite(e) else None for e in curvature.deviations]
+        self._state.odd = self._oddities(curvature.matrix)
+        fitted = self._played(fitter.playable(point, curvature.matrix))
         gradients = sum(p.gradients for p in points)
         notes = [
             f"{self.method}: {len(points)} strengths of the ridge, {gradients:g} gradients of "
-            f"{model.train:,} positions; ridge {point.strength:g} taken"
+            f"{model.train:,} positions; ridge {point.strength:g} used"
         ]
-        if found == self._start:
-            self._over = True
-            return [*notes, "what was found are the start values"]
+        if fitted == self._start:
+            self._state.over = True
+            return [*notes, "the fitted values are the start values"]
         if self._scored:
-            self._wanted = ("fitted", found)
+            self._state.wanted = ("fitted", fitted)
             return notes
-        self._over = True
-        train, validation = self._model_errors(model, data, found)
-        self._course.append(
-            Step(self._used, found, train, validation, "fitted", extra={"ridge": self._chosen})
-        )
-        self._best, self._best_pass = found, None
-        return [*notes, "no position has a score of the engine: errors are the model's"]
+        self._state.over = True
+        train, validation = self._model_errors(model, data, fitted)
+        extra = {"ridge": self._state.chosen}
+        step = Step(self._state.used, fitted, train, validation, "fitted", extra=extra)
+        self._state.course.append(step)
+        self._state.best = (fitted, None)
+        return [*notes, "no position has a score of the engine: the errors are the model's"]
 
     def _oddities(self, curvature: Array) -> dict[int, list[str]]:
-        found = {i: [NO_SIGNAL] for i in np.flatnonzero(np.diag(curvature) <= 0).tolist()}
-        for i, other in alike(curvature).items():
-            found.setdefault(i, []).append(f"not told apart from {self.parameters[other].code}")
-        return found
+        flags = {i: [NO_SIGNAL] for i in np.flatnonzero(np.diag(curvature) <= 0).tolist()}
+        for i, other in collinear(curvature).items():
+            flags.setdefault(i, []).append(f"indistinguishable from {self.parameters[other].code}")
+        return flags
 
-    def _compared(self, model: FeatureModel, number: int, data: Data, name: str) -> Agreement:
-        """Compare the changes since the start, of training and of validation."""
-        theta = self._values[number]
+    def _compared(self, model: FeatureModel, number: int, data: Data, name: str) -> FeatureCheck:
+        """Compare the changes of scores since the start, over training and validation."""
+        theta = self._state.values[number]
         count = len(model.offset)
         predicted = model.linear(np.array(theta) - np.array(self._start), 0, count)
         real = np.empty(count, dtype=np.float32)
@@ -411,9 +366,9 @@ class Linear(Optimiser):
                 rows = slice(first + s, stop, self._shards[part])
                 real[rows] = block.scores[1] - block.scores[0]
         real[model.weight <= 0] = np.nan
-        found = Agreement.of(predicted, real)
-        self._agreements.append(_row(name, found))
-        return found
+        check = FeatureCheck.of(predicted, real)
+        self._state.agreements.append(_row(name, check))
+        return check
 
     def _model_errors(
         self, model: FeatureModel, data: Data, theta: Theta
@@ -422,7 +377,7 @@ class Linear(Optimiser):
         return model.error(theta, data.loss), held
 
     def _loaded(self, data: Data) -> tuple[FeatureModel, npt.NDArray[np.uint32]]:
-        """Return the positions as a model, with the games that they are of."""
+        """Return the model of all positions, with the numbers of their games."""
         if self._model is not None:
             return self._model, self._games
         if self._matrix is None or self._wiring is None:
@@ -447,11 +402,11 @@ class Linear(Optimiser):
         )  # fmt: skip
         if not model.weights[0] > 0:
             raise ValueError("no position of training has any weight")
-        of_tuned = model.linear(self._start, 0, rows)
+        tuned_part = model.linear(self._start, 0, rows)
         if self._scored:
-            model.offset = np.where(known, scores - of_tuned, 0).astype(np.float32)
+            model.offset = np.where(known, scores - tuned_part, 0).astype(np.float32)
         else:
-            model.offset = model.linear(self._start, 0, rows, all_=True) - of_tuned
+            model.offset = model.linear(self._start, 0, rows, all_=True) - tuned_part
         self._scores = np.where(weight > 0, scores, np.nan)[: model.train].astype(np.float32)
         self._model = model
         return model, self._games
@@ -462,26 +417,15 @@ class Linear(Optimiser):
         return tuple(np.clip(np.where(self.space.integer, whole, theta), low, high).tolist())
 
 
-def _strengths(ridge: Sequence[float | None] | None, validated: bool) -> list[float]:
-    if ridge is None:
-        return [0.0]
-    given = [strength for strength in ridge if strength is not None]
-    if any(not (math.isfinite(s) and s >= 0) for s in given):
-        raise ValueError("the ridge's strengths must be 0 or more")
-    if len(given) < len(ridge):
-        return list(PATH) if validated else [DEFAULT_STRENGTH]
-    return given
-
-
-def _parts(model: FeatureModel) -> list[tuple[Half, tuple[int, int]]]:
+def _parts(model: FeatureModel) -> list[tuple[Split, tuple[int, int]]]:
     return [("train", model.span(False)), ("validation", model.span(True))]
 
 
-def _read(data: Data, part: Half) -> tuple[_Labels, int]:
-    """Return a part's labels with the number of its shards."""
+def _read(data: Data, part: Split) -> tuple[_Labels, int]:
+    """Return the labels of a part, and its number of shards."""
     blocks = list(data.blocks((0,), part))
     count, shards = sum(len(block.target) for block in blocks), len(blocks)
-    found = _Labels(
+    labels = _Labels(
         np.empty(count, np.float32),
         np.empty(count, np.float32),
         np.empty(count, np.float32),
@@ -491,23 +435,23 @@ def _read(data: Data, part: Half) -> tuple[_Labels, int]:
         if len(block.target) != len(range(s, count, shards)):
             raise ValueError(f"block {s} of {shards} is not the shard that it should be")
         columns = (block.scores[0], block.target, block.weight, block.game)
-        for into, column in zip(found, columns, strict=True):
+        for into, column in zip(labels, columns, strict=True):
             into[s::shards] = column
-    return found, shards
+    return labels, shards
 
 
 def _number(error: float | None) -> float | None:
-    """Return an error, None where it is none."""
+    """Return an error, None if it is not finite."""
     return error if error is not None and math.isfinite(error) else None
 
 
-def _row(name: str, found: Agreement) -> list[Any]:
-    numbers = ((found.correlation, 6), (found.slope, 4), (found.largest, 2))
+def _row(name: str, check: FeatureCheck) -> list[Any]:
+    numbers = ((check.correlation, 6), (check.slope, 4), (check.largest, 2))
     shown = [round(value, digits) if math.isfinite(value) else None for value, digits in numbers]
-    return [name, *shown, found.count]
+    return [name, *shown, check.count]
 
 
-def _share(found: Agreement) -> str:
-    if not math.isfinite(found.correlation):
+def _share(check: FeatureCheck) -> str:
+    if not math.isfinite(check.correlation):
         return "nothing"
-    return f"{max(found.correlation, 0) ** 2:.0%} of the variance"
+    return f"{max(check.correlation, 0) ** 2:.0%} of the variance"

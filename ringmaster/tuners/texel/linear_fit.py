@@ -1,15 +1,15 @@
-"""Where the penalised loss of a feature model is least: L-BFGS-B or Adam, down a path of
-strengths of the ridge, then among what can be played; and how sure the result is.
+"""The minimum of the penalised loss of a feature model, by L-BFGS-B or Adam.
 
-L-BFGS-B is SciPy's (Byrd, Lu, Nocedal & Zhu, "A limited memory algorithm for bound
+It is computed along a path of strengths of the ridge, then among playable values, with standard
+errors.  L-BFGS-B is SciPy's (Byrd, Lu, Nocedal & Zhu, "A limited memory algorithm for bound
 constrained optimization", 1995).  Adam is Kingma & Ba's ("Adam: a method for stochastic
-optimization", 2015, algorithm 1), put back into the bounds after each step.
+optimization", 2015, algorithm 1), clipped to the bounds after each step.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,41 +17,44 @@ import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, word_array
-from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.bounded import whole_in_box
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_model import DENSE_BLOCK, FeatureModel
-from ringmaster.tuners.texel.linearised import whole_bounds
+from ringmaster.tuners.texel.linearised import whole_bounds, whole_in_box
 from ringmaster.tuners.texel.loss import Array, Loss
-from ringmaster.tuners.texel.ridge import Penalty
-from ringmaster.tuners.texel.sandwich import ClusterSums, deviations
+from ringmaster.tuners.texel.optimiser import Penalty, ridge_scale
+from ringmaster.tuners.texel.uncertainty import ClusterSums, standard_errors
 
 Method = Literal["lbfgs", "adam"]
 METHODS: tuple[Method, ...] = ("lbfgs", "adam")
 
-#: Iterations of L-BFGS at most, and the pairs of vectors that it remembers.
+#: Most iterations of L-BFGS, and the number of vector pairs in its memory.
 _ITERATIONS, _MEMORY = 500, 20
-#: It ends at a slope (per standard deviation of a weight's own scores) or a relative fall of
-#: the loss below these; scores are float32, so less cannot be seen.
+#: L-BFGS ends at a slope (per standard deviation of a weight's own scores) or a relative decrease
+#: of the loss below these; scores are float32, so smaller ones are not visible.
 _SLOPE, _FALL = 1e-8, 1e-11
-#: Decay rates of Adam's moments, and what keeps its division from 0 (Kingma & Ba's values).
+#: Decay rates of Adam's moments, and the term that keeps its division from 0.
 _BETA1, _BETA2, _EPSILON = 0.9, 0.999, 1e-8
-#: Adam's first step as a share of a parameter's range; it falls to a hundredth by a cosine.
+#: Adam's first step as a share of a parameter's range; a cosine reduces it to a hundredth.
 LEARNING_RATE, _LAST_RATE = 0.01, 0.01
-#: Weaker strengths in a row that make the validation error worse, before the path ends.
+#: Weaker strengths in a row with a larger validation error that end the path.
 _WORSE = 3
-#: Multiplications that the second derivatives may take, ten to twenty seconds; beyond, they are
-#: made of a share of the games.
+#: Most multiplications for second derivatives, 10 to 20 seconds; beyond, a share of the games is
+#: used.
 _WORK = 1e11
-#: Odd, so that a game's number times this, mod 2³², is spread evenly (Knuth, volume 3, 6.4).
+#: Multiplier that spreads numbers of games evenly mod 2³² (Knuth, volume 3, 6.4).
 _SPREAD = np.uint32(2654435769)
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Point:
-    """The least point for one strength: θ (P,), not rounded; errors by the model, without
-    the penalty, None where nothing is held out; gradients (full ones) that it took."""
+class Minimum:
+    """The minimum for one strength.
+
+    theta              not rounded, (P,)
+    train, validation  errors by the model, without the penalty
+    gradients          full gradients used
+    """
 
     strength: float
     theta: Array
@@ -65,8 +68,8 @@ class Curvature:
     """Second derivatives at a point.
 
     matrix      mean ∂²loss/∂θ² over training, (P, P)
-    deviations  standard errors of the parameters, (P,), by games
-    share       of the games that it was made of
+    deviations  standard errors of the parameters by games, (P,)
+    share       share of the games used
     """
 
     matrix: Array
@@ -78,9 +81,10 @@ class Curvature:
 class Fitter:
     """Fits a feature model.
 
-    epochs         of Adam at most; it ends earlier when `patience` in a row lower no error
+    epochs         limit of Adam
+    patience       epochs in a row without a smaller error that end Adam
     learning_rate  of Adam, in ranges of the parameters
-    batch          positions that Adam takes a step for
+    batch          positions for a step of Adam
     """
 
     model: FeatureModel
@@ -93,11 +97,13 @@ class Fitter:
     patience: int = 5
     seed: int = 0
 
-    def path(self, strengths: list[float], say: Say) -> list[Point]:
-        """Return the least points for strengths, the strongest first: each search begins
-        where the last one ended.  Where the validation error has risen for some in a row, the
-        rest is left out."""
-        points: list[Point] = []
+    def path(self, strengths: Sequence[float], say: Say) -> list[Minimum]:
+        """Return the minima for some strengths, the strongest first.
+
+        Each search begins at the last minimum.  The path ends early if the validation error
+        rises for some strengths in a row.
+        """
+        points: list[Minimum] = []
         at = self.space.start
         for strength in sorted(strengths, reverse=True):
             search = self._lbfgs if self.method == "lbfgs" else self._adam
@@ -109,27 +115,29 @@ class Fitter:
                 break
         return points
 
-    def _point(self, strength: float, theta: Array, gradients: float) -> Point:
+    def _point(self, strength: float, theta: Array, gradients: float) -> Minimum:
         held = self.model.error(theta, self.loss, held=True) if self.model.held else None
-        return Point(strength, theta, self.model.error(theta, self.loss), held, gradients)
+        return Minimum(strength, theta, self.model.error(theta, self.loss), held, gradients)
 
     def _lbfgs(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
         from scipy.optimize import minimize
 
-        # lengths along which the loss bends alike
-        bend = self.model.diagonal(at, self.loss) + 2 * penalty.strength / _squares(self.space)
-        wide = np.where(self.space.width > 0, self.space.width, 1.0)
+        # units of equal curvature
+        bend = self.model.diagonal(at, self.loss) + 2 * penalty.strength / np.square(
+            ridge_scale(self.space)
+        )
+        wide = ridge_scale(self.space)
         unit = np.where(bend > 0, 1 / np.sqrt(np.where(bend > 0, bend, 1.0)), wide)
         unit = np.minimum(unit, 100 * wide)
 
-        def told(u: Array) -> tuple[float, Array]:
+        def value_and_slope(u: Array) -> tuple[float, Array]:
             theta = self.space.clip(u * unit)
             value, slope = self.model.gradient(theta, self.loss)
             return value + penalty(theta), (slope + penalty.slope(theta)) * unit
 
         ends = list(zip(self.space.minimum / unit, self.space.maximum / unit, strict=True))
-        found = minimize(
-            told,
+        result = minimize(
+            value_and_slope,
             at / unit,
             jac=True,
             method="L-BFGS-B",
@@ -142,14 +150,14 @@ class Fitter:
                 "gtol": _SLOPE,
             },
         )
-        return self.space.clip(found.x * unit), float(found.nfev)
+        return self.space.clip(result.x * unit), float(result.nfev)
 
     def _adam(self, penalty: Penalty, at: Array) -> tuple[Array, float]:
         first, stop = self.model.span(False)
-        # two blocks at least for each step, so that two threads have work
+        # at least two blocks a step, so that two threads have work
         block = max(1024, self.batch // max(self.model.threads, 1))
         starts = np.arange(first, stop, self.batch)
-        wide = np.where(self.space.width > 0, self.space.width, 1.0)
+        wide = ridge_scale(self.space)
         u, mean, square = at / wide, np.zeros(len(at)), np.zeros(len(at))
         best, smallest, stale, step, epoch = at, math.inf, 0, 0, 0
         for epoch in range(1, self.epochs + 1):
@@ -178,7 +186,7 @@ class Fitter:
         return best, float(epoch)
 
     def curvature(self, theta: Array, games: npt.NDArray[np.uint32]) -> Curvature:
-        """Return the second derivatives at θ, with the standard errors that come of them.
+        """Return the second derivatives at θ, and the standard errors.
 
         games  of all positions, (n,)
         """
@@ -203,20 +211,23 @@ class Fitter:
             return scaled.T @ scaled, slopes * pull[:, np.newaxis], games[a:b][wanted], weight.sum()
 
         total = 0.0
-        for bent, pulls, of, weight in model.map_blocks(part, *model.span(False), DENSE_BLOCK):
+        for bent, pulls, block_games, weight in model.map_blocks(
+            part, *model.span(False), DENSE_BLOCK
+        ):
             matrix += bent
-            clusters.add(pulls, of)
+            clusters.add(pulls, block_games)
             total += weight
         total = total or 1.0
-        # an estimate from a share of the games errs as all of them do: by 1/√(games)
-        errors = deviations(matrix / total, clusters.meat(), total) * math.sqrt(
+        # the error of an estimate falls with 1/√(games)
+        errors = standard_errors(matrix / total, clusters.meat(), total) * math.sqrt(
             total / (model.weights[0] or 1.0)
         )
         return Curvature(matrix / total, errors, share)
 
-    def playable(self, point: Point, curvature: Array) -> Array:
-        """Return the values near to a least point that can be played: whole where they must
-        be, within the bounds; by the quadratic about it or simply rounded, whichever has the
+    def playable(self, point: Minimum, curvature: Array) -> Array:
+        """Return playable values near a minimum: within the bounds, integers whole.
+
+        They come from the quadratic around the minimum or from plain rounding, whichever has the
         smaller penalised loss.
 
         curvature  mean ∂²loss/∂θ², (P, P)
@@ -226,7 +237,7 @@ class Fitter:
         plain = np.clip(np.where(space.integer, np.rint(point.theta), point.theta), low, high)
         if not space.some_integer:
             return plain
-        A = curvature + np.diag(2 * point.strength / _squares(space))
+        A = curvature + np.diag(2 * point.strength / np.square(ridge_scale(space)))
         _, slope = self.model.gradient(point.theta, self.loss)
         x = whole_in_box(
             A,
@@ -244,10 +255,6 @@ class Fitter:
         )
 
 
-def _squares(space: Space) -> Array:
-    return np.square(np.where(space.width > 0, space.width, 1.0))
-
-
-def _errors(point: Point) -> str:
+def _errors(point: Minimum) -> str:
     held = "" if point.validation is None else f", validation {point.validation:.7f}"
     return f"training {point.train:.7f}{held}"

@@ -1,19 +1,18 @@
-"""A score that is a sum of counts times weights: its values, its loss and the derivatives of
-that, over any number of positions.
+"""A score that is a sum of counts times weights: values, loss, derivatives, and its check.
 
     q = offset + A·θ                                 or, tapered,
     q = offset + ph·(A·θ_mg) + (1 − ph)·(A·θ_eg)
 
-A has a row for each position and a column for each feature, few of them not 0; ph is the
-phase, 1 in the opening.  The offset is what the tuned weights do not make.  Positions are
-taken in blocks that fit into the processor's cache, two matrix-vector products forwards and
-two backwards while they are there; SciPy's products and NumPy's loops let other threads run,
-so the blocks are shared out among threads.  What the blocks give is added up in their order,
-so the sums do not depend on the threads.
+A has a row for each position and a column for each feature, and is sparse; ph is the phase, 1
+in the opening.  The offset is the part of the score that the tuned weights do not make.
+Positions are processed in blocks that fit into the processor's cache.  Threads share the
+blocks, since SciPy's products and NumPy's loops release the interpreter.  Results are added in
+the order of the blocks, so sums do not depend on the threads.
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,19 +20,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.model.randomness import TEXEL_LINEAR_STREAM, words
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.linearised import whole_bounds
 from ringmaster.tuners.texel.loss import Array, Floats, Loss
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ThreadPoolExecutor
 
+
 #: Positions in a block.
 BLOCK = 16384
-#: The same where a dense matrix is made of it.
+#: Positions in a block that becomes a dense matrix.
 DENSE_BLOCK = 4096
-#: Endings of the codes of a tapered evaluation's parameters.
+#: Endings of parameters of a tapered evaluation.
 MIDDLE, END = "_mg", "_eg"
 
 Indices = npt.NDArray[np.intp]
@@ -41,7 +45,7 @@ Result = TypeVar("Result")
 
 
 class Matrix(Protocol):
-    """A sparse matrix by rows, as `positions.FeatureFile` has it: positions × features."""
+    """A sparse matrix by rows, positions × features, as `positions.FeatureFile` has it."""
 
     @property
     def names(self) -> tuple[str, ...]: ...
@@ -56,25 +60,25 @@ class Matrix(Protocol):
 
 
 def feature_of(code: str, tapered: bool) -> str:
-    """Return the feature that a parameter is the weight of."""
+    """Return the feature whose weight a parameter is."""
     if tapered and code.endswith((MIDDLE, END)):
         return code[: -len(MIDDLE)]
     return code
 
 
 def features_of(codes: Sequence[str], tapered: bool) -> tuple[str, ...]:
-    """Return the features that parameters are the weights of, in their order."""
+    """Return the features of some parameters, in order."""
     return tuple(dict.fromkeys(feature_of(code, tapered) for code in codes))
 
 
 @dataclass(frozen=True, eq=False)
 class Wiring:
-    """Which parameter is the weight of which feature.
+    """The parameters that are weights of features.
 
-    middle, end  (F,): the place of the parameter that is the weight in the opening and in
-                 the endgame, −1 where it is not tuned; the same without tapering
-    fixed_middle, fixed_end  (F,): the weights that are not tuned, 0 where there are none
-    count        how many parameters there are
+    middle, end  (F,): place of the parameter that is the weight in the opening and in the endgame,
+                 −1 if not tuned; equal without tapering
+    fixed_middle, fixed_end  (F,): weights that are not tuned, else 0
+    count        number of parameters
     """
 
     middle: Indices
@@ -92,16 +96,15 @@ class Wiring:
         tapered: bool,
         fixed: Mapping[str, float] | None = None,
     ) -> Wiring:
-        """Return that of features by name and tuned parameters by code.
+        """Return the wiring of features by name and tuned parameters by code.
 
         fixed  values of parameters that are not tuned
-
-        Raises ValueError when a parameter has no feature, or a weight two parameters.
+        Raises ValueError if a parameter has no feature, or a weight has two parameters.
         """
         place = {name: i for i, name in enumerate(names)}
         middle, end = (np.full(len(names), -1, dtype=np.intp) for _ in range(2))
         fixed_middle, fixed_end = (np.zeros(len(names), dtype=np.float32) for _ in range(2))
-        taken: set[tuple[int, int]] = set()
+        assigned: set[tuple[int, int]] = set()
         for number, code in enumerate([*codes, *(fixed or {})]):
             feature = feature_of(code, tapered)
             if feature not in place:
@@ -112,11 +115,11 @@ class Wiring:
                 half for half in (0, 1) if feature == code or code.endswith((MIDDLE, END)[half])
             ]
             for half in halves:
-                if (at, half) in taken:
+                if (at, half) in assigned:
                     raise ValueError(
                         f"feature {feature!r} has two parameters for one weight: {code}"
                     )
-                taken.add((at, half))
+                assigned.add((at, half))
                 if number < len(codes):
                     (middle, end)[half][at] = number
                 else:
@@ -126,7 +129,7 @@ class Wiring:
     def weights(self, theta: Sequence[float] | Array, *, all_: bool) -> tuple[Floats, Floats]:
         """Return the weights of the features in the opening and in the endgame, (F,) each.
 
-        all_  whether those that are not tuned are among them; else these are 0
+        all_  whether to include weights that are not tuned; otherwise they are 0
         """
         values = np.append(np.asarray(theta, dtype=np.float64), 0.0)
         middle, end = values[self.middle].astype(np.float32), values[self.end].astype(np.float32)
@@ -135,21 +138,21 @@ class Wiring:
         return middle, end
 
     def gathered(self, middle: Array, end: Array) -> Array:
-        """Return what belongs to each parameter, (P,), of what belongs to each weight."""
-        found = np.zeros(self.count + 1)
-        found[self.middle] += middle
+        """Return the sums for each parameter, (P,), of values for each weight."""
+        sums = np.zeros(self.count + 1)
+        sums[self.middle] += middle
         if self.tapered:
-            found[self.end] += end
-        return found[:-1]
+            sums[self.end] += end
+        return sums[:-1]
 
 
 @dataclass(eq=False)
 class FeatureModel:
     """Positions with their features and labels.
 
-    offset, target, weight  (n,): as in `Block`; offset is the part of the score that the
-                            tuned weights do not make
-    train   how many positions are of training; they come first
+    offset, target, weight  (n,): as in `Block`; offset is the part of the score that the tuned
+                            weights do not make
+    train   number of positions of training; they come first
     """
 
     matrix: Matrix
@@ -170,12 +173,12 @@ class FeatureModel:
         return len(self.offset) > self.train
 
     def span(self, held: bool) -> tuple[int, int]:
-        """Return first and last + 1 of a part's positions."""
+        """Return the first and last + 1 position of a part."""
         return (self.train, len(self.offset)) if held else (0, self.train)
 
     @cached_property
     def weights(self) -> tuple[float, float]:
-        """The weight of all positions of training, and of validation."""
+        """The total weight of training, and of validation."""
         wide = self.weight.astype(np.float64)
         return float(wide[: self.train].sum()), float(wide[self.train :].sum())
 
@@ -196,7 +199,7 @@ class FeatureModel:
         )
 
     def of_rows(self, rows: Any, first: int, stop: int, middle: Floats, end: Floats) -> Floats:
-        """Return A·θ of rows that `rows` gave, θ as `Wiring.weights` has it."""
+        """Return A·θ of rows from `rows`, with the weights of `Wiring.weights`."""
         if not self.wiring.tapered:
             return np.asarray(rows @ middle)
         phase = self._phase(first, stop)
@@ -209,18 +212,13 @@ class FeatureModel:
     def linear(
         self, theta: Sequence[float] | Array, first: int, stop: int, *, all_: bool = False
     ) -> Floats:
-        """Return A·θ of some positions, in centipawns; `all_`: with the weights that are not
-        tuned."""
+        """Return A·θ of some positions, centipawns; `all_` includes weights that are not tuned."""
         middle, end = self.wiring.weights(theta, all_=all_)
 
         def block(a: int, b: int) -> Floats:
             return self.of_rows(self.rows(a, b), a, b, middle, end)
 
         return np.concatenate([np.empty(0, np.float32), *self.map_blocks(block, first, stop)])
-
-    def scores(self, theta: Sequence[float] | Array, first: int, stop: int) -> Floats:
-        """Return the model's scores of some positions, in centipawns."""
-        return self.linear(theta, first, stop) + self.offset[first:stop]
 
     def error(self, theta: Sequence[float] | Array, loss: Loss, held: bool = False) -> float:
         """Return the mean loss over training or validation."""
@@ -239,9 +237,9 @@ class FeatureModel:
         span: tuple[int, int] | None = None,
         block: int = BLOCK,
     ) -> tuple[float, Array]:
-        """Return the mean loss over positions of training and its derivative by θ, (P,).
+        """Return the mean loss over positions of training, and its derivative by θ, (P,).
 
-        span  first and last + 1 of the positions; None: all of training
+        span  first and last + 1 position; None: all of training
         """
         middle, end = self.wiring.weights(theta, all_=False)
         tapered = self.wiring.tapered
@@ -260,35 +258,34 @@ class FeatureModel:
 
         first, stop = span or self.span(False)
         total, by_middle, by_end = 0.0, np.zeros(len(middle)), np.zeros(len(middle))
-        for value, of_middle, of_end in self.map_blocks(part, first, stop, block):
+        for value, middle_part, end_part in self.map_blocks(part, first, stop, block):
             total += value
-            by_middle += of_middle
+            by_middle += middle_part
             if tapered:
-                by_end += of_end
+                by_end += end_part
         weight = self.weights[0] if span is None else float(self.weight[first:stop].sum())
         weight = weight or 1.0
         return total / weight, self.wiring.gathered(by_middle, by_end) / weight
 
     def jacobian(self, rows: Any, first: int, stop: int, wanted: npt.NDArray[np.bool_]) -> Floats:
-        """Return ∂q/∂θ of the wanted ones of some positions, (rows, P).
+        """Return ∂q/∂θ of the wanted positions of a span, (rows, P).
 
-        rows  of the matrix, those that are wanted
+        rows  of the matrix, only the wanted ones
         """
         dense = rows.toarray()
         phase = self._phase(first, stop)[wanted] if self.wiring.tapered else None
-        found = np.zeros((len(dense), self.wiring.count), dtype=np.float32)
+        jacobian = np.zeros((len(dense), self.wiring.count), dtype=np.float32)
         halves = [(self.wiring.middle, phase)]
         if phase is not None:
             halves.append((self.wiring.end, 1 - phase))
         for places, share in halves:
             tuned = np.flatnonzero(places >= 0)
             counts = dense[:, tuned]
-            found[:, places[tuned]] += counts if share is None else counts * share[:, None]
-        return found
+            jacobian[:, places[tuned]] += counts if share is None else counts * share[:, None]
+        return jacobian
 
     def diagonal(self, theta: Sequence[float] | Array, loss: Loss) -> Array:
-        """Return the diagonal of what Gauss and Newton take for the second derivative of the
-        mean loss over training, (P,)."""
+        """Return the diagonal of the Gauss-Newton curvature of the mean loss, (P,)."""
         middle, end = self.wiring.weights(theta, all_=False)
 
         def part(a: int, b: int) -> tuple[Floats, Floats]:
@@ -303,16 +300,16 @@ class FeatureModel:
             return turned @ (pull * phase**2), turned @ (pull * (1 - phase) ** 2)
 
         by_middle, by_end = np.zeros(len(middle)), np.zeros(len(middle))
-        for of_middle, of_end in self.map_blocks(part, *self.span(False)):
-            by_middle += of_middle
+        for middle_part, end_part in self.map_blocks(part, *self.span(False)):
+            by_middle += middle_part
             if self.wiring.tapered:
-                by_end += of_end
+                by_end += end_part
         return self.wiring.gathered(by_middle, by_end) / self.weights[0]
 
     def map_blocks(
         self, function: Callable[[int, int], Result], first: int, stop: int, block: int = BLOCK
     ) -> Iterator[Result]:
-        """Yield what a function gives of the blocks of positions, in their order."""
+        """Yield the results of a function over blocks of positions, in order."""
         bounds = [(a, min(a + block, stop)) for a in range(first, stop, block)]
         if self.threads == 1 or len(bounds) == 1:
             for a, b in bounds:
@@ -320,7 +317,7 @@ class FeatureModel:
             return
         under_way: deque[Future[Result]] = deque()
         for a, b in bounds:
-            # what has been found waits for its turn; no more than a few may
+            # few finished results wait for their turn
             if len(under_way) > 2 * self.threads:
                 yield under_way.popleft().result()
             under_way.append(self._pool.submit(function, a, b))
@@ -329,7 +326,7 @@ class FeatureModel:
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
-        # not at the top: the state of a tune can be shown without threads
+        # not at the top: showing a tune needs no threads
         from concurrent.futures import ThreadPoolExecutor
 
         return ThreadPoolExecutor(self.threads, thread_name_prefix="linear")
@@ -340,3 +337,129 @@ def _processors() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:  # no such call on macOS
         return os.cpu_count() or 1
+
+
+#: Standard deviation of the score changes in a check, centipawns: much more than rounding, and
+#: little beside a piece.
+MOVED = 50.0
+#: Largest change of a parameter as a share of its range.
+_LARGEST_MOVE = 0.25
+#: Positions that determine the size of the change.
+_LOOKED_AT = 20_000
+#: Smaller predicted changes are indistinguishable from rounding, centipawns.
+_VISIBLE = 1.0
+#: The model is refused beyond these limits of the correlation of predicted and real changes, and
+#: of the real change for a predicted one.
+LEAST_CORRELATION, SLOPES = 0.9, (0.8, 1.25)
+#: Below this correlation the model is used with a warning.
+_GOOD = 0.98
+_SIDES = "counts must be White's (sente's) minus the other side's"
+
+
+class FeatureCheck(msgspec.Struct, frozen=True):
+    """Predicted against real numbers, centipawns.
+
+    correlation  NaN if one of them does not vary
+    slope        real change for a predicted change of 1, by least squares
+    largest      largest difference
+    spread       standard deviation of the predictions
+    unsigned     correlation of absolute values
+    count        positions
+    """
+
+    correlation: float
+    slope: float
+    largest: float
+    spread: float
+    unsigned: float
+    count: int
+
+    @classmethod
+    def of(cls, predicted: Floats, real: Floats) -> FeatureCheck:
+        """Compare predictions with real values, (n,) each, ignoring NaN."""
+        known = ~(np.isnan(predicted) | np.isnan(real))
+        x, y = predicted[known].astype(np.float64), real[known].astype(np.float64)
+        if not len(x):
+            return cls(math.nan, math.nan, math.nan, math.nan, math.nan, 0)
+        spread = float(x.std())
+        slope = float(((x - x.mean()) * (y - y.mean())).mean()) / spread**2 if spread else math.nan
+        return cls(
+            _correlation(x, y),
+            slope,
+            float(np.abs(y - x).max()),
+            spread,
+            _correlation(np.abs(x), np.abs(y)),
+            len(x),
+        )
+
+    @property
+    def numbers(self) -> str:
+        """The result in one line."""
+        return (
+            f"correlation {self.correlation:.4f}, slope {self.slope:.3f}, largest difference "
+            f"{self.largest:.0f} cp over {self.count:,} positions"
+        )
+
+    @property
+    def problem(self) -> str:
+        """Reason to refuse the model, "" if it can be used."""
+        low, high = SLOPES
+        if not self.count:
+            return "no position has a score of both passes"
+        if not self.spread > _VISIBLE:
+            return (
+                "the features hardly occur: a large change of all weights moves the model's "
+                f"scores by {self.spread:.2f} cp; check that they belong to these positions"
+            )
+        if self.correlation >= LEAST_CORRELATION and low <= self.slope <= high:
+            return ""
+        reason = f"the engine's scores do not change as its features say ({self.numbers})"
+        if self.correlation <= -LEAST_CORRELATION:
+            return f"{reason}: all signs are reversed; {_SIDES}"
+        if self.correlation < LEAST_CORRELATION <= self.unsigned:
+            return (
+                f"{reason}: the signs of some differ; {_SIDES}, not the mover's minus the other's"
+            )
+        if self.correlation >= LEAST_CORRELATION:
+            return f"{reason}: a weight's unit must be a centipawn a count; scale the counts"
+        if not self.correlation > 0.1:
+            return (
+                f"{reason}; check that the options reach the engine (`apply`), and check "
+                "the names of the features"
+            )
+        return f"{reason}; the evaluation is not linear in these weights, or some counts are wrong"
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the model can be used with a warning."""
+        return not self.problem and self.correlation < _GOOD
+
+
+def _correlation(x: Array, y: Array) -> float:
+    spread = float(x.std() * y.std())
+    if not spread > 0:
+        return math.nan
+    return float(((x - x.mean()) * (y - y.mean())).mean()) / spread
+
+
+def perturbed(model: FeatureModel, space: Space, seed: int) -> tuple[float, ...]:
+    """Return values around the start that move the scores enough for a check.
+
+    All parameters move up or down at random.
+    """
+    count = len(space)
+    bits = np.array([word & 1 for word in words(seed, TEXEL_LINEAR_STREAM, 0, count)])
+    low, high = whole_bounds(space)
+    way = np.where(bits == 1, 1.0, -1.0)
+    room = np.where(way > 0, high - space.start, space.start - low)
+    # a start on a bound leaves one way only
+    way = np.where(room <= 0, -way, way)
+    room = np.where(way > 0, high - space.start, space.start - low)
+    step = way * np.minimum(_LARGEST_MOVE * space.width, room)
+    stop = min(model.train, _LOOKED_AT)
+    spread = float(model.linear(step, 0, stop).std())
+    if spread > MOVED:
+        step = step * MOVED / spread
+    theta = space.start + step
+    whole = np.where(np.abs(step) < 0.5, space.start + np.sign(step), np.rint(theta))
+    return tuple(np.clip(np.where(space.integer, whole, theta), low, high).tolist())

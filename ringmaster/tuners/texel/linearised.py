@@ -1,48 +1,182 @@
-"""An engine as a linear function of its parameters, made of kept passes: what the error of
-other values would be without asking the engine, and where it is least.
+"""A linear model of an engine's scores, and quadratics within bounds.
 
-Scores at θ are taken for q₀ + Σ (θᵢ − θ₀ᵢ)·∂q/∂θᵢ, the derivatives being differences of two
-passes by the distance between their values.  The loss stays what it is, so its least point is
-found by Gauss-Newton (Newton for the cross entropy) with a bounded quadratic at each
-iteration.  Positions come in blocks; one reading of them does an iteration for all strengths
-of the ridge together, and nothing larger than a block is held.
+Scores at θ are approximated by q₀ + Σ (θᵢ − θ₀ᵢ)·∂q/∂θᵢ; the derivatives are differences of
+kept passes.  The loss stays exact.  Its least point is found by Gauss-Newton (Newton for the
+cross entropy) with a bounded quadratic at each iteration.  One reading of the positions serves
+one iteration for all strengths of the ridge; no more than a block is in memory.
+
+The bounded quadratic is solved by an active-set method (Stark & Parker, "Bounded-variable
+least-squares", 1995), exact up to rounding.  For a singular matrix the step has the smallest
+norm, so variables without influence stay.  The least point among whole numbers is a heuristic:
+variables are rounded one at a time while the others adapt, then moved by 1, alone or in pairs,
+as long as this helps.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.bounded import least_in_box, value_of, whole_in_box
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array, Loss
-from ringmaster.tuners.texel.optimiser import Data
-from ringmaster.tuners.texel.ridge import ridge_distance, ridge_scale
-from ringmaster.tuners.texel.sandwich import ClusterSums, Estimate, estimate
+from ringmaster.tuners.texel.optimiser import Data, Split, ridge_distance, ridge_scale
+from ringmaster.tuners.texel.uncertainty import SINGULAR, ClusterSums, Estimate, unpenalised_optimum
 
-#: Iterations at most; each reads all positions of training once.
+Flags = npt.NDArray[np.bool_]
+#: Slopes below this share of the largest possible slope count as 0.
+_LEVEL = 1e-12
+
+
+def least_in_box(A: Array, b: Array, low: Array, high: Array, at: Array | None = None) -> Array:
+    """Return the minimum of ½·xᵀAx + bᵀx for low ≤ x ≤ high.
+
+    A             (k, k), symmetric, without negative eigenvalues
+    b, low, high  (k,)
+    at            starting point, clipped into the box; 0 by default
+    """
+    count = len(b)
+    x = np.clip(np.zeros(count) if at is None else at, low, high)
+    fixed = low >= high
+    # a variable on a bound is free at first if the slope leads inward
+    slope = A @ x + b
+    free = ~fixed & ~((x <= low) & (slope >= 0)) & ~((x >= high) & (slope <= 0))
+    size = np.abs(A).sum(axis=1) * np.maximum(np.abs(high - low).min(initial=1.0), 1.0)
+    level = _LEVEL * (np.abs(b) + size)
+    # each round lowers the value, so no set of free variables repeats; rounding needs a limit
+    for _ in range(20 * count + 20):
+        x, free = _descended(A, b, low, high, x, free)
+        slope = A @ x + b
+        inward = np.where(x <= low, -slope, np.where(x >= high, slope, 0.0)) - level
+        inward[free | fixed] = 0.0
+        if not count or inward.max() <= 0:
+            return x
+        free[int(np.argmax(inward))] = True
+    return x
+
+
+def _descended(
+    A: Array, b: Array, low: Array, high: Array, x: Array, free: Flags
+) -> tuple[Array, Flags]:
+    """Return the least point over the free variables; variables that reach a bound become fixed."""
+    x, free = x.copy(), free.copy()
+    while free.any():
+        slope = (A @ x + b)[free]
+        step = -_solved(A[np.ix_(free, free)], slope)
+        target = x[free] + step
+        room = np.where(step > 0, high[free], low[free])
+        over = np.where(step > 0, target > room, target < room)
+        if not over.any():
+            x[free] = target
+            break
+        share = np.where(over, (room - x[free]) / np.where(over, step, 1.0), np.inf)
+        first = share.min()
+        moved = x[free] + max(first, 0.0) * step
+        stopped = share <= first
+        moved[stopped] = room[stopped]
+        x[free] = np.clip(moved, low[free], high[free])
+        free[np.flatnonzero(free)[stopped]] = False
+    return x, free
+
+
+def _solved(A: Array, b: Array) -> Array:
+    """Return A⁻¹·b, the shortest least-squares solution if A is singular."""
+    try:
+        pivots = np.square(np.diag(np.linalg.cholesky(A)))
+        if pivots.min() > SINGULAR * pivots.max():
+            return np.asarray(np.linalg.solve(A, b))
+    except np.linalg.LinAlgError:
+        pass
+    return np.asarray(np.linalg.pinv(A, SINGULAR, hermitian=True) @ b)
+
+
+def value_of(A: Array, b: Array, x: Array) -> float:
+    """Return ½·xᵀAx + bᵀx."""
+    return float(x @ A @ x / 2 + b @ x)
+
+
+def whole_in_box(
+    A: Array, b: Array, low: Array, high: Array, offset: Array, whole: Flags, at: Array
+) -> Array:
+    """Return a point of the box near the minimum, with offset + x whole where `whole` is true.
+
+    at  the minimum, (k,)
+    The bounds of whole variables plus offset must be whole.
+    """
+    rounded = np.where(whole, _rounded(at, offset, low, high), at)
+    if not whole.any():
+        return np.clip(at, low, high)
+    starts = [rounded, _one_by_one(A, b, low, high, offset, whole, at)]
+    ends = [_stepped(A, b, low, high, whole, start) for start in starts]
+    return min(ends, key=lambda x: value_of(A, b, x))
+
+
+def _rounded(x: Array, offset: Array, low: Array, high: Array) -> Array:
+    return np.clip(np.rint(x + offset) - offset, low, high)
+
+
+def _one_by_one(
+    A: Array, b: Array, low: Array, high: Array, offset: Array, whole: Flags, at: Array
+) -> Array:
+    """Round the stiffest variables first; the others adapt."""
+    low, high, x = low.copy(), high.copy(), at
+    for i in np.argsort(-np.diag(A), kind="stable"):
+        if whole[i]:
+            low[i] = high[i] = _rounded(x, offset, low, high)[i]
+            x = x.copy()
+            x[i] = low[i]
+            x = least_in_box(A, b, low, high, x)
+    return x
+
+
+def _stepped(A: Array, b: Array, low: Array, high: Array, whole: Flags, x: Array) -> Array:
+    """Move one or two whole variables by 1, the best move first, as long as this helps."""
+    x, count = x.copy(), len(x)
+    # moves: each variable up, then each down
+    sign = np.repeat([1.0, -1.0], count)
+    variable = np.tile(np.arange(count), 2)
+    stiff = sign[:, np.newaxis] * sign * A[np.ix_(variable, variable)]
+    # two moves of one variable are none
+    same = variable[:, np.newaxis] == variable
+    for _ in range(10 * count + 10):
+        slope = (A @ x + b)[variable] * sign
+        alone = -slope - np.diag(stiff) / 2
+        alone[~whole[variable]] = -np.inf
+        moved = x[variable] + sign
+        alone[(moved > high[variable] + 1e-9) | (moved < low[variable] - 1e-9)] = -np.inf
+        gains = alone[:, np.newaxis] + alone - stiff
+        gains[same] = -np.inf
+        np.fill_diagonal(gains, alone)
+        i, j = np.unravel_index(int(np.argmax(gains)), gains.shape)
+        if gains[i, j] <= 1e-12 * (abs(value_of(A, b, x)) + 1e-12):
+            break
+        for move in {int(i), int(j)}:
+            x[variable[move]] += sign[move]
+    return x
+
+
+#: Most iterations; each reads all positions of training once.
 _ITERATIONS = 12
-#: So many of them find the curvature anew, k² sums a position; then hardly anything moves.
+#: Iterations that update the curvature (k² sums a position); later steps are small.
 _CURVED = 3
-#: An iteration that promises to lower the loss by less is the last.
+#: An iteration with a smaller expected decrease of the loss is the last.
 _PROMISE = 1e-10
-#: How often a step that raises the loss is halved.
+#: Most halvings of a step that raises the loss.
 _HALVINGS = 6
-#: Mean square of what rounding does to the difference of two scores in whole centipawns.
+#: Mean square of the rounding error in the difference of two whole scores.
 _ROUNDED = 1 / 6
 
 
 class Column(NamedTuple):
-    """How the derivative of the scores by one parameter is found: (high − low) / distance.
+    """A derivative of the scores by one parameter: (high − low) / distance.
 
     place      of the parameter
     high, low  numbers of passes
-    distance   between their values, as they were played
+    distance   difference of their values as played
     """
 
     place: int
@@ -52,7 +186,7 @@ class Column(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A block: scores (n,), derivatives (k, n), the rest (n,); `others` (passes, n)."""
+    """A block: derivatives are (k, n), `others` (passes, n), the rest (n,)."""
 
     scores: Array
     slopes: Array
@@ -63,7 +197,7 @@ class _Rows(NamedTuple):
 
 
 class _Sums(NamedTuple):
-    """Means over training at some points, (S,), (S, k), (S, k, k)."""
+    """Means over training at S points: (S,), (S, k), (S, k, k)."""
 
     loss: Array
     slope: Array
@@ -71,28 +205,25 @@ class _Sums(NamedTuple):
 
 
 class Fitted(msgspec.Struct, frozen=True, eq=False):
-    """Where the penalised loss of the linear model is least for one strength.
+    """The minimum of the penalised loss for one strength.
 
-    theta      all parameters, (n,), not rounded
-    rounded    as it can be played
+    theta      values of all parameters, (n,), not rounded
+    rounded    values that can be played
     loss       mean over training at theta, without the penalty
-    reduction  of the penalised loss, from the base to `rounded`, by the quadratic about theta
     """
 
     strength: float
     theta: Array
     rounded: Array
     loss: float
-    reduction: float
 
 
 class Agreement(msgspec.Struct, frozen=True, eq=False):
-    """How the linear model compares with a pass of the engine, and how sure its fit is there.
+    """Agreement of the linear model with a pass of the engine.
 
-    correlation  of the predicted and the real changes of the scores since the base; None
-                 where nothing changed
-    unexplained  share of the real changes' mean square that is not as predicted, but for
-                 what rounding to whole centipawns makes of it
+    correlation  of predicted and real changes of the scores; None without changes
+    unexplained  share of the real mean square change that is not predicted, beyond the rounding
+                 of scores to whole centipawns
     curvature    mean ∂²loss/∂θ² by the columns' parameters, (k, k)
     meat         covariance of the mean slopes, clustered by game, (k, k)
     estimate     of the parameters without a ridge, as steps from the pass's values
@@ -106,11 +237,11 @@ class Agreement(msgspec.Struct, frozen=True, eq=False):
 
 
 class LinearModel:
-    """An engine about a base.
+    """A linear model of an engine around a base.
 
     base     number of the pass
     theta    its values, (n,)
-    columns  of the parameters that are moved, one each
+    columns  one for each parameter that moves
     """
 
     def __init__(
@@ -128,9 +259,7 @@ class LinearModel:
         self._low = np.array([at[c.low] for c in columns], dtype=np.intp)
         self._at = at
 
-    def _rows(
-        self, part: Literal["train", "validation"], others: tuple[int, ...] = ()
-    ) -> Iterator[_Rows]:
+    def _rows(self, part: Split, others: tuple[int, ...] = ()) -> Iterator[_Rows]:
         missing = tuple(number for number in others if number not in self._at)
         wanted = self._passes + missing
         at = {number: i for i, number in enumerate(wanted)}
@@ -148,16 +277,15 @@ class LinearModel:
             yield _Rows(scores[at[self._base]], slopes, target, weight, game, rest)
 
     def movement(self) -> Array:
-        """Return by how many centipawns (root mean square) the scores differ between the two
-        passes of each column, (k,)."""
+        """Return the root mean square difference of scores of each column, (k,), centipawns."""
         squares, total = np.zeros(len(self.columns)), 0.0
         for rows in self._rows("train"):
             squares += np.square(rows.slopes) @ rows.weight
             total += float(rows.weight.sum())
         return np.asarray(np.sqrt(squares / max(total, 1e-300)) * np.abs(self._distance))
 
-    def losses(self, points: Sequence[Array], part: Literal["train", "validation"]) -> list[float]:
-        """Return the mean losses that the model predicts for values, (n,) each, unpenalised."""
+    def losses(self, points: Sequence[Array], part: Split) -> list[float]:
+        """Return the predicted mean losses of some values, (n,) each, without the penalty."""
         steps = np.array([(point - self.theta)[self._places] for point in points])
         sums, total = np.zeros(len(points)), 0.0
         for rows in self._rows(part):
@@ -168,28 +296,27 @@ class LinearModel:
         return [float(each) / total if total else float("nan") for each in sums]
 
     def fit(self, strengths: Sequence[float], damping: float = 0.0) -> list[Fitted]:
-        """Return where the penalised loss is least within the bounds, for each strength.
+        """Return the minimum of the penalised loss within the bounds, for each strength.
 
-        damping  Levenberg's: a further penalty of this much times the curvature at the base
-                 along each parameter, for going away from the base
+        damping  Levenberg's: adds this multiple of the curvature at the base along each parameter
         """
         tasks = [_Descent(self, strength, damping) for strength in strengths]
         for iteration in range(_ITERATIONS):
             going = [task for task in tasks if task.going]
             if not going:
                 break
-            # the first iteration is at the base for all
+            # the first iteration is at the base for all strengths
             distinct = {task.trial.tobytes(): task.trial for task in going}
             sums = self._sums(np.array(list(distinct.values())), iteration < _CURVED)
             places = {key: i for i, key in enumerate(distinct)}
             for task in going:
                 i = places[task.trial.tobytes()]
                 curvature = None if sums.curvature is None else sums.curvature[i]
-                task.take(float(sums.loss[i]), sums.slope[i], curvature)
+                task.record(float(sums.loss[i]), sums.slope[i], curvature)
         return [task.outcome() for task in tasks]
 
     def compare(self, number: int, theta: Array) -> Agreement:
-        """Return how a pass of the engine at θ agrees with the model."""
+        """Compare a pass of the engine at θ with the model."""
         k = len(self.columns)
         step = (theta - self.theta)[self._places]
         clusters, curvature, moments = ClusterSums(k), np.zeros((k, k)), np.zeros(6)
@@ -215,7 +342,7 @@ class LinearModel:
             off / syy if syy > 0 else 0.0,
             curvature,
             meat / total**2,
-            estimate(curvature, slopes / total, meat, total),
+            unpenalised_optimum(curvature, slopes / total, meat, total),
         )
 
     def _sums(self, steps: Array, curved: bool) -> _Sums:
@@ -236,13 +363,13 @@ class LinearModel:
         return _Sums(loss / total, slope / total, None if curvature is None else curvature / total)
 
     def box(self) -> tuple[Array, Array]:
-        """Return the ends of the steps that the bounds leave, (k,) each."""
+        """Return the ends of steps within the bounds, (k,) each."""
         low, high = whole_bounds(self._space)
         return (low - self.theta)[self._places], (high - self.theta)[self._places]
 
 
 class _Descent:
-    """The descent for one strength: steps from the base, in parameters' own units, (k,)."""
+    """The descent for one strength: steps from the base in units of the parameters, (k,)."""
 
     def __init__(self, model: LinearModel, strength: float, damping: float) -> None:
         self._model, self._strength, self._damping = model, strength, damping
@@ -252,7 +379,6 @@ class _Descent:
         self._stiff = np.zeros(len(places))
         self._taken = np.zeros(len(places))
         self._value, self._loss = np.inf, np.inf
-        self._first = 0.0
         self._curvature = np.zeros((len(places),) * 2)
         self._A, self._b = self._curvature, np.zeros(len(places))
         self._halved = 0
@@ -263,9 +389,11 @@ class _Descent:
         ridge = self._strength * np.square(self._off + step / self._scale).sum()
         return float(ridge + self._damping * (self._stiff * step * step).sum() / 2)
 
-    def take(self, loss: float, slope: Array, curvature: Array | None) -> None:
-        """Learn the loss at the trial step with its derivatives, and find the next trial; the
-        last curvature is used where there is none."""
+    def record(self, loss: float, slope: Array, curvature: Array | None) -> None:
+        """Record the loss at the trial step and choose the next trial.
+
+        Without a curvature the previous one is used.
+        """
         if curvature is None:
             curvature = self._curvature
         if not np.isfinite(self._value):
@@ -276,26 +404,24 @@ class _Descent:
             self.trial = (self.trial + self._taken) / 2
             self.going = self._halved < _HALVINGS
             return
-        if not np.isfinite(self._value):
-            self._first = value
         self._halved, self._curvature = 0, curvature
         self._taken, self._value, self._loss = self.trial, value, loss
         scale, off = self._scale, self._off
-        # the quadratic about the point, in steps from the base
+        # the quadratic around the point, in steps from the base
         A = curvature + np.diag(2 * self._strength / scale**2 + self._damping * self._stiff)
         gradient = slope + 2 * self._strength * (off + self.trial / scale) / scale
         gradient = gradient + self._damping * self._stiff * self.trial
-        # lengths in ranges, so that units do not matter to what counts as singular
+        # lengths in ranges: units of parameters do not affect singularity
         self._A, self._b = A, gradient - A @ self.trial
         low, high = self._model.box()
-        found = least_in_box(
+        least = least_in_box(
             A * np.outer(scale, scale),
             self._b * scale,
             low / scale,
             high / scale,
             self.trial / scale,
         )
-        trial = np.clip(found * scale, low, high)
+        trial = np.clip(least * scale, low, high)
         promise = value_of(A, self._b, self.trial) - value_of(A, self._b, trial)
         self.going = promise > _PROMISE
         if self.going:
@@ -312,21 +438,13 @@ class _Descent:
         theta, played = model.theta.copy(), model.theta.copy()
         theta[places] += step
         played[places] += rounded
-        # adding and taking away leaves crumbs
+        # sums leave rounding errors
         played[places] = np.where(space.integer[places], np.rint(played[places]), played[places])
-        rise = value_of(self._A, self._b, rounded) - value_of(self._A, self._b, step)
-        return Fitted(
-            self._strength,
-            space.clip(theta),
-            space.clip(played),
-            self._loss,
-            self._first - self._value - rise,
-        )
+        return Fitted(self._strength, space.clip(theta), space.clip(played), self._loss)
 
 
 def whole_bounds(space: Space) -> tuple[Array, Array]:
-    """Return the least and the largest values that can be played, (n,) each: whole where
-    the parameter is."""
+    """Return the least and the largest playable values, (n,) each: whole for integers."""
     return (
         np.where(space.integer, np.ceil(space.minimum), space.minimum),
         np.where(space.integer, np.floor(space.maximum), space.maximum),

@@ -1,14 +1,12 @@
-"""Local search: one parameter after the other is changed by a step, and the change kept where
-the error falls.
+"""Local search: one parameter after another is changed by a step.
 
-P. Österlund, "Texel's Tuning Method" (Chess Programming Wiki): for each parameter +1 is tried
-and kept if the error falls, else −1, until nothing improves.  Here steps differ by parameter:
-a step that succeeds is doubled for the next time and tried in the same direction first; one
-that fails both ways is halved, down to `precision`.  It ends when no parameter can be changed
-by its precision, which is Österlund's end.
+A change is kept if the error falls.  P. Österlund, "Texel's Tuning Method" (Chess Programming
+Wiki): for each parameter +1 is tried and kept if the error falls, else −1, until nothing
+improves.  Here steps differ by parameter: a successful step is doubled and tried first in the
+same direction; a step that fails both ways is halved, down to `precision`.  The search ends when
+no change by the precision lowers the error, as Österlund's does.
 
-It takes a pass for each change, one after the other: what is tried next depends on whether the
-last change was kept.
+Each change takes a pass, one after another: the next change depends on the last result.
 """
 
 from __future__ import annotations
@@ -34,23 +32,22 @@ from ringmaster.tuners.texel.searching import (
     tuned_blocks,
 )
 
-#: A step at most, as a share of the range.
+#: Largest step as a share of the range.
 MOST_SHARE = 1 / 4
-#: Precision of parameters that are no integers, as a share of the range.
+#: Precision of fractional parameters as a share of the range.
 PRECISION_SHARE = 1 / 1024
 
 
 class LocalSearch(Search):
     """Österlund's local search.
 
-    groups     names of groups, searched one after another, in rounds; None: all together
-    order      of the parameters in a sweep: as they are given, or drawn for each sweep
-    grow       what a step that succeeds is multiplied by
-    precision  the smallest step as a share of the range, for what is no integer (for these
-               it is 1)
-    tolerance  by how much the penalised training error has to fall, at least 1e-7
+    groups     names of groups, searched one after another in rounds; None: all together
+    order      of the parameters in a sweep: as given, or random for each sweep
+    grow       factor of a successful step
+    precision  smallest step as a share of the range; 1 for integers
+    tolerance  least decrease of the penalised training error, at least 1e-7
 
-    The other arguments are those of `Search`.
+    Other arguments: see `Search`.
     """
 
     def __init__(
@@ -65,14 +62,6 @@ class LocalSearch(Search):
         **common: Unpack[SearchArguments],
     ) -> None:
         super().__init__(parameters, **common)
-        if order not in ("given", "random"):
-            raise ValueError(f'order must be "given" or "random", not {order!r}')
-        if not 1 <= grow < math.inf:
-            raise ValueError(f"grow must be 1 or more, not {grow:g}")
-        if not 0 < precision <= MOST_SHARE:
-            raise ValueError(f"precision must be above 0 and at most 0.25, not {precision:g}")
-        if not LEAST_TOLERANCE <= tolerance < math.inf:
-            raise ValueError(f"tolerance must be at least 1e-7, not {tolerance:g}")
         self.order, self.grow, self.tolerance = order, grow, tolerance
         self.least = np.where(self.space.integer, 1.0, precision * self.space.width)
         self.most = np.maximum(MOST_SHARE * self.space.width, self.least)
@@ -85,7 +74,7 @@ class LocalSearch(Search):
         self._sweep = 0
         self._place = 0
         self._side = 0
-        #: Whether this sweep changed a value or a step, and this round a value.
+        #: Whether this sweep changed a value or a step, and this round changed a value.
         self._busy = False
         self._gained = False
         self._tried = 0
@@ -101,9 +90,9 @@ class LocalSearch(Search):
         while not self._over:
             block = self._in_order()
             if self._place == len(block):
-                found = self._end_of_sweep()
-                if found is not None:
-                    return found
+                check = self._end_of_sweep()
+                if check is not None:
+                    return check
                 continue
             i = block[self._place]
             theta = self._candidate(i)
@@ -116,20 +105,20 @@ class LocalSearch(Search):
                 return self._issue(theta, "train", "try", i)
         return None
 
-    def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
+    def _learn(self, asked: Theta, note: Any, error: float) -> None:
         i = int(note)
         self._tried += 1
-        # of the ridge alone it would be no signal
+        # a change of the ridge alone is no signal
         change = error - self.penalty(asked) - self._base_error + self.penalty(self._base)
         if abs(change) > self.tolerance:
             self._moved[i] = True
-        if not self._judge(i, asked, error):
-            return []
-        code, value = self.parameters[i].code, f"{asked[i]:.7g}"
-        return [f"{code} = {value}: training error {error:.9f}"]
+        if self._judge(i, asked, error):
+            self._notes.append(
+                f"{self.parameters[i].code} = {asked[i]:.7g}: training error {error:.9f}"
+            )
 
     def _judge(self, i: int, theta: Theta, error: float) -> bool:
-        """Keep a change or go on to the next one; return whether it was kept."""
+        """Keep or reject a change, and continue with the next; return whether it was kept."""
         if error < self._base_error - self.tolerance:
             way = self._way[i] if self._side == 0 else -self._way[i]
             self._base, self._base_error, self._way[i] = theta, error, way
@@ -147,7 +136,7 @@ class LocalSearch(Search):
         return self._base == theta
 
     def _end_of_sweep(self) -> Pass | None:
-        """Begin a further sweep, or return the check that has to come before."""
+        """Begin a further sweep, or return the check that must come before."""
         if self._validated and not self._is_checked(self._base):
             return self._check(self._base, f"sweep {self._sweep + 1}")
         self._sweeps.append(

@@ -1,9 +1,13 @@
-"""How wrong scores are about what came of positions: the squared error and the cross entropy
-of win probabilities, with the derivatives that optimisers need.
+"""Losses of win probabilities with their derivatives, and the fit of the win-rate scale C.
 
-A score q in centipawns stands for the probability σ(q) = 1/(1 + exp(−q/C)); Österlund's K is
-400/(C·ln 10).  Sums are made of float64, and the sums of shards are added exactly
-(`math.fsum`), so that a mean does not depend on the order in which the shards came.
+A score q in centipawns stands for the win probability σ(q) = 1/(1 + exp(−q/C)).  Österlund's K
+is 400/(C·ln 10).  Sums of shards are added with `math.fsum`, so a mean does not depend on the
+order of the shards.
+
+The fitted C has the smallest loss.  Scores are counted in bins of one centipawn, each with its
+mean score.  This is exact for scores in whole centipawns; for other scores the relative error
+of C is about 1/(24·C²).  C is searched on a grid of ln C, then between the neighbours of the
+best grid point (Brent, "Algorithms for minimization without derivatives", 1973).
 """
 
 from __future__ import annotations
@@ -19,25 +23,25 @@ import numpy.typing as npt
 Array = npt.NDArray[np.float64]
 Floats = npt.NDArray[np.float32]
 LossKind = Literal["squared", "cross_entropy"]
-#: Scores, targets and weights come as float32 from the files, else as float64.
+#: Float32 in files, float64 elsewhere.
 Numbers = npt.NDArray[np.floating[Any]]
 
-#: exp() of more overflows; σ is 0 or 1 long before.
+#: exp() of larger numbers overflows; σ is 0 or 1 long before.
 _LARGEST = 700.0
 
 
 class Sum(NamedTuple):
-    """The loss of some positions: Σ weight·loss and Σ weight."""
+    """Σ weight·loss and Σ weight of some positions."""
 
     loss: float = 0.0
     weight: float = 0.0
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """A loss of scores against targets, with the win-rate scale C in centipawns.
+    """A loss of scores against targets; `scale` is C in centipawns.
 
-    Scores and targets are (n,), and so is what comes back, as float64; a NaN score gives NaN.
-    Targets are probabilities, 0 and 1 included.
+    Scores, targets and results are (n,); results are float64.  A NaN score gives NaN.  Targets
+    are probabilities from 0 to 1.
     """
 
     kind: LossKind
@@ -63,8 +67,11 @@ class Loss(msgspec.Struct, frozen=True):
         return off / self.scale
 
     def curvature(self, scores: Numbers) -> Array:
-        """Return what Gauss and Newton take for ∂²loss/∂q²: 2·(∂σ/∂q)² of the squared error;
-        of the cross entropy σ·(1 − σ)/C², which is exact.  Never negative."""
+        """Return the Gauss-Newton approximation of ∂²loss/∂q², never negative.
+
+        It is 2·(∂σ/∂q)² for the squared error, and σ·(1 − σ)/C² for the cross entropy, where it
+        is exact.
+        """
         x = np.asarray(scores, dtype=np.float64) / self.scale
         steep = steepness(x)
         if self.kind == "squared":
@@ -72,7 +79,7 @@ class Loss(msgspec.Struct, frozen=True):
         return steep / self.scale**2
 
     def total(self, scores: Numbers, target: Numbers, weight: Numbers) -> Sum:
-        """Return the loss of some positions; those of weight 0 may have no score or target."""
+        """Return the summed loss; positions of weight 0 may lack a score or target."""
         counts = np.asarray(weight) > 0
         if not counts.all():
             scores, target, weight = scores[counts], target[counts], weight[counts]
@@ -81,8 +88,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 def mean(sums: Iterable[Sum]) -> float | None:
-    """Return the mean loss of the positions that the sums are of, whatever their order; None
-    where nothing has any weight."""
+    """Return the mean loss, None if the total weight is 0.  The order does not matter."""
     sums = list(sums)
     weight = math.fsum(each.weight for each in sums)
     return math.fsum(each.loss for each in sums) / weight if weight > 0 else None
@@ -94,21 +100,22 @@ def sigmoid(x: Array) -> Array:
 
 
 def steepness(x: Array) -> Array:
-    """Return σ·(1 − σ), exact to rounding also where σ is nearly 1."""
+    """Return σ·(1 − σ), exact to rounding even where σ is nearly 1."""
     e = np.exp(-np.minimum(np.abs(x), _LARGEST))
     return np.asarray(e / np.square(1 + e))
 
 
 def cross_entropy(x: Array, target: Numbers) -> Array:
-    """Return −m·ln σ(x) − (1 − m)·ln(1 − σ(x)), nats; both parts are sums of what is not
-    negative, so nothing cancels."""
+    """Return −m·ln σ(x) − (1 − m)·ln(1 − σ(x)), nats.
+
+    All terms are sums of non-negative numbers, so nothing cancels.
+    """
     tail = np.log1p(np.exp(-np.minimum(np.abs(x), _LARGEST)))
     return np.asarray(tail + target * np.maximum(-x, 0.0) + (1 - target) * np.maximum(x, 0.0))
 
 
 def entropy(probability: Numbers) -> Array:
-    """Return −p·ln p − (1 − p)·ln(1 − p), nats: the least that a cross entropy against p can
-    be; 0 at 0 and 1."""
+    """Return −p·ln p − (1 − p)·ln(1 − p), nats: the least possible cross entropy against p."""
     p = np.asarray(probability, dtype=np.float64)
     return _surprise(p) + _surprise(1 - p)
 
@@ -116,3 +123,136 @@ def entropy(probability: Numbers) -> Array:
 def _surprise(p: Array) -> Array:
     positive = p > 0
     return np.where(positive, -p * np.log(np.where(positive, p, 1.0)), 0.0)
+
+
+#: Larger scores are cut to this, centipawns; a mate has this score.
+LARGEST_SCORE = 10_000
+#: Range of C, centipawns: Österlund's K from 0.02 to 35.
+LOWEST, HIGHEST = 5.0, 8_000.0
+#: Points of the grid of ln C, and the accuracy of ln C.
+_GRID_POINTS, _ACCURACY = 60, 1e-9
+#: A correlation of fewer standard errors is not significant.
+_SIGNIFICANT = 2.5
+
+
+class Fit(msgspec.Struct, frozen=True):
+    """A fitted win-rate scale.
+
+    scale    C, centipawns
+    error    mean loss with this scale
+    warning  line for the user if C is at an end of its range, else ""
+    """
+
+    scale: float
+    error: float
+    warning: str = ""
+
+    @property
+    def k(self) -> float:
+        """Österlund's K."""
+        return k_of(self.scale)
+
+
+class ScoreHistogram:
+    """Counts of scores and labels in bins of one centipawn."""
+
+    def __init__(self) -> None:
+        # Σw, Σw·q, Σw·r, Σw·r² by bin
+        self._sums = np.zeros((4, 2 * LARGEST_SCORE + 1))
+        self._count = 0
+        self._low, self._high = math.inf, -math.inf
+
+    def add(self, scores: Numbers, labels: Numbers, weights: Numbers) -> None:
+        """Count positions, (n,) each; positions with a NaN are left out.
+
+        scores  centipawns
+        labels  results or blended targets, 0 to 1
+        """
+        q = np.asarray(scores, dtype=np.float64)
+        r = np.asarray(labels, dtype=np.float64)
+        w = np.asarray(weights, dtype=np.float64)
+        counts = (w > 0) & ~np.isnan(q) & ~np.isnan(r)
+        q, r, w = q[counts], r[counts], w[counts]
+        if not len(q):
+            return
+        q = np.clip(q, -LARGEST_SCORE, LARGEST_SCORE)
+        bins = np.rint(q).astype(np.int64) + LARGEST_SCORE
+        for row, values in enumerate((w, w * q, w * r, w * r * r)):
+            self._sums[row] += np.bincount(bins, weights=values, minlength=self._sums.shape[1])
+        self._count += len(q)
+        self._low, self._high = min(self._low, float(r.min())), max(self._high, float(r.max()))
+
+    def fit(self, kind: LossKind = "squared", name: str = "scores") -> Fit:
+        """Return the scale with the smallest loss.
+
+        name  name of the scores in messages: "scores", "teacher's scores"
+        Raises ValueError with a message for the user: without positions, if all results are
+        equal, or if scores and results have no positive correlation.
+        """
+        from scipy.optimize import minimize_scalar
+
+        weight, *sums = self._sums[:, self._sums[0] > 0]
+        if not self._count:
+            raise ValueError(f"no position has {name} and a result: there is no win-rate scale")
+        if self._low == self._high:
+            raise ValueError(
+                f"all results are {self._low:g}: give positions of won, drawn and lost games; "
+                "one result alone teaches nothing"
+            )
+        q, r, squares = sums[0] / weight, sums[1], sums[2]
+        self._check(weight, q, r, squares, name)
+        total = float(weight.sum())
+
+        def error(log_scale: float) -> float:
+            x = q / math.exp(log_scale)
+            if kind == "squared":
+                p = sigmoid(x)
+                return float((squares - 2 * p * r + weight * p * p).sum()) / total
+            return float((weight * cross_entropy(x, r / weight)).sum()) / total
+
+        grid = np.linspace(math.log(LOWEST), math.log(HIGHEST), _GRID_POINTS)
+        at = int(np.argmin([error(each) for each in grid]))
+        low, high = grid[max(at - 1, 0)], grid[min(at + 1, _GRID_POINTS - 1)]
+        inner = minimize_scalar(
+            error, bounds=(low, high), method="bounded", options={"xatol": _ACCURACY}
+        ).x
+        best = min((float(inner), float(low), float(high)), key=error)
+        return Fit(math.exp(best), error(best), _edge(math.exp(best), name))
+
+    def _check(self, weight: Array, q: Array, r: Array, squares: Array, name: str) -> None:
+        # a bounded function of q, so that a few mates do not outweigh the other scores
+        x = np.tanh(q / 400)
+        total = weight.sum()
+        x = x - (weight * x).sum() / total
+        spread = (weight * x * x).sum()
+        mean = r.sum() / total
+        variance = squares.sum() - total * mean * mean
+        together = (x * r).sum()
+        correlation = together / math.sqrt(spread * variance) if spread * variance > 0 else 0.0
+        certain = _SIGNIFICANT / math.sqrt(self._count)
+        if correlation < -certain:
+            raise ValueError(
+                f"the {name} contradict the results (correlation {correlation:.3f}): their side "
+                "seems to be wrong; see score_pov and result_pov of Positions(…)"
+            )
+        if correlation <= certain:
+            raise ValueError(
+                f"the {name} do not correlate with the results (correlation {correlation:.3f} "
+                f"over {self._count:,} positions): check that each result belongs to the "
+                "position's game, and check result_pov"
+            )
+
+
+def k_of(scale: float) -> float:
+    """Return Österlund's K of a scale in centipawns, or the scale of a K."""
+    return 400 / (scale * math.log(10))
+
+
+def _edge(scale: float, name: str) -> str:
+    if LOWEST * 1.01 < scale < HIGHEST / 1.01:
+        return ""
+    end = f"the smallest, {LOWEST:g}" if scale < 100 else f"the largest, {HIGHEST:g}"
+    return (
+        f"the win-rate scale of the {name} is at an end of its range ({end} centipawns): "
+        "the scores hardly fit the results; check their unit, or set the scale"
+    )

@@ -1,8 +1,16 @@
-"""The contract of an optimiser over labelled positions: it asks for passes, each one set
-of values whose scores are wanted, and is told what they came to.
+"""The contract of an optimiser over labelled positions, the ridge, and flags of odd values.
 
-A pass over all positions costs seconds to hours, and a tune is stopped and gone on with
-between any two shards; so an optimiser is asked and told, and its state is JSON data.
+An optimiser asks for passes: each is one set of values whose scores are wanted.  It is told
+the errors of each pass.  A pass over all positions takes seconds to hours, and a tune may stop
+between any two shards, so the state of an optimiser is JSON data.
+
+The ridge keeps parameters near their start values where the positions say little of them:
+
+    penalty(θ) = strength · Σ ((θ − start)/(max − min))²
+
+is added to the mean loss of training.  Lengths are in ranges, so one strength serves all
+parameters: with strength 0.001, a change by a tenth of the range costs an error of 10⁻⁵
+(Hoerl & Kennard, "Ridge regression", 1970; here values shrink towards the start).
 """
 
 from __future__ import annotations
@@ -15,22 +23,24 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.loss import Array as Array
 from ringmaster.tuners.texel.loss import Floats as Floats
 from ringmaster.tuners.texel.loss import Loss
+from ringmaster.tuners.texel.targets import Target
 
-#: Which positions a pass is over: those of training, those of validation, both, or the
-#: shards of training with these numbers (a batch).
+#: A half of the positions.
+Split = Literal["train", "validation"]
+#: Positions of a pass: training, validation, both, or the training shards of a batch.
 Part = Literal["train", "validation", "all"] | tuple[int, ...]
 
 
 class Pass(msgspec.Struct, frozen=True):
     """One set of values to be scored.
 
-    number  from 0; 0 is the start values over "all"
-    theta   values of the tuned parameters as they are played: within the bounds, whole
-            where they are integers
-    keep    whether the scores will be needed beyond the errors (`Data.blocks`)
+    number  from 0; pass 0 scores the start values over "all"
+    theta   values of the tuned parameters as played: within the bounds, integers whole
+    keep    whether the scores are needed later (`Data.blocks`)
     """
 
     number: int
@@ -40,20 +50,19 @@ class Pass(msgspec.Struct, frozen=True):
 
 
 class Errors(msgspec.Struct, frozen=True):
-    """What a pass came to: mean losses, each None where the pass had no such positions."""
+    """Mean losses of a pass, None without positions of that part."""
 
     train: float | None = None
     validation: float | None = None
 
 
 class Block(msgspec.Struct, frozen=True):
-    """Some positions with all that is known of them; every array is (n,) but `scores`,
-    which is (passes, n).
+    """Some positions; every array is (n,), but `scores` is (passes, n).
 
-    scores  centipawns from the side that moves first, NaN where there is none
-    target  what the win probability should be, 0 to 1
-    weight  how many positions each stands for; 0 for one that is left out
-    game    number of the game that it is from
+    scores  centipawns for the side that moves first, NaN without a score
+    target  wanted win probability, 0 to 1
+    weight  how many positions this one counts for; 0 if left out
+    game    number of the position's game
     """
 
     scores: Floats
@@ -63,42 +72,44 @@ class Block(msgspec.Struct, frozen=True):
 
 
 class Data(Protocol):
-    """The positions with their targets, the loss that counts (its scale is known from the
-    first pass on), and the scores of passes that were kept."""
+    """The positions with their targets, the loss, and the scores of kept passes."""
 
     @property
     def loss(self) -> Loss:
-        """The loss of scores against targets."""
+        """The loss; its scale is known from the first pass on."""
         ...
 
-    def blocks(
-        self, passes: Sequence[int], part: Literal["train", "validation"]
-    ) -> Iterator[Block]:
-        """Yield all positions of a part in a fixed order, with the scores of these
-        passes; never more than a shard at a time in memory."""
+    @property
+    def teacher_scale(self) -> float | None:
+        """Win-rate scale of the teacher's scores, centipawns."""
+        ...
+
+    def under(self, target: Target) -> Data:
+        """Return the same positions with another target."""
+        ...
+
+    def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
+        """Yield all positions of a part in a fixed order, at most a shard at a time."""
 
 
-class Told(msgspec.Struct, frozen=True):
-    """What an optimiser made of a pass.
+class TellResult(msgspec.Struct, frozen=True):
+    """Effects of a pass on the optimiser.
 
     notes   lines for the history
-    forget  passes that were kept and are not needed any more
-    step    whether the values that are the best so far are new
+    forget  kept passes whose scores are no longer needed
     """
 
     notes: tuple[str, ...] = ()
     forget: tuple[int, ...] = ()
-    step: bool = False
 
 
 class Step(msgspec.Struct, frozen=True):
-    """A point of an optimiser's course: values that were taken, or whose errors show
-    how it goes.
+    """A point of an optimiser's course: accepted values, or other values worth showing.
 
-    passes    full passes (of training) that had been used, in parts where batches were
-    label     what it is: "start", "step 3, ridge 1e-7", "generation 12"
-    taken     whether the optimiser goes on from it
-    extra     further numbers, by name ("entropy", "ridge")
+    passes  full passes of training so far; batches count in parts
+    label   "start", "step 3, ridge 1e-7", "generation 12"
+    taken   whether the optimiser continues from these values
+    extra   further numbers by name ("entropy", "ridge")
     """
 
     passes: float
@@ -113,72 +124,67 @@ class Step(msgspec.Struct, frozen=True):
 class Optimiser(ABC):
     """Minimises the error over values within bounds.
 
-    Guarantees: what is asked for is a function of (settings, seed, what has been told);
-    passes may be told in any order; `state` followed by `restore` in a new object with
-    the same settings is the same as never having stopped (a pass that was asked for and
-    not told is known to the caller, who tells it later).
+    The passes asked for depend only on settings, seed and results so far.  Passes may be told in
+    any order.  `state` and then `restore` in a new object with the same settings is the same as
+    no interruption; a pass that was asked for and not yet told is known to the caller.
     """
 
     @abstractmethod
     def ask(self) -> Pass | None:
-        """Return a further pass; None while results are awaited, or when there is nothing
-        more to do."""
+        """Return the next pass; None while results are awaited or nothing is left to do."""
 
     @abstractmethod
-    def tell(self, number: int, errors: Errors, data: Data) -> Told:
-        """Learn what a pass came to."""
+    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
+        """Record the errors of a pass."""
 
     @abstractmethod
     def finished(self) -> bool:
-        """Whether nothing more is wanted, and nothing awaited."""
+        """Return whether no pass is wanted or awaited."""
 
     @property
     @abstractmethod
     def best(self) -> tuple[float, ...]:
-        """The values to be used: those with the smallest validation error (where nothing is
-        held out, of training, with the penalty) among those taken."""
+        """The accepted values with the smallest validation error.
+
+        Without validation: the smallest training error with the penalty.
+        """
 
     @property
     @abstractmethod
     def best_pass(self) -> int | None:
-        """The pass of `best` whose scores are kept over "all", None where they are not."""
+        """The pass of `best` over "all" whose scores are kept, None without one."""
 
     @property
     @abstractmethod
     def course(self) -> Sequence[Step]:
-        """How it went, thinned to at most some hundreds of points; the first is the start."""
+        """The steps so far, thinned to some hundreds; the first one is the start."""
 
     @abstractmethod
     def report(self) -> list[tuple[str, tuple[str, ...], list[tuple[Any, ...]]]]:
-        """Return further tables: title, headers, rows (a ridge path, the last
-        generation, …)."""
+        """Return further tables as (title, headers, rows), for example a ridge path."""
 
     @abstractmethod
     def flags(self) -> dict[int, tuple[str, ...]]:
-        """Return what is odd with parameters, by place: "at its lower bound", "collapsed to
-        0", "no signal", …"""
+        """Return oddities of parameters by place: "at its lower bound", "no signal", …"""
 
     @property
     def is_settled(self) -> bool:
-        """Return whether `best` is final."""
+        """Whether `best` is final."""
         return self.finished()
 
     @property
     def distances(self) -> Sequence[float] | None:
-        """The distances of parameters that move the scores enough for derivatives, None where
-        the method knows none."""
+        """Changes of the parameters that are large enough for derivatives, None if unknown."""
         return None
 
     @property
     def problem(self) -> str | None:
-        """Why the tune has to be halted, in a sentence for the user; None while nothing is
-        wrong."""
+        """Reason to halt the tune, a sentence for the user; None if all is well."""
         return None
 
     @property
     def intervals(self) -> tuple[Array, Array] | None:
-        """Ends of the 95 % intervals of `best`, (n,) each; None where the method has
-        none."""
+        """Ends of the 95 % intervals of `best`, (n,) each; None if the method has none."""
         return None
 
     @abstractmethod
@@ -187,4 +193,118 @@ class Optimiser(ABC):
 
     @abstractmethod
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Take over a state."""
+        """Restore a state."""
+
+
+#: Strengths of the usual path: 0, and 10⁻⁶ to 1 in half decades.
+PATH = (0.0, *(float(f"{10 ** (k / 2):.3g}") for k in range(-12, 1)))
+#: Default of methods that try one strength only.
+DEFAULT_STRENGTH = 1e-3
+
+
+def strengths_of(ridge: Sequence[float | None] | None) -> tuple[float, ...]:
+    """Return the strengths to try: (0,) for None, the usual path for each None in `ridge`."""
+    if ridge is None:
+        return (0.0,)
+    strengths = {s for each in ridge for s in (PATH if each is None else (each,))}
+    return tuple(sorted(strengths)) or (0.0,)
+
+
+class Penalty(msgspec.Struct, frozen=True, eq=False):
+    """The ridge penalty for one strength."""
+
+    space: Space
+    strength: float
+
+    def __call__(self, theta: Sequence[float] | Array) -> float:
+        """Return the penalty at θ, (n,)."""
+        return float(self.strength * np.square(ridge_distance(self.space, theta)).sum())
+
+    def slope(self, theta: Sequence[float] | Array) -> Array:
+        """Return ∂penalty/∂θ, (n,)."""
+        return 2 * self.strength * ridge_distance(self.space, theta) / ridge_scale(self.space)
+
+
+def ridge_scale(space: Space) -> Array:
+    """Return the unit length of each parameter, (n,): its range."""
+    return np.where(space.width > 0, space.width, 1.0)
+
+
+def ridge_distance(space: Space, theta: Sequence[float] | Array) -> Array:
+    """Return θ − start in ranges, (n,)."""
+    return (np.asarray(theta, dtype=np.float64) - space.start) / ridge_scale(space)
+
+
+#: A value below this share of its start has collapsed.
+TINY_SHARE = 0.05
+#: Largest variance inflation factor of a parameter that is distinguishable from the others.
+LARGEST_INFLATION = 20.0
+
+NO_SIGNAL = "no signal"
+COLLAPSED = "collapsed to 0"
+#: A parameter moved, but its interval contains the start, or its whole range.
+ALONE, UNRESOLVED = "alone within the noise", "moved without a signal"
+
+
+def value_flags(space: Space, theta: Sequence[float] | Array) -> dict[int, tuple[str, ...]]:
+    """Return flags of the values themselves, by place: on a bound, collapsed to nearly 0."""
+    flags: dict[int, tuple[str, ...]] = {}
+    for i, value in enumerate(theta):
+        start, low, high = (float(a[i]) for a in (space.start, space.minimum, space.maximum))
+        words = []
+        if value <= low < start:
+            words.append("at its lower bound")
+        if value >= high > start:
+            words.append("at its upper bound")
+        if start and abs(value) <= TINY_SHARE * abs(start):
+            if value == 0:
+                words.append(COLLAPSED)
+            else:
+                words.append(f"collapsed to {abs(value / start):.0%} of its start")
+        if words:
+            flags[i] = tuple(words)
+    return flags
+
+
+def noise_flags(
+    space: Space, theta: Sequence[float] | Array, ends: tuple[Array, Array]
+) -> dict[int, str]:
+    """Return flags of the 95 % intervals, by place: whole ranges, and starts inside.
+
+    An interval holds for one parameter alone; several flagged parameters may still have moved for
+    a reason together.
+    """
+    low, high = ends
+    flags = {}
+    for i, value in enumerate(theta):
+        moved = value != space.start[i]
+        if low[i] <= space.minimum[i] and high[i] >= space.maximum[i]:
+            flags[i] = UNRESOLVED if moved else NO_SIGNAL
+        elif moved and low[i] <= space.start[i] <= high[i]:
+            flags[i] = ALONE
+    return flags
+
+
+def collinear(curvature: Array) -> dict[int, int]:
+    """Return parameters that are not distinguishable from others, with the most similar one.
+
+    curvature  mean ∂²loss/∂θ², (k, k)
+
+    Their variance inflation factor is above LARGEST_INFLATION; the most similar parameter has the
+    largest partial correlation.
+    """
+    size = np.sqrt(np.diag(curvature))
+    known = np.flatnonzero(size > 0)
+    if len(known) < 2:
+        return {}
+    unit = size[known]
+    correlation = curvature[np.ix_(known, known)] / np.outer(unit, unit)
+    # keeps the matrix of equal columns invertible
+    inverse = np.linalg.inv(correlation + 1e-9 * np.eye(len(known)))
+    inflation = np.diag(inverse)
+    partial = np.abs(inverse) / np.sqrt(np.outer(inflation, inflation))
+    np.fill_diagonal(partial, 0.0)
+    return {
+        int(known[i]): int(known[int(np.argmax(partial[i]))])
+        for i in np.flatnonzero(inflation > LARGEST_INFLATION)
+    }

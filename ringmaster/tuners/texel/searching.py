@@ -1,9 +1,8 @@
-"""What the optimisers that learn of errors alone have in common: the passes under way, the
-errors that are known, the values that are best so far, and the course.
+"""Base of the optimisers that see only errors: passes, known errors, best values, course.
 
-Such an optimiser says what it wants scored next (`_next`) and what a pass has taught it
-(`_learn`).  Its better values are *checked* by a pass over all positions, training and
-validation, whose scores are kept; among those checked are the best.
+Such an optimiser proposes passes (`_next`) and learns from their errors (`_learn`).  Promising
+values are checked by a pass over all positions, whose scores are kept.  The best values are
+among the checked ones.
 """
 
 from __future__ import annotations
@@ -15,40 +14,73 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
+import msgspec
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.flags import NO_SIGNAL, value_flags
+from ringmaster.model.randomness import BATCHES_STREAM, word_array
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.optimiser import (
+    NO_SIGNAL,
     Array,
     Data,
     Errors,
     Optimiser,
     Part,
     Pass,
+    Penalty,
     Step,
-    Told,
+    TellResult,
+    value_flags,
 )
-from ringmaster.tuners.texel.ridge import Penalty
 
-#: Points of the course at most; then every other one is dropped.
+
+class Batches:
+    """Shards in random order, in a new order each time all have been used.
+
+    size  shards in a batch; batches of one order are disjoint, and its remainder is not used
+    """
+
+    def __init__(self, shards: int, size: int, seed: int) -> None:
+        self.shards, self.size, self.seed = shards, size, seed
+
+    @property
+    def share(self) -> float:
+        """The share of training in a batch."""
+        return self.size / self.shards
+
+    def batch(self, number: int) -> tuple[int, ...]:
+        """Return the shards of a batch, in order; a function of the seed and the number."""
+        if self.size >= self.shards:
+            return tuple(range(self.shards))
+        epoch, place = divmod(number, self.shards // self.size)
+        random = word_array(self.seed, BATCHES_STREAM, epoch, self.shards)
+        order = np.argsort(random, kind="stable")
+        return tuple(sorted(order[place * self.size : (place + 1) * self.size].tolist()))
+
+
+def batch_size(share: float, shards: int) -> int:
+    """Return the number of shards in a batch, from its share of all shards."""
+    return min(shards, max(1, math.ceil(share * shards - 1e-9)))
+
+
+#: Most points of the course; beyond, every other one is dropped.
 MOST_STEPS = 400
-#: Errors over all training positions that are remembered at most.
+#: Most errors over all training positions that are remembered.
 MOST_KNOWN = 50_000
-#: The least fall of an error that counts as one.
+#: Least decrease of an error that counts.
 LEAST_TOLERANCE = 1e-7
-#: Steps that are tried first, and perturbations, as a share of the range.
+#: First steps and perturbations as a share of the range.
 STEP_SHARE = 1 / 32
 
-#: An argument that may be changed between two runs.
+#: An argument that may change between two runs.
 Limit = Literal["most_passes", "patience"]
 Theta = tuple[float, ...]
 Table = tuple[str, tuple[str, ...], list[tuple[Any, ...]]]
 
 
 class SearchArguments(TypedDict, total=False):
-    """The arguments that all of them have, as of `Search`."""
+    """Arguments of `Search`."""
 
     seed: int
     strength: float
@@ -59,7 +91,7 @@ class SearchArguments(TypedDict, total=False):
 
 @dataclass
 class _Asked:
-    """A pass under way; `purpose` and `note` are the optimiser's own."""
+    """A pass under way; `purpose` and `note` belong to the optimiser."""
 
     theta: Theta
     cost: float
@@ -69,7 +101,7 @@ class _Asked:
 
 @dataclass
 class _Best:
-    """The best values so far; `number` is the pass over all of them, if there was one."""
+    """The best values so far, and the number of their pass over all positions if any."""
 
     theta: Theta
     value: float
@@ -77,17 +109,16 @@ class _Best:
 
 
 class Search(Optimiser):
-    """Base of the optimisers that learn of errors alone.
+    """Base of the optimisers that see only errors.
 
-    parameters   all of them are tuned
+    parameters   all are tuned
     strength     of the ridge towards the start values
-    most_passes  about how many passes over training, batches counted in parts; None: no limit
-    patience     how many checks in a row may be without a new smallest validation error;
-                 None: any number
-    shards       how many shards training has, for those that use batches
+    most_passes  limit of passes over training, batches counted in parts; None: no limit
+    patience     checks in a row without a smaller validation error that end the tune; None: no
+                 limit
+    shards       shards of training, for batches
 
-    A state may be restored with a larger most_passes or patience: what has ended for want of it
-    goes on.  Raises ValueError, with a sentence on the argument, where one makes no sense.
+    A state may be restored with larger limits: a tune that ended because of a limit continues.
     """
 
     def __init__(
@@ -100,16 +131,6 @@ class Search(Optimiser):
         patience: int | None = 3,
         shards: int = 1,
     ) -> None:
-        if not parameters:
-            raise ValueError("there is no parameter to tune")
-        if not (math.isfinite(strength) and strength >= 0):
-            raise ValueError(f"the ridge's strength must be 0 or more, not {strength:g}")
-        if most_passes is not None and not most_passes >= 1:
-            raise ValueError(f"most_passes must be 1 or more, not {most_passes:g}")
-        if patience is not None and patience < 1:
-            raise ValueError(f"patience must be 1 or more, not {patience}")
-        if shards < 1:
-            raise ValueError(f"there must be a shard at least, not {shards}")
         self.parameters = tuple(parameters)
         self.space = Space.of(parameters)
         self.seed = seed
@@ -129,39 +150,37 @@ class Search(Optimiser):
         self._over = ""
         self._limit: Limit | None = None
         self._course: list[Step] = []
-
-    # What each of them has to say
+        #: Lines for the history.
+        self._notes: list[str] = []
 
     @abstractmethod
     def _next(self) -> Pass | None:
-        """Return a further pass, made by `_issue` or `_check`; None while results are awaited
-        or when it is `_stop`ped.  Not called before the start values have been told."""
+        """Return a further pass, made by `_issue` or `_check`.
+
+        None while results are awaited, or after `_stop`.  The start values are known.
+        """
 
     def _begin(self, error: float) -> None:
-        """Take the penalised training error of the start values."""
+        """Record the penalised training error of the start values."""
 
     @abstractmethod
-    def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
-        """Take the penalised training error of a pass that was not a check; return lines for
-        the history."""
+    def _learn(self, asked: Theta, note: Any, error: float) -> None:
+        """Record the penalised training error of a pass that is no check."""
 
-    def _learn_check(self, note: Any, better: bool) -> list[str]:
-        """Take that a check is done, and whether its values are the best so far."""
-        return []
+    def _learn_check(self, better: bool) -> None:
+        """Record a check, and whether its values are the best so far."""
 
     @abstractmethod
     def _finalists(self) -> list[Theta]:
-        """Return the values that have to be checked before it ends."""
+        """Return values that must be checked before the end."""
 
     @abstractmethod
     def _own_state(self) -> dict[str, Any]:
-        """Return what is beyond the base's, as JSON data."""
+        """Return the state of the subclass as JSON data."""
 
     @abstractmethod
     def _restore_own(self, state: Mapping[str, Any]) -> None:
-        """Take that over."""
-
-    # The contract
+        """Restore the state of the subclass."""
 
     def ask(self) -> Pass | None:
         if not self._number:
@@ -169,25 +188,26 @@ class Search(Optimiser):
         if not self._course:
             return None
         if not self._over:
-            found = self._next()
-            if found is not None or not self._over:
-                return found
-        # one after the other, so that their order cannot matter where errors are equal
+            proposed = self._next()
+            if proposed is not None or not self._over:
+                return proposed
+        # one after another: the order of results must not matter if errors are equal
         left = [] if self._asked else self._unchecked()
         return self._check(left[0], "end") if left else None
 
-    def tell(self, number: int, errors: Errors, data: Data) -> Told:
+    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         asked = self._asked.pop(number, None)
         if asked is None:
-            return Told()
+            return TellResult()
         self._used += asked.cost
         errors = Errors(_number(errors.train), _number(errors.validation))
         error = infinite(errors.train) + self.penalty(asked.theta)
         if asked.purpose in ("start", "check"):
-            return self._told_all(number, asked, errors, error)
+            return self._learn_all(number, asked, errors, error)
         if asked.cost == 1.0:
             self._remember(asked.theta, error)
-        return Told(notes=tuple(self._learn(asked.purpose, asked.theta, asked.note, error)))
+        self._learn(asked.theta, asked.note, error)
+        return TellResult(notes=self._take_notes())
 
     def finished(self) -> bool:
         return bool(self._over) and not self._asked and not self._unchecked()
@@ -206,23 +226,23 @@ class Search(Optimiser):
 
     @property
     def why_over(self) -> str:
-        """Why it has ended, "" while it goes on."""
+        """Reason of the end, "" before it."""
         return self._over
 
     @property
     def passes(self) -> float:
-        """Passes over training that have been used, batches counted in parts."""
+        """Passes over training that have been used; batches count in parts."""
         return self._used
 
     def flags(self) -> dict[int, tuple[str, ...]]:
-        found = value_flags(self.space, self.best)
+        flags = value_flags(self.space, self.best)
         for i in range(len(self.parameters)):
             if self._silent(i):
-                found[i] = (*found.get(i, ()), NO_SIGNAL)
-        return found
+                flags[i] = (*flags.get(i, ()), NO_SIGNAL)
+        return flags
 
     def _silent(self, i: int) -> bool:
-        """Whether changes of a parameter have been tried, and none changed the error."""
+        """Whether a parameter has been changed without any effect on the error."""
         return False
 
     def state(self) -> dict[str, Any]:
@@ -239,7 +259,7 @@ class Search(Optimiser):
             "best": [list(self._best.theta), finite(self._best.value), self._best.number],
             "stale": self._stale,
             "over": [self._over, self._limit, finite(self.most_passes), self.patience],
-            "course": [_step_data(step) for step in self._course],
+            "course": [list(msgspec.structs.astuple(step)) for step in self._course],
             "own": self._own_state(),
         }
 
@@ -259,12 +279,10 @@ class Search(Optimiser):
         if (self._limit == "most_passes" and self.most_passes > infinite(most_passes)) or (
             self._limit == "patience" and (self.patience is None or self.patience > patience)
         ):
-            # there is more of it now
+            # the limit is larger now
             self._over, self._limit = "", None
-        self._course = [_step(data) for data in state["course"]]
+        self._course = [Step(data[0], tuple(data[1]), *data[2:]) for data in state["course"]]
         self._restore_own(state["own"])
-
-    # For those that are built upon it
 
     @property
     def waiting(self) -> bool:
@@ -279,25 +297,25 @@ class Search(Optimiser):
         self._asked[number] = _Asked(theta, cost, purpose, note)
         return Pass(number, theta, part, keep)
 
-    def _check(self, theta: Theta, label: str, note: Any = None) -> Pass:
-        """Return a pass over all, after which the values may be the best."""
-        return self._issue(theta, "all", "check", [label, note], keep=True)
+    def _check(self, theta: Theta, label: str) -> Pass:
+        """Return a pass over all positions, whose values may become the best."""
+        return self._issue(theta, "all", "check", [label, None], keep=True)
 
     def _is_checked(self, theta: Theta) -> bool:
         return key_of(theta) in self._checked
 
     def _allowed(self, cost: float = 1.0) -> bool:
-        """Whether so many more passes, and the check at the end, are within `most_passes`."""
+        """Whether further passes, and the check at the end, are within `most_passes`."""
         under_way = sum(asked.cost for asked in self._asked.values())
         return self._used + under_way + cost + 1 <= self.most_passes + 1e-9
 
     def _unchecked(self) -> list[Theta]:
-        """Return what is left to be checked once it is over."""
+        """Return values that remain to be checked at the end."""
         wanted = [*self._finalists(), self._best.theta]
         return [theta for theta in dict.fromkeys(wanted) if not self._is_checked(theta)]
 
     def _stop(self, why: str, limit: Limit | None = None) -> None:
-        """End it; `limit` is the argument that it is for, with which it might go on."""
+        """End the tune; `limit` is the argument whose increase would continue it."""
         if not self._over:
             self._over, self._limit = why, limit
 
@@ -307,32 +325,32 @@ class Search(Optimiser):
         self._known[key_of(theta)] = error
 
     def _error_of(self, theta: Theta) -> float | None:
-        """Return the penalised error over all of training where it is known."""
+        """Return the known penalised error over all of training, None if unknown."""
         return self._known.get(key_of(theta))
 
     def _take(self, theta: Theta, error: float, label: str, **extra: float) -> None:
-        """Go on from some values, of which only the training error is known."""
+        """Accept values with a known training error."""
         train = _number(error - self.penalty(theta))
         self._add(Step(self._used, theta, train, None, label, extra=extra))
         if not self._validated and error < self._best.value:
             self._best = _Best(theta, error, None)
 
     def _extras(self) -> dict[str, float]:
-        """Return what the course is to have beside the errors."""
+        """Return further numbers for the course."""
         return {}
 
     def _played(self, theta: Array) -> Theta:
-        """Return values as they are played: whole where they are integers, halves upwards."""
+        """Return values as they are played: integers whole, halves rounded up."""
         theta = self.space.clip(np.asarray(theta, dtype=np.float64))
         whole = self.space.clip(np.floor(theta + 0.5))
         return tuple(np.where(self.space.integer, whole, theta).tolist())
 
-    def _told_all(self, number: int, asked: _Asked, errors: Errors, error: float) -> Told:
+    def _learn_all(self, number: int, asked: _Asked, errors: Errors, error: float) -> TellResult:
         start = asked.purpose == "start"
         if start:
             self._validated = errors.validation is not None
             self._begin(error)
-        label, note = ("start", None) if start else asked.note
+        label = "start" if start else asked.note[0]
         self._remember(asked.theta, error)
         self._checked[key_of(asked.theta)] = (error, errors.validation)
         value = infinite(errors.validation) if self._validated else error
@@ -342,7 +360,7 @@ class Search(Optimiser):
         forget: tuple[int, ...] = ()
         if better or start:
             old = self._best.number
-            # the scores of the start are wanted for the comparison at the end
+            # the scores of the start remain for the comparison at the end
             forget = (old,) if old else ()
             self._best = _Best(asked.theta, value, number)
             self._stale = 0
@@ -355,16 +373,21 @@ class Search(Optimiser):
         self._add(
             Step(self._used, asked.theta, errors.train, errors.validation, label, better, extra)
         )
-        notes = [] if start else self._learn_check(note, better)
+        if not start:
+            self._learn_check(better)
         if self._validated and self.patience is not None and self._stale >= self.patience:
             self._stop(f"the validation error did not fall in {self._stale} checks", "patience")
-        return Told(notes=tuple(notes), forget=forget, step=better and not start)
+        return TellResult(self._take_notes(), forget)
+
+    def _take_notes(self) -> tuple[str, ...]:
+        notes, self._notes = self._notes, []
+        return tuple(notes)
 
     def _add(self, step: Step) -> None:
         self._course.append(step)
         if len(self._course) > MOST_STEPS:
             first, *others, last = self._course
-            # what has a validation error tells more
+            # prefer steps with a validation error
             kept = [s for i, s in enumerate(others) if s.validation is not None or i % 2]
             if len(kept) > MOST_STEPS * 3 // 4:
                 kept = kept[::2]
@@ -374,8 +397,10 @@ class Search(Optimiser):
 def tuned_blocks(
     parameters: Sequence[TunedParameter], groups: Sequence[str] | None
 ) -> list[list[int]]:
-    """Return the places of the parameters that are tuned together, in the order of the names
-    `groups`; those that are in none of them come last, together."""
+    """Return the places of parameters that are tuned together, in the order of `groups`.
+
+    Parameters without a listed group form the last block.
+    """
     blocks = [[i for i, p in enumerate(parameters) if p.group == name] for name in groups or ()]
     placed = {i for block in blocks for i in block}
     blocks.append([i for i in range(len(parameters)) if i not in placed])
@@ -383,14 +408,16 @@ def tuned_blocks(
 
 
 def key_of(theta: Theta) -> str:
-    """Return a short name of some values."""
+    """Return a short key of some values."""
     data = np.asarray(theta, dtype="<f8").tobytes()
     return hashlib.blake2b(data, digest_size=8).hexdigest()
 
 
 def first_steps(parameters: Sequence[TunedParameter]) -> Array:
-    """Return by how much each parameter is changed at first: its own step, or a share of its
-    range; at least 1 where it is an integer."""
+    """Return the first change of each parameter: its own step, or a share of its range.
+
+    Changes of integers are at least 1.
+    """
     return np.array(
         [
             max(step, 1.0) if p.integer else step
@@ -401,32 +428,15 @@ def first_steps(parameters: Sequence[TunedParameter]) -> Array:
 
 
 def finite(value: float) -> float | None:
-    """Return a number as JSON has it, which knows no infinity."""
+    """Return a number, None if it is infinite: JSON has no infinity."""
     return value if math.isfinite(value) else None
 
 
 def infinite(value: float | None) -> float:
-    """Return what `finite` was given."""
+    """Reverse `finite`."""
     return math.inf if value is None else value
 
 
 def _number(error: float | None) -> float | None:
-    # an engine may have said anything
+    # an engine may have printed anything
     return error if error is not None and math.isfinite(error) else None
-
-
-def _step_data(step: Step) -> list[Any]:
-    return [
-        step.passes,
-        list(step.theta),
-        step.train,
-        step.validation,
-        step.label,
-        step.taken,
-        step.extra,
-    ]
-
-
-def _step(data: Sequence[Any]) -> Step:
-    passes, theta, train, validation, label, taken, extra = data
-    return Step(passes, tuple(theta), train, validation, label, taken, dict(extra))

@@ -1,5 +1,4 @@
-"""Simultaneous perturbation over batches of positions: two passes over a small part of the
-positions move all parameters at once, however many they are.
+"""Simultaneous perturbation over batches: two passes over few positions move all parameters.
 
 J. C. Spall, "Implementation of the simultaneous perturbation algorithm for stochastic
 optimization", IEEE Trans. Aerospace and Electronic Systems 34(3), 1998.  Iteration k scores
@@ -7,19 +6,18 @@ optimization", IEEE Trans. Aerospace and Electronic Systems 34(3), 1998.  Iterat
 
     θᵢ ← θᵢ − a_k·sᵢ·δᵢ·(E⁺ − E⁻)/(2·c_k)        a_k = a·((A + 1)/(A + k))^α    c_k = k^−γ
 
-where k counts from 1.  Nothing has to be set by hand.  On the first batch each parameter is
-moved by itself, by its step both ways; the second differences hᵢ of the error give the units
+where k counts from 1.  Gains and units are measured: on the first batch each parameter moves
+alone, by its step both ways.  The second differences hᵢ of the error give the units
 
     sᵢ = stepᵢ·√(h̃/hᵢ)        h̃ the median of hᵢ
 
-in which all parameters curve the error alike, and the gain: along δ the error of a parabola
-with these hᵢ is least after a = 1/Σhᵢ, in these units.  (For a sum of squares in a random
-direction the expected second difference is Σhᵢ, the trace.)
+in which all parameters have equal curvature.  Along δ the error of a parabola with these hᵢ is
+least at the gain a = 1/Σhᵢ in these units.  (For a sum of squares in a random direction the
+expected second difference is Σhᵢ, the trace.)
 
-After every few passes' worth of batches the mean of the iterates since the last time is
-checked on all positions.  Where the error there is above that of the best so far, the step is
-blocked: θ goes back to the best, and a is halved.  At the end the mean of the last half of the
-iterates (B. T. Polyak and A. B. Juditsky, 1992) is checked, too.
+Every few passes the mean of the latest iterates is checked on all positions.  If its error is
+above that of the best so far, the step is blocked: θ returns to the best, and a is halved.  The
+mean of the last half of all iterates (B. T. Polyak and A. B. Juditsky, 1992) is checked last.
 """
 
 from __future__ import annotations
@@ -32,37 +30,38 @@ import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.randomness import TEXEL_SPSA_STREAM, word_array
-from ringmaster.tuners.spsa.averages import Averages
+from ringmaster.tuners.spsa.course import Averages
 from ringmaster.tuners.spsa.perturbation import sides
-from ringmaster.tuners.texel.batches import Batches, batch_size
 from ringmaster.tuners.texel.optimiser import Array, Pass
 from ringmaster.tuners.texel.searching import (
     LEAST_TOLERANCE,
+    Batches,
     Search,
     SearchArguments,
     Table,
     Theta,
+    batch_size,
     finite,
     first_steps,
     infinite,
     key_of,
 )
 
-#: Passes, where nothing is said; the sequence of gains is spread over them.
+#: Default limit of passes; the sequence of gains is spread over them.
 MOST_PASSES = 100.0
-#: A batch, where nothing is said, as a share of the training positions.
+#: Default batch as a share of the training positions.
 BATCH = 1 / 8
-#: Passes' worth of batches from one check to the next.
+#: Passes over training between checks; batches count in parts.
 PASSES_PER_CHECK = 5.0
-#: The units of parameters are at most so many of their steps, or so small a part of one.
+#: Largest ratio of a unit to a step, and of a step to a unit.
 MOST_UNIT = 8.0
-#: With more parameters, perturbations are less, so that all together move scores no further.
+#: With more parameters, perturbations shrink so that the scores move no further.
 FULL_PARAMETERS = 16
-#: Random directions that the gain is found by where the units are the steps.
+#: Random directions that measure the gain if units are steps.
 DIRECTIONS = 8
-#: So many checks in a row that were blocked end it.
+#: Blocked checks in a row that end the tune.
 MOST_BLOCKED = 6
-#: How far one iteration may move a parameter, in units.
+#: Largest move of a parameter in one iteration, in units.
 MOST_MOVE = 2.0
 
 Scales = Literal["curvature", "steps"]
@@ -71,20 +70,20 @@ Scales = Literal["curvature", "steps"]
 class SpsaBatches(Search):
     """SPSA over batches.
 
-    batch   share of the training shards that an iteration is scored on
-    scale_by  "curvature": units and gain are measured on the first batch, with two passes over
-            it for each parameter; "steps": the units are the steps, and the gain is that of
-            a few random directions
+    batch     share of the training shards that scores an iteration
+    scale_by  "curvature": units and gain are measured on the first batch, with two passes for
+              each parameter; "steps": units are the steps, and a few random directions give the
+              gain
     alpha, gamma, A_ratio  exponents of the gains, and A as a share of the iterations
 
-    The other arguments are those of `Search`.
+    Other arguments: see `Search`.
     """
 
     def __init__(
         self,
         parameters: Sequence[TunedParameter],
         *,
-        batch: float | None = None,
+        batch: float = BATCH,
         scale_by: Scales = "curvature",
         alpha: float = 0.602,
         gamma: float = 0.101,
@@ -94,12 +93,7 @@ class SpsaBatches(Search):
         if common.get("most_passes") is None:
             common["most_passes"] = MOST_PASSES
         super().__init__(parameters, **common)
-        if scale_by not in ("curvature", "steps"):
-            raise ValueError(f'scale_by must be "curvature" or "steps", not {scale_by!r}')
-        for name, number in (("alpha", alpha), ("gamma", gamma), ("A_ratio", A_ratio)):
-            if not 0 <= number <= 1:
-                raise ValueError(f"{name} must be from 0 to 1, not {number:g}")
-        self.batches = Batches(self.shards, batch_size(batch, BATCH, self.shards), self.seed)
+        self.batches = Batches(self.shards, batch_size(batch, self.shards), self.seed)
         self.scale_by, self.alpha, self.gamma = scale_by, alpha, gamma
         share = self.batches.share
         self.iterations = max(1, int(self.most_passes / (2 * share)))
@@ -111,20 +105,19 @@ class SpsaBatches(Search):
         self._gain = 0.0
         self._measured = False
         self._silent_ones: list[int] = []
-        #: Iterations done; of the one under way: errors by `key_of`, and what was asked for.
+        #: Iterations done; errors and issued passes of the current one, by `key_of`.
         self._k = 0
         self._errors: dict[str, float] = {}
         self._issued: set[str] = set()
         self._wanted_now: dict[str, Array] | None = None
-        #: Iterates since the last check, and all of them.
+        #: Iterates since the last check, and all iterates.
         self._recent = Averages(self._theta)
         self._all = Averages(self._theta)
         self._since = 0
         self._due: Theta | None = None
-        #: Where the penalised training error was smallest in a check.
+        #: The values with the smallest penalised training error in a check.
         self._safe: tuple[Theta, float] = (self._start, math.inf)
         self._blocked = 0
-        self._said: list[str] = []
         self._table: list[list[Any]] = []
 
     def _begin(self, error: float) -> None:
@@ -151,16 +144,15 @@ class SpsaBatches(Search):
                 self._errors[key] = known
             if len(self._errors) < len(thetas):
                 return None
-            # all were known before
+            # all errors were known before
             self._take_errors()
         return None
 
-    def _learn(self, purpose: str, asked: Theta, note: Any, error: float) -> list[str]:
+    def _learn(self, asked: Theta, note: Any, error: float) -> None:
         self._errors[str(note)] = error
         wanted = {key_of(self._played(theta)) for theta in self._wanted().values()}
         if wanted == self._errors.keys():
             self._take_errors()
-        return self._told()
 
     def _take_errors(self) -> None:
         errors = {
@@ -174,7 +166,7 @@ class SpsaBatches(Search):
         self._errors, self._issued, self._wanted_now = {}, set(), None
 
     def _wanted(self) -> dict[str, Array]:
-        """Return the values to be scored on the present batch, by name."""
+        """Return the values to be scored on the current batch, by name."""
         if self._wanted_now is None:
             if self._measured:
                 plus, minus = self._sides()
@@ -190,28 +182,25 @@ class SpsaBatches(Search):
         delta = np.where(words[:n] >> np.uint64(63), 1.0, -1.0)
         return delta, (words[n:] >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
-    # The units and the gain
-
     def _probes(self) -> dict[str, Array]:
-        """Return the start and what is scored beside it to find the units and the gain."""
-        found = {"start": self._theta}
+        """Return the start and neighbours of it, which measure the units and the gain."""
+        probes = {"start": self._theta}
         if self.scale_by == "steps":
             for j in range(DIRECTIONS):
-                # iterations are counted from 1, so these are of no other
+                # iterations count from 1, so these numbers are free
                 delta, _ = self._draw(-1 - j & (1 << 63) - 1)
-                found[f"+{j}"] = self._theta + self._steps * delta
-                found[f"-{j}"] = self._theta - self._steps * delta
-            return found
+                probes[f"+{j}"] = self._theta + self._steps * delta
+                probes[f"-{j}"] = self._theta - self._steps * delta
+            return probes
         for i in range(len(self.space)):
             for sign, offset in zip("+-", self._offsets(i), strict=True):
                 theta = self._theta.copy()
                 theta[i] += offset
-                found[f"{sign}{i}"] = theta
-        return found
+                probes[f"{sign}{i}"] = theta
+        return probes
 
     def _offsets(self, i: int) -> tuple[float, float]:
-        """Return two changes of a parameter that are within its bounds: to both sides, or
-        where there is no room, to one."""
+        """Return two changes of a parameter within its bounds: to both sides, or to one."""
         start, low, high = self._theta[i], self.space.minimum[i], self.space.maximum[i]
         step = float(self._steps[i])
         if self.space.integer[i]:
@@ -220,12 +209,12 @@ class SpsaBatches(Search):
             step = -step
         if low <= start - step <= high:
             return step, -step
-        # the range is a step and a bit at least: integers have two values or more
+        # the range exceeds a step: integers have at least two values
         far = (high if step > 0 else low) - start
         return far / 2 if not self.space.integer[i] else math.copysign(1.0, far), far
 
     def _measure(self, errors: Mapping[str, float]) -> None:
-        """Find the units and the gain."""
+        """Compute the units and the gain."""
         start = errors["start"]
         if self.scale_by == "curvature":
             curved = self._curvatures(errors)
@@ -247,41 +236,39 @@ class SpsaBatches(Search):
         if not max(moved) > 0:
             self._stop("no change of a parameter changes the error")
         elif not (total > 0 and math.isfinite(total)):
-            # no parabola: a first move of about a unit
+            # no parabola: the first move is about a unit
             total = float(np.mean([x for x in moved if math.isfinite(x)] or [1.0])) or 1.0
         self._gain = 1 / total if total > 0 else 0.0
         self._measured = True
-        self._said.append(
+        self._notes.append(
             f"units and gain from {len(errors)} passes over a batch of "
             f"{self.batches.size} of {self.shards} shards: gain {self._gain:.4g}"
         )
 
     def _curvatures(self, errors: Mapping[str, float]) -> Array:
         """Return the second derivative of the error by each parameter, in its steps; (n,)."""
-        start, found = errors["start"], np.zeros(len(self.space))
+        start, curvatures = errors["start"], np.zeros(len(self.space))
         for i in range(len(self.space)):
             first, second = self._offsets(i)
             ups = errors[f"+{i}"] - start, errors[f"-{i}"] - start
-            # what the ridge alone says is no signal
+            # a change of the ridge alone is no signal
             bare = [up - self._ridge(i, by) for up, by in zip(ups, (first, second), strict=True)]
             if max(map(abs, bare)) < LEAST_TOLERANCE / 10:
                 self._silent_ones.append(i)
             if first == second or not all(map(math.isfinite, ups)):
                 continue
             slope = ups[0] / first, ups[1] / second
-            found[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
-        return found
+            curvatures[i] = 2 * (slope[0] - slope[1]) / (first - second) * self._steps[i] ** 2
+        return curvatures
 
     def _ridge(self, i: int, change: float) -> float:
-        """Return by how much the penalty rises when a parameter leaves its start."""
+        """Return the increase of the penalty when a parameter leaves its start."""
         theta = np.array(self._start)
         theta[i] += change
         return self.penalty(theta)
 
-    # Iterations
-
     def _sides(self) -> tuple[Array, Array]:
-        """Return θ⁺ and θ⁻; parameters without a signal stay where they are."""
+        """Return θ⁺ and θ⁻; parameters without a signal stay."""
         delta, u = self._draw(self._k + 1)
         c = np.maximum(self._units * (self._k + 1) ** -self.gamma, self.space.least_c)
         plus, minus = sides(self.space, self._theta, c, delta, u, "stochastic")
@@ -289,7 +276,7 @@ class SpsaBatches(Search):
         return plus, minus
 
     def _move(self, errors: Mapping[str, float]) -> None:
-        """Go a step, by what the two sides came to."""
+        """Move θ by the errors of both sides."""
         plus, minus = (np.array(self._played(each)) for each in self._sides())
         k = self._k + 1
         a = self._gain * ((self.A + 1) / (self.A + k)) ** self.alpha
@@ -302,8 +289,8 @@ class SpsaBatches(Search):
         step = np.clip(step, -MOST_MOVE * self._units, MOST_MOVE * self._units)
         before = self._theta
         self._theta = self.space.clip(before + step)
-        self._recent.take(self._theta, self._theta - before)
-        self._all.take(self._theta, self._theta - before)
+        self._recent.add(self._theta, self._theta - before)
+        self._all.add(self._theta, self._theta - before)
         self._k, self._since = k, self._since + 1
         if self._since >= self.every:
             self._since = 0
@@ -315,15 +302,17 @@ class SpsaBatches(Search):
             self._stop(f"{k} iterations are done", "most_passes")
 
     def _settled(self, iterates: Averages) -> Theta:
-        """Return the mean of the last half of iterates, as it is played.  A bound that θ is on
-        is taken for the value: perturbed about it, the mean never gets there."""
+        """Return the mean of the last half of iterates, as played.
+
+        If θ is on a bound, so is the result: the mean of perturbed values never reaches the bound.
+        """
         mean, theta = iterates.mean(), self._theta
         on_bound = (theta <= self.space.minimum) | (theta >= self.space.maximum)
         return self._played(np.where(on_bound & (np.abs(mean - theta) < self._units), theta, mean))
 
-    def _learn_check(self, note: Any, better: bool) -> list[str]:
+    def _learn_check(self, better: bool) -> None:
         if self._due is None:
-            return self._told()
+            return
         theta, self._due = self._due, None
         error, validation = self._checked[key_of(theta)]
         words = f"iteration {self._k}: training error {error - self.penalty(theta):.9f}"
@@ -333,7 +322,7 @@ class SpsaBatches(Search):
             self._theta = np.array(self._safe[0])
             self._gain /= 2
             self._blocked += 1
-            # of a blocked step nobody expects a better validation error
+            # a blocked step does not count against patience
             self._stale -= not better
             self._recent = Averages(self._theta)
             words += "; blocked, gain halved"
@@ -341,22 +330,17 @@ class SpsaBatches(Search):
                 self._stop("the training error does not fall any more")
         else:
             self._safe, self._blocked = (theta, error), 0
-        self._said.append(words)
+        self._notes.append(words)
         self._table.append([self._k, self._used, finite(error), validation, self._gain])
         del self._table[:-100]
         if self._k >= self.iterations:
             self._stop(f"{self._k} iterations are done", "most_passes")
-        return self._told()
-
-    def _told(self) -> list[str]:
-        said, self._said = self._said, []
-        return said
 
     def _finalists(self) -> list[Theta]:
-        found = [self._safe[0]]
+        finalists = [self._safe[0]]
         if self._k:
-            found.append(self._settled(self._all))
-        return found
+            finalists.append(self._settled(self._all))
+        return finalists
 
     def _silent(self, i: int) -> bool:
         return i in self._silent_ones
@@ -389,7 +373,7 @@ class SpsaBatches(Search):
             "due": None if self._due is None else list(self._due),
             "safe": [list(self._safe[0]), finite(self._safe[1])],
             "blocked": self._blocked,
-            "said": list(self._said),
+            "said": list(self._notes),
             "table": [list(row) for row in self._table],
         }
 
@@ -405,7 +389,7 @@ class SpsaBatches(Search):
         self._due = None if state["due"] is None else tuple(state["due"])
         theta, error = state["safe"]
         self._safe = (tuple(theta), infinite(error))
-        self._blocked, self._said = state["blocked"], list(state["said"])
+        self._blocked, self._notes = state["blocked"], list(state["said"])
         self._table = [list(row) for row in state["table"]]
 
 

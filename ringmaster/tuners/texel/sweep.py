@@ -1,52 +1,37 @@
-"""A sweep over blended targets: the best values for each share λ of the teacher and each width
-σ, out of scores that are computed once.
+"""A sweep over blended targets: the best values for each share λ of the teacher and each width σ.
 
-After the tune one pass for each parameter gives derivatives of all scores about the best
+After the tune, one pass for each parameter gives derivatives of all scores around the best
 values.  For every pair (λ, σ) the linear model then finds the values with the least error
-against that pair's target, which needs no engine.  One pass over the positions of validation
-(of training where nothing is held out) scores these values.  Errors against different targets
-are not comparable, so every row also has the errors against the results alone and against
-the teacher alone.
+against the pair's target, without the engine.  One pass over the positions of validation (of
+training if nothing is held out) scores these values.  Errors against different targets are not
+comparable, so every row also has the errors against the results alone and the teacher alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, cast
 
 import msgspec
 import numpy as np
 
 from ringmaster.model.parameters import TunedParameter
-from ringmaster.tuners.spsa.space import Space
-from ringmaster.tuners.texel.differences import Differences
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.texel.gauss_newton_state import Differences
 from ringmaster.tuners.texel.linearised import Column, LinearModel
 from ringmaster.tuners.texel.loss import Array, mean
-from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Step, Told
+from ringmaster.tuners.texel.optimiser import Data, Errors, Optimiser, Pass, Split, Step, TellResult
 from ringmaster.tuners.texel.targets import SIGMA_PER_SCALE, Target
 
-#: Parameters that a table has columns for.
+#: Most parameters with a column in the table.
 _COLUMNS = 8
 
 
-class TargetedData(Data, Protocol):
-    """Positions whose targets can be exchanged."""
-
-    @property
-    def teacher_scale(self) -> float | None:
-        """Win-rate scale of the teacher's scores, centipawns."""
-        ...
-
-    def under(self, target: Target) -> Data:
-        """Return the same positions with another target."""
-        ...
-
-
-class Row(msgspec.Struct):
-    """A pair and what it led to.
+class SweptPair(msgspec.Struct):
+    """A pair with its best values and their errors.
 
     sigma     centipawns, None: λ does not depend on the score
-    relative  sigma by the teacher's win-rate scale
+    relative  sigma divided by the teacher's win-rate scale
     strength  of the ridge
     own, result, teacher  mean losses against the pair's target, the results, the teacher
     """
@@ -71,7 +56,7 @@ class _Side(msgspec.Struct):
 
 
 class _Trial(msgspec.Struct):
-    """The values of a pair that are to be scored."""
+    """Values of a pair to be scored."""
 
     pair: tuple[float, float | None]
     strength: float
@@ -80,11 +65,11 @@ class _Trial(msgspec.Struct):
 
 
 class _State(msgspec.Struct):
-    """The state that the sweep carries from pass to pass.
+    """The state of a sweep.
 
     number   of the next pass
-    base     pass about which derivatives are taken, with its values `theta`
-    scored   passes of values that have been scored for a pair, by these values
+    base     pass at the base of the derivatives, with its values `theta`
+    scored   values that were scored for a pair, with their passes
     """
 
     phase: Literal["tune", "base", "columns", "pairs", "done"] = "tune"
@@ -94,18 +79,18 @@ class _State(msgspec.Struct):
     sides: list[_Side] = []
     trial: _Trial | None = None
     scored: list[tuple[tuple[float, ...], int]] = []
-    rows: list[Row] = []
+    rows: list[SweptPair] = []
 
 
 class Swept(Optimiser):
-    """An optimiser with a sweep behind it; what is best is the optimiser's.
+    """An optimiser followed by a sweep; the best values are the optimiser's.
 
     inner       the optimiser
-    targets     of the pairs, each of another λ or σ
-    strengths   of the ridge; the one with the smallest error of validation is used, or, where
-                nothing is held out, the largest
+    targets     of the pairs, each with another λ or σ
+    strengths   of the ridge; the one with the smallest validation error is used, or, without
+                validation, the largest
     validated   whether positions are held out
-    asked       passes that were asked for before there was a sweep
+    asked       number of passes before the sweep was added
     """
 
     def __init__(
@@ -124,10 +109,8 @@ class Swept(Optimiser):
         self._differences = Differences(parameters, self._space, central=False)
         self._targets = {_pair(target): target for target in targets}
         self._strengths = tuple(strengths) if validated else (max(strengths),)
-        self._part: Literal["train", "validation"] = "validation" if validated else "train"
+        self._part: Split = "validation" if validated else "train"
         self._state = _State(number=asked)
-
-    # passes
 
     def _missing(self) -> list[tuple[float, float | None]]:
         known = {(row.lambda_, row.sigma) for row in self._state.rows}
@@ -180,13 +163,10 @@ class Swept(Optimiser):
     def finished(self) -> bool:
         return self._inner.finished() and not self._missing()
 
-    # results
-
-    def tell(self, number: int, errors: Errors, data: Data) -> Told:
+    def tell(self, number: int, errors: Errors, data: Data) -> TellResult:
         s = self._state
         if not self._inner.finished():
             return self._inner.tell(number, errors, data)
-        targeted = cast(TargetedData, data)  # the only data that a sweep is given
         notes: list[str] = []
         if s.phase == "base":
             s.phase, s.scored = "columns", [(s.theta, number)]
@@ -195,15 +175,15 @@ class Swept(Optimiser):
                 side.is_told |= side.number == number
         elif s.trial is not None and s.trial.number == number:
             s.scored.append((s.trial.theta, number))
-            notes.append(self._record(targeted, s.trial, number))
+            notes.append(self._record(data, s.trial, number))
         if s.phase == "columns" and all(side.is_told for side in s.sides):
             s.phase = "pairs"
         if s.phase == "pairs" and (s.trial is None or s.trial.number is not None):
-            notes += self._fit(targeted)
-        return Told(tuple(notes), self._tidy())
+            notes += self._fit(data)
+        return TellResult(tuple(notes), self._tidy())
 
     def _tidy(self) -> tuple[int, ...]:
-        """Return the passes whose scores are not needed any more."""
+        """Return passes whose scores are no longer needed."""
         s = self._state
         if s.phase != "done":
             return ()
@@ -212,8 +192,8 @@ class Swept(Optimiser):
         kept = {None, 0, self._inner.best_pass}
         return tuple(sorted(n for n in passes - kept if n is not None))
 
-    def _fit(self, data: TargetedData) -> list[str]:
-        """Find the values of the next pairs up to one that needs a pass."""
+    def _fit(self, data: Data) -> list[str]:
+        """Compute the values of the next pairs, up to one that needs a pass."""
         s = self._state
         s.trial = None
         notes: list[str] = []
@@ -228,7 +208,7 @@ class Swept(Optimiser):
         return notes
 
     def _fitted(self, data: Data) -> tuple[float, tuple[float, ...]]:
-        """Return the strength of the ridge and the values of a target."""
+        """Return the strength of the ridge and the values for a target."""
         s = self._state
         assert s.base is not None
         base = np.array(s.theta)
@@ -247,12 +227,12 @@ class Swept(Optimiser):
         used = 0
         if len(fits) > 1:
             held = model.losses([fitted.theta for fitted in fits], "validation")
-            # of equals the strongest
+            # of equal fits the strongest
             used = min(range(len(fits)), key=lambda k: (held[k], -fits[k].strength))
         return fits[used].strength, tuple(fits[used].rounded.tolist())
 
-    def _record(self, data: TargetedData, trial: _Trial, number: int) -> str:
-        """Keep the errors of a pair's values; return a line for the history."""
+    def _record(self, data: Data, trial: _Trial, number: int) -> str:
+        """Record the errors of a pair's values; return a line for the history."""
         lambda_, sigma = trial.pair
         target = self._targets[trial.pair]
         scale, relative = data.teacher_scale, None
@@ -262,7 +242,7 @@ class Swept(Optimiser):
             self._loss(data.under(each), number)
             for each in (target, Target(), Target("elmo", lambda_=1.0))
         ]
-        row = Row(lambda_, sigma, relative, trial.strength, trial.theta, *losses)
+        row = SweptPair(lambda_, sigma, relative, trial.strength, trial.theta, *losses)
         self._state.rows.append(row)
         values = ", ".join(f"{c} {v:.6g}" for c, v in zip(self._codes, row.theta, strict=True))
         width = "" if relative is None else f", sigma {_width(row)}"
@@ -278,8 +258,6 @@ class Swept(Optimiser):
             data.loss.total(block.scores[0], block.target, block.weight)
             for block in data.blocks([number], self._part)
         )
-
-    # the optimiser's own
 
     @property
     def best(self) -> tuple[float, ...]:
@@ -305,12 +283,12 @@ class Swept(Optimiser):
         return self._inner.flags()
 
     def set_features(self, matrix: Any, fixed: Mapping[str, float] | None = None) -> None:
-        """Hand the features of a linear evaluation to the optimiser.  Raises ValueError."""
+        """Pass the features of a linear evaluation to the optimiser.  Raises ValueError."""
         cast(Any, self._inner).set_features(matrix, fixed)
 
     @property
-    def rows(self) -> list[Row]:
-        """The pairs that are known, in the order in which they are wanted."""
+    def rows(self) -> list[SweptPair]:
+        """The finished pairs in the order of the setting."""
         known = {(row.lambda_, row.sigma): row for row in self._state.rows}
         return [known[pair] for pair in self._targets if pair in known]
 
@@ -349,20 +327,20 @@ class Swept(Optimiser):
         self._inner.restore(inner_state(state))
 
     def begin_again(self) -> None:
-        """Give up passes under way, since other pairs are wanted; known rows stay."""
+        """Drop passes under way because other pairs are wanted; finished rows stay."""
         s = self._state
         s.phase, s.sides, s.scored, s.trial = "tune", [], [], None
 
 
 def inner_state(state: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the state of the optimiser out of one with or without a sweep."""
-    found: Mapping[str, Any] = state["inner"] if "sweep" in state else state
-    return found
+    """Return the optimiser's state from a state with or without a sweep."""
+    inner: Mapping[str, Any] = state["inner"] if "sweep" in state else state
+    return inner
 
 
 def _pair(target: Target) -> tuple[float, float | None]:
     return target.lambda_, target.sigma
 
 
-def _width(row: Row) -> str:
+def _width(row: SweptPair) -> str:
     return f"{row.relative:.3f} C" if row.sigma is None else f"{row.sigma:g}"

@@ -1,12 +1,10 @@
-"""What the win probability of a position should be: its game's result, a teacher's score, or
-a blend of the two.
+"""Targets of positions: the game's result, a teacher's score, or a blend of both.
 
-With t the result, p = σ(s/C) the win probability by the teacher's score s and its own scale
+With t the result and p = σ(s/C) the win probability by the teacher's score s and its own scale
 C, the target is m = (1 − λ)·t + λ·p (elmo, 2017).  λ may be a number; two numbers, the second
-where |s| is at least a limit (YaneuraOu's lambda2 and lambda_limit); the one in force times
+for |s| at or above a limit (YaneuraOu's lambda2 and lambda_limit); that number times
 exp(−s²/(2σ²)) ("Gaussian_lambda", by the author of that name: the teacher counts least where
-the game is nearly decided); or any function.  Neither λ nor p depends on the weights that are
-tuned, so a target is found once.
+the game is nearly decided); or any function.  Targets do not depend on the tuned weights.
 """
 
 from __future__ import annotations
@@ -30,25 +28,25 @@ from ringmaster.tuners.texel.loss import (
 )
 
 TargetKind = Literal["texel", "elmo", "gaussian", "function"]
-#: λ of a position, of the teacher's score in centipawns from the side that moves first, of
-#: plies since the beginning of the game, and of ply by the length of the game; None unknown.
+#: λ by the teacher's score (centipawns for the side that moves first), the ply, and the ply as a
+#: share of the game's length; None if unknown.
 Blending = Callable[[float | None, int | None, float | None], float]
 
 #: The win probability one standard deviation off: ½ + ½·erf(1/√2).
 ONE_DEVIATION = 0.5 + 0.5 * math.erf(1 / math.sqrt(2))
-#: σ in scales C, 1.668…: 1,001 centipawns for a scale of 600.
+#: Default σ in scales C, 1.668…: 1,001 centipawns for a scale of 600.
 SIGMA_PER_SCALE = math.log(ONE_DEVIATION / (1 - ONE_DEVIATION))
-#: Where λ₂ takes over unless said otherwise, in scales C: at a win probability of 60 %.
+#: Default limit of λ₂ in scales C: a win probability of 60 %.
 LIMIT_PER_SCALE = math.log(0.6 / 0.4)
 
 
 class Mixture(NamedTuple):
     """Targets of positions, (n,) each.
 
-    target   m, 0 to 1; ½ for a position that is left out
+    target   m, 0 to 1; ½ for positions left out
     kept     whether the position counts
-    teacher  p, NaN where there is no score
-    lambdas  λ as it was used
+    teacher  p, NaN without a score
+    lambdas  λ as used
     """
 
     target: Floats
@@ -58,15 +56,15 @@ class Mixture(NamedTuple):
 
 
 class Target(msgspec.Struct, frozen=True):
-    """What positions are tuned towards.
+    """The target of positions.
 
-    kind          "texel": the result alone; "elmo", "gaussian": a blend; "function": a blend
-                  whose λ `function` says
+    kind          "texel": the result alone; "elmo", "gaussian": a blend; "function": a blend by
+                  `function`
     lambda_       share of the teacher: 0 is the result alone, 1 the teacher alone
-    lambda2       its share where the teacher's |score| is at least `lambda_limit`
+    lambda2       share of the teacher if its |score| is at least `lambda_limit`
     lambda_limit  centipawns; None: at a win probability of 60 %
     sigma         of the Gaussian, centipawns; None: at a win probability of 84.13 %
-    eval_limit    centipawns; positions whose teacher's |score| is more are left out
+    eval_limit    centipawns; positions with a larger teacher's |score| are left out
     """
 
     kind: TargetKind = "texel"
@@ -79,18 +77,16 @@ class Target(msgspec.Struct, frozen=True):
 
     @property
     def needs_teacher(self) -> bool:
-        """Whether nothing can be done without any teacher's scores."""
+        """Whether teacher's scores are required."""
         if self.kind == "function":
             return True
         return self.kind != "texel" and bool(self.lambda_ or self.lambda2)
 
     @property
     def needs_result(self) -> bool:
-        """Whether nothing can be done without any results."""
-        if self.kind in ("texel", "function"):
-            return True
-        if self.kind == "gaussian":
-            return True  # its λ is 1 at a score of exactly 0 only
+        """Whether results are required."""
+        if self.kind != "elmo":
+            return True  # the λ of a Gaussian is 1 at a score of exactly 0 only
         return self.lambda_ != 1 or (self.lambda2 is not None and self.lambda2 != 1)
 
     def lambdas(
@@ -102,12 +98,11 @@ class Target(msgspec.Struct, frozen=True):
     ) -> Array:
         """Return λ of each position, (n,).
 
-        teacher        centipawns from the side that moves first, NaN unknown: `lambda_`
-        ply            0 unknown
-        progress       0 to 1, NaN unknown
+        teacher        centipawns for the side that moves first; NaN, if unknown, counts as 0
+        ply            0 if unknown
+        progress       0 to 1, NaN if unknown
         teacher_scale  C of the teacher's scores, centipawns
-
-        Raises ValueError, for the user to read, when `function` fails or gives what is no
+        Raises ValueError with a message for the user if `function` fails or does not return a
         number from 0 to 1.
         """
         if self.kind == "texel":
@@ -115,16 +110,16 @@ class Target(msgspec.Struct, frozen=True):
         if self.kind == "function":
             return self._called(teacher, ply, progress)
         score = np.nan_to_num(np.asarray(teacher, dtype=np.float64), nan=0.0)
-        found = np.full(len(score), float(self.lambda_))
+        lambdas = np.full(len(score), float(self.lambda_))
         if self.lambda2 is not None:
             limit = self.lambda_limit
             if limit is None:
                 limit = LIMIT_PER_SCALE * teacher_scale
-            found[np.abs(score) >= limit] = self.lambda2
+            lambdas[np.abs(score) >= limit] = self.lambda2
         if self.kind == "gaussian":
             sigma = SIGMA_PER_SCALE * teacher_scale if self.sigma is None else self.sigma
-            found *= np.exp(-np.square(score / sigma) / 2)
-        return found
+            lambdas *= np.exp(-np.square(score / sigma) / 2)
+        return lambdas
 
     def mix(
         self,
@@ -136,26 +131,26 @@ class Target(msgspec.Struct, frozen=True):
     ) -> Mixture:
         """Return the targets of positions.
 
-        A position without a result counts only where λ is 1, one without a teacher's score
-        only where λ is 0.  For the arguments and what is raised see `lambdas`; result is 0
-        to 1 from the side that moves first, NaN unknown.
+        A position without a result counts only if λ is 1, without a teacher's score only if λ is 0.
+        `result` is 0 to 1 for the side that moves first, NaN if unknown; for the other arguments
+        and errors see `lambdas`.
         """
-        found = self.lambdas(teacher, ply, progress, teacher_scale)
+        lambdas = self.lambdas(teacher, ply, progress, teacher_scale)
         score = np.asarray(teacher, dtype=np.float64)
         p = sigmoid(score / teacher_scale)
         t = np.asarray(result, dtype=np.float64)
-        kept = (~np.isnan(t) | (found == 1)) & (~np.isnan(p) | (found == 0))
+        kept = (~np.isnan(t) | (lambdas == 1)) & (~np.isnan(p) | (lambdas == 0))
         if self.eval_limit is not None:
             kept &= ~(np.abs(score) > self.eval_limit)
-        # 0·NaN is NaN: the label that has no share must not be there at all
-        of_result = np.where(found == 1, 0.0, (1 - found) * t)
-        of_teacher = np.where(found == 0, 0.0, found * p)
-        target = np.where(kept, of_result + of_teacher, 0.5)
-        return Mixture(target.astype(np.float32), kept, p, found)
+        # 0·NaN is NaN: drop labels without a share
+        result_part = np.where(lambdas == 1, 0.0, (1 - lambdas) * t)
+        teacher_part = np.where(lambdas == 0, 0.0, lambdas * p)
+        target = np.where(kept, result_part + teacher_part, 0.5)
+        return Mixture(target.astype(np.float32), kept, p, lambdas)
 
     def _called(self, teacher: Numbers, ply: npt.NDArray[Any], progress: Numbers) -> Array:
         assert self.function is not None
-        found = np.empty(len(teacher))
+        lambdas = np.empty(len(teacher))
         rows = zip(teacher.tolist(), ply.tolist(), progress.tolist(), strict=True)
         for i, (score, at, share) in enumerate(rows):
             known = (
@@ -167,21 +162,21 @@ class Target(msgspec.Struct, frozen=True):
                 value = float(self.function(*known))
             except KeyboardInterrupt:
                 raise
-            except BaseException as error:  # SystemExit too: the file has no say in that
+            except BaseException as error:  # also SystemExit
                 raise ValueError(
                     f"the function of the target fails for score {known[0]}, ply {known[1]}, "
                     f"progress {known[2]}: {type(error).__name__}: {error}"
                 ) from error
             if not 0 <= value <= 1:
                 raise ValueError(
-                    f"the function of the target gives {value:g} for score {known[0]}, ply "
+                    f"the function of the target returns {value:g} for score {known[0]}, ply "
                     f"{known[1]}, progress {known[2]}; lambda must be a number from 0 to 1"
                 )
-            found[i] = value
-        return found
+            lambdas[i] = value
+        return lambdas
 
 
-#: The numbers of elmo-style learning: what they are of, in the order of `Entropies.sums`.
+#: Names of `Entropies.sums`, as in elmo-style learning.
 ENTROPIES = (
     "cross entropy",
     "cross entropy, result",
@@ -193,11 +188,10 @@ ENTROPIES = (
 
 
 class Entropies(msgspec.Struct, frozen=True):
-    """The cross entropies of predictions against target, result and teacher, and these'
-    own entropies: sums over some positions, to be added up.
+    """Cross entropies of predictions against target, result and teacher, and entropies of these.
 
-    sums, weights  six numbers each, by ENTROPIES: Σ weight·nats and Σ weight, over the
-                   positions that have what it is of
+    sums, weights  in the order of ENTROPIES: Σ weight·nats and Σ weight over positions with
+                   the label
     """
 
     sums: tuple[float, ...] = (0.0,) * len(ENTROPIES)
@@ -207,7 +201,7 @@ class Entropies(msgspec.Struct, frozen=True):
     def of(
         cls, loss: Loss, scores: Numbers, result: Numbers, mixture: Mixture, weight: Numbers
     ) -> Entropies:
-        """Return those of some positions, (n,) each; of those left out nothing counts."""
+        """Return the entropies of some positions, (n,) each, without those left out."""
         counts = (np.asarray(weight) > 0) & mixture.kept
         x = np.asarray(scores, dtype=np.float64)[counts] / loss.scale
         wide = np.asarray(weight, dtype=np.float64)[counts]
@@ -222,7 +216,7 @@ class Entropies(msgspec.Struct, frozen=True):
 
     @classmethod
     def combined(cls, parts: Iterable[Entropies]) -> Entropies:
-        """Return those of all positions of the parts, whatever their order."""
+        """Return the entropies of all positions of the parts, in any order."""
         parts = list(parts)
         return cls(
             tuple(math.fsum(part.sums[i] for part in parts) for i in range(len(ENTROPIES))),
@@ -230,6 +224,6 @@ class Entropies(msgspec.Struct, frozen=True):
         )
 
     def means(self) -> dict[str, float | None]:
-        """Return the means in nats by name, None where no position has what it is of."""
+        """Return the means in nats by name, None without positions."""
         each = zip(ENTROPIES, self.sums, self.weights, strict=True)
         return {name: total / weight if weight > 0 else None for name, total, weight in each}

@@ -1,5 +1,4 @@
-"""A texel event without engines: positions in a file, an engine that is a formula, and what
-a run does with a store, a job at a time."""
+"""A texel competition without engines: positions in a file, a simulated engine, and runs."""
 
 from __future__ import annotations
 
@@ -16,12 +15,12 @@ import pytest
 from ringmaster.model.jobs import EvaluationJob, GameJob
 from ringmaster.model.results import EvaluationResult, GameResult
 from ringmaster.positions import PositionFile, PositionWriter
-from ringmaster.storage.memory_store import MemoryStore
-from ringmaster.storage.store import Issue
+from ringmaster.storage.entries import IssuedJob
 from tests.competitions.settings_of import call, make, uci, won
+from tests.recorded import memory_store
 
 CODES = ("A", "B", "C")
-#: Values under which the positions were labelled.
+#: True values: they labelled the positions.
 TRUE = {"A": 140, "B": 60, "C": 100}
 #: Positions of a game.
 PER_GAME = 8
@@ -29,7 +28,7 @@ PER_GAME = 8
 
 @functools.cache
 def features(count: int) -> np.ndarray:
-    """Return what each position counts of each parameter, (count, 3)."""
+    """Return the counts of each parameter in each position, (count, 3)."""
     return np.random.default_rng(7).normal(0.0, 1.0, (count, len(CODES)))
 
 
@@ -51,7 +50,7 @@ def write_positions(
     with PositionWriter(path, "chess", key) as writer:
         for game in range(games):
             rows = range(game * PER_GAME, (game + 1) * PER_GAME)
-            # labels averaged over several games say more than one result
+            # averaged labels have less noise than one result
             won_by = 1 / (1 + np.exp(-true[rows.start : rows.stop] / 200))
             drawn = rng.binomial(4, won_by) / 4
             labels = {
@@ -67,7 +66,7 @@ def write_positions(
 
 
 def engine(job: EvaluationJob) -> EvaluationResult:
-    """Return what the engine that is a formula says."""
+    """Return the result of the simulated engine."""
     if job.probe is not None:
         return probed(job)
     file = PositionFile(Path(job.positions))
@@ -81,7 +80,7 @@ def engine(job: EvaluationJob) -> EvaluationResult:
         job.id,
         job.attempt,
         "evaluated",
-        number=job.number,
+        score_key=job.score_key,
         shard=job.shard,
         seconds=0.5,
         positions=len(rows),
@@ -91,10 +90,10 @@ def engine(job: EvaluationJob) -> EvaluationResult:
 
 
 def probed(job: EvaluationJob, **facts: Any) -> EvaluationResult:
-    """Return what a probe finds."""
+    """Return the result of a probe."""
     assert job.probe is not None
     count = len(job.probe.changed)
-    found = {
+    actual = {
         "apply": "live",
         "in_flight": 16,
         "repeatable": True,
@@ -106,14 +105,16 @@ def probed(job: EvaluationJob, **facts: Any) -> EvaluationResult:
         "problem": "",
         **facts,
     }
-    return EvaluationResult(job.id, job.attempt, "evaluated", facts=found)
+    return EvaluationResult(job.id, job.attempt, "evaluated", facts=actual)
 
 
-def parameter(code: str, **given: Any) -> Any:
-    return call("Parameter", code, **{"start": 100, "min": 0, "max": 200, "integer": True, **given})
+def parameter(code: str, **overrides: Any) -> Any:
+    return call(
+        "Parameter", code, **{"start": 100, "min": 0, "max": 200, "integer": True, **overrides}
+    )
 
 
-def texel(folder: Path, **given: Any) -> Any:
+def texel(folder: Path, **overrides: Any) -> Any:
     """Return an event of `Positions("set.epd")` whose position file is in a folder."""
     event = make(
         "texel",
@@ -124,7 +125,7 @@ def texel(folder: Path, **given: Any) -> Any:
             "player": "e",
             "parameters": [parameter(code) for code in CODES],
             "positions": call("Positions", "set.epd"),
-            **given,
+            **overrides,
         },
     )
     event.positions_file = folder / "event.positions"
@@ -133,12 +134,12 @@ def texel(folder: Path, **given: Any) -> Any:
 
 @pytest.fixture(name="folder")
 def folder_fixture(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with positions, which are taken as they are."""
+    """Return a folder with a position file, and disable its build."""
 
     def build(*arguments: Any) -> PositionFile:
         return PositionFile(arguments[-2])
 
-    monkeypatch.setattr("ringmaster.datasets.build.build", build)
+    monkeypatch.setattr("ringmaster.datasets.position_set.build_positions", build)
     write_positions(tmp_path / "event.positions")
     return tmp_path
 
@@ -147,7 +148,7 @@ Answer = Callable[[EvaluationJob], EvaluationResult]
 
 
 class Runs:
-    """An event with its store, run by run; the order in which jobs come back is drawn."""
+    """An event with its store, run by run; jobs complete in random order."""
 
     def __init__(
         self, fresh: Callable[[], Any], *, workers: int = 1, seed: int = 0, answer: Answer = engine
@@ -156,7 +157,7 @@ class Runs:
         self.workers = workers
         self.answer = answer
         self.rng = random.Random(seed)
-        self.store = MemoryStore()
+        self.store = memory_store()
         self.history: list[str] = []
         self.halted = ""
         self.done = 0
@@ -171,13 +172,13 @@ class Runs:
         self.halted = ""
         snapshot = self.store.snapshot()
         lines: list[str] = []
-        issues: list[Issue] = []
+        issues: list[IssuedJob] = []
         if snapshot is not None:
             event.restore(snapshot[1])
-            for found in self.store.results(snapshot[0]):
-                event.take(found.ticket, found.result)
+            for actual in self.store.results(snapshot[0]):
+                event.record_result(actual.ticket, actual.result)
             issues = list(self.store.issues())
-            lines = event.adopt([issue.ticket for issue in issues])
+            lines = event.apply_edits([issue.ticket for issue in issues])
         with self.store.transaction() as transaction:
             transaction.save_state(event.state())
         self.history += lines
@@ -197,20 +198,20 @@ class Runs:
             if job is None:
                 return
             assert all(job.id != other.id for other in self.running)
-            transaction.issue(Issue(job.id, job.attempt, job.ticket))
+            transaction.issue(IssuedJob(job.id, job.attempt, job.ticket))
             self.running.append(job)
 
     def step(self) -> None:
-        """Let a job come back."""
+        """Complete a job."""
         job = self.running.pop(self.rng.randrange(len(self.running)))
         result: Any = self._played(job) if isinstance(job, GameJob) else self.answer(job)
         with self.store.transaction() as transaction:
-            result = self.event.settled(job, result)
-            if transaction.record(job.ticket, result) is not None:
-                verdict = self.event.take(job.ticket, result)
+            result = self.event.complete_result(job, result)
+            if transaction.store_result(job.ticket, result) is not None:
+                verdict = self.event.record_result(job.ticket, result)
                 if verdict.replay:
                     again = msgspec.structs.replace(job, attempt=job.attempt + 1)
-                    transaction.issue(Issue(again.id, again.attempt, again.ticket))
+                    transaction.issue(IssuedJob(again.id, again.attempt, again.ticket))
                     self.running.append(again)
                 self.halted = self.halted or verdict.halt
                 for number in verdict.forget:
@@ -225,7 +226,7 @@ class Runs:
         return won(job, job.players[0].code)
 
     def run(self, most: int = 10_000) -> None:
-        """Go on to the end."""
+        """Run to the end."""
         while self.running and not self.halted and most:
             self.step()
             most -= 1
@@ -233,5 +234,5 @@ class Runs:
 
     def final(self) -> dict[str, Any]:
         """Return the state at the end."""
-        found: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.event.state()))
-        return found
+        actual: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self.event.state()))
+        return actual

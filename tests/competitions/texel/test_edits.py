@@ -21,36 +21,37 @@ from tests.competitions.texel.simulated import (
     texel,
     write_positions,
 )
+from tests.recorded import scored_passes
 
 
 class Edited:
     """An event whose settings change from run to run."""
 
-    def __init__(self, folder: Path, **given: Any) -> None:
+    def __init__(self, folder: Path, **overrides: Any) -> None:
         self.folder = folder
-        self.given = given
-        self.runs = Runs(lambda: texel(self.folder, **self.given))
+        self.overrides = overrides
+        self.runs = Runs(lambda: texel(self.folder, **self.overrides))
 
-    def edit(self, **given: Any) -> list[str]:
-        self.given = {**self.given, **given}
+    def edit(self, **overrides: Any) -> list[str]:
+        self.overrides = {**self.overrides, **overrides}
         return self.runs.begin()
 
 
-def test_edit_that_changes_nothing_of_the_errors_goes_on(folder: Path) -> None:
+def test_edit_without_effect_on_errors_continues_the_tune(folder: Path) -> None:
     event = Edited(folder)
     for _ in range(12):
         event.runs.step()
-    told = event.runs.event.summary()["passes"]
-    assert told
+    response = event.runs.event.summary()["passes"]
+    assert response
     lines = event.edit(
         verify=call("Verify", games=2), most_passes=50, patience=7, description="other"
     )
     assert lines == []
-    assert event.runs.event.summary()["passes"] == told
+    assert event.runs.event.summary()["passes"] == response
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("overrides", "why"),
     [
         ({"target": call("Elmo")}, "target changed"),
         ({"loss": "cross_entropy"}, "loss changed"),
@@ -70,17 +71,17 @@ def test_edit_that_changes_nothing_of_the_errors_goes_on(folder: Path) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_other_edit_begins_anew_from_the_best_values_exactly_once(
-    folder: Path, given: dict[str, Any], why: str
+def test_other_edit_restarts_from_the_best_values_exactly_once(
+    folder: Path, overrides: dict[str, Any], why: str
 ) -> None:
     event = Edited(folder)
     event.runs.run()
     before = event.runs.event.summary()
     best = {row["code"]: row["value"] for row in before["parameters"]}
-    lines = event.edit(**given)
+    lines = event.edit(**overrides)
     passes = before["passes"]
     assert lines[0] == f"after {passes} passes: {why}"
-    assert "begins anew from the best values so far" in lines[1]
+    assert "restarts from the best values so far" in lines[1]
     values = {row["code"]: row["value"] for row in event.runs.event.summary()["parameters"]}
     assert values == {**best, "A": min(best["A"], 150 if "max" in why else 200)}
     # a second start finds nothing to do
@@ -94,22 +95,22 @@ def test_other_edit_begins_anew_from_the_best_values_exactly_once(
     assert event.runs.store.scores(0, 0) is None
 
 
-def test_kill_before_an_edit_is_stored_leaves_it_to_be_done(folder: Path) -> None:
+def test_kill_before_an_edit_is_stored_repeats_the_edit(folder: Path) -> None:
     event = Edited(folder)
     for _ in range(9):
         event.runs.step()
-    event.given["target"] = call("Elmo")
-    fresh = texel(folder, **event.given)
+    event.overrides["target"] = call("Elmo")
+    fresh = texel(folder, **event.overrides)
     fresh.prepare()
     fresh.attach(event.runs.store.scores)
     snapshot = event.runs.store.snapshot()
     assert snapshot is not None
     fresh.restore(snapshot[1])
-    first = fresh.adopt([])
+    first = fresh.apply_edits([])
     assert event.edit() == first
 
 
-def test_win_rate_scale_stays_unless_scores_or_labels_are_others(folder: Path) -> None:
+def test_win_rate_scale_stays_unless_scores_or_labels_change(folder: Path) -> None:
     event = Edited(folder)
     event.runs.run()
     scale = event.runs.event.summary()["win_rate_scale"]
@@ -121,7 +122,7 @@ def test_win_rate_scale_stays_unless_scores_or_labels_are_others(folder: Path) -
     assert event.runs.event.summary()["win_rate_scale"] == 150
 
 
-def test_touched_positions_go_on_and_other_ones_do_not(folder: Path) -> None:
+def test_touched_positions_continue_the_tune_and_changed_ones_restart_it(folder: Path) -> None:
     event = Edited(folder)
     for _ in range(9):
         event.runs.step()
@@ -129,12 +130,12 @@ def test_touched_positions_go_on_and_other_ones_do_not(folder: Path) -> None:
     assert event.edit() == []
     write_positions(folder / "event.positions", key="another", games=80)
     lines = event.edit()
-    assert lines[0].endswith("the positions are others")
+    assert lines[0].endswith("the positions changed")
     event.runs.run()
     assert event.runs.event.finished()
 
 
-def test_limits_that_ended_a_tune_can_be_raised(folder: Path) -> None:
+def test_raised_limit_continues_a_finished_tune(folder: Path) -> None:
     event = Edited(folder, most_passes=5)
     event.runs.run()
     assert event.runs.event.finished()
@@ -144,7 +145,7 @@ def test_limits_that_ended_a_tune_can_be_raised(folder: Path) -> None:
     assert event.runs.event.summary()["passes"] > passes
 
 
-def test_python_that_runs_ringmaster_is_one_engine_by_all_its_names(
+def test_all_names_of_the_running_python_are_one_engine(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/here/bin/python3.11")
@@ -161,13 +162,13 @@ def test_another_engine_is_refused_once_there_are_scores(folder: Path) -> None:
         event.runs.step()
     with pytest.raises(StateRefused, match="another engine"):
         event.edit(players={"e": uci("other")})
-    with pytest.raises(StateRefused, match="set up otherwise"):
+    with pytest.raises(StateRefused, match="other settings of it"):
         event.edit(players={"e": uci(options={"Hash": 1})})
     # limits of moves have no part in scores
     assert event.edit(players={"e": uci(nodes=500)}) == []
 
 
-def test_engine_that_failed_its_probe_may_be_changed(folder: Path) -> None:
+def test_engine_with_a_failed_probe_may_be_changed(folder: Path) -> None:
     event = Edited(folder)
     runs = event.runs
     runs.answer = lambda job: probed(job, problem="its scores have an unknown form")
@@ -179,14 +180,14 @@ def test_engine_that_failed_its_probe_may_be_changed(folder: Path) -> None:
     assert runs.event.finished()
 
 
-def test_engine_that_no_parameter_changes_ends_the_run(folder: Path) -> None:
+def test_engine_with_constant_scores_ends_the_run(folder: Path) -> None:
     event = Edited(folder)
     event.runs.answer = lambda job: probed(job, moved=[False] * 3)
     event.runs.step()
     assert "do not change with any parameter (A, B, C)" in event.runs.halted
 
 
-def test_probe_that_an_edit_overtook_is_made_anew(folder: Path) -> None:
+def test_outdated_probe_is_repeated(folder: Path) -> None:
     # the program was ended while the engine was being probed
     event = Edited(folder)
     assert [job.id for job in event.runs.running] == ["probe1"]
@@ -197,17 +198,16 @@ def test_probe_that_an_edit_overtook_is_made_anew(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"score": "depth 1"}, {"apply": "restart"}, {"in_flight": 2, "loss": "cross_entropy"}]
+    "overrides",
+    [{"score": "depth 1"}, {"apply": "restart"}, {"in_flight": 2, "loss": "cross_entropy"}],
 )
-def test_what_was_found_of_other_scores_is_found_out_again(
-    folder: Path, given: dict[str, Any]
-) -> None:
+def test_change_of_scores_repeats_the_probe(folder: Path, overrides: dict[str, Any]) -> None:
     event = Edited(folder)
     event.runs.run()
-    event.edit(**given)
+    event.edit(**overrides)
     (job,) = event.runs.running
     assert job.probe is not None
-    assert job.probe.apply == ("restart" if "apply" in given else None)
+    assert job.probe.apply == ("restart" if "apply" in overrides else None)
     event.runs.answer = lambda job: (
         probed(job, apply="restart", in_flight=1) if job.probe is not None else engine(job)
     )
@@ -229,8 +229,9 @@ EDITS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 3])
-def test_edits_at_any_instant_leave_a_tune_that_ends(folder: Path, workers: int) -> None:
+def test_tune_with_edits_at_any_instant_ends(folder: Path, workers: int) -> None:
     # after the probe, in the passes of the filter, in pass 0, in and between later ones
     for edits in range(1, 40, 5):
         event = Edited(folder, most_passes=12)
@@ -250,5 +251,5 @@ def test_edits_at_any_instant_leave_a_tune_that_ends(folder: Path, workers: int)
         best = event.runs.event.tuning.optimiser.best_pass or 0
         wanted = {score_key(state.beginning, number) for number in (0, best)}
         filters = {score_key(state.beginning, int(number)) for number in state.filters}
-        kept = {number for number, _ in event.runs.store._scores}
+        kept = scored_passes(event.runs.store)
         assert wanted <= kept <= wanted | filters

@@ -1,4 +1,4 @@
-"""A texel event with the linear optimiser, on an engine that is a formula."""
+"""A texel competition with the linear optimiser, on an engine that is a formula."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_linear_optimiser_needs_three_passes_of_the_engine(folder: Path) -> None
     assert (folder / "event.features").exists()
 
 
-def test_interrupted_linear_tune_is_the_one_that_was_not(folder: Path) -> None:
+def test_interrupted_linear_tune_equals_an_uninterrupted_one(folder: Path) -> None:
     whole = run(folder, features=counts)
     halting = Runs(lambda: texel(folder, optimiser=call("Linear", features=counts)))
     while halting.running:
@@ -63,7 +63,7 @@ def test_interrupted_linear_tune_is_the_one_that_was_not(folder: Path) -> None:
 
 def test_counts_that_do_not_fit_the_engine_halt_the_run(folder: Path) -> None:
     runs = run(folder, features=turned)
-    assert "all signs are turned; counts are to be White's" in runs.halted
+    assert "all signs are reversed; counts must be White's" in runs.halted
 
 
 def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
@@ -86,7 +86,7 @@ def test_npz_file_with_frozen_parameters_is_used(folder: Path) -> None:
         ({"features": lambda position: [1.0]}, "there are 1 numbers, but 3 are expected"),
     ],
 )
-def test_features_that_make_no_sense_are_refused_before_anything_is_played(
+def test_wrong_features_are_refused_before_the_first_pass(
     folder: Path, arguments: Any, words: str
 ) -> None:
     with pytest.raises((SettingError, Refused), match=words):
@@ -106,11 +106,11 @@ def answering(job: EvaluationJob) -> EvaluationResult:
     texts = PositionFile(Path(job.positions)).texts(job.first, job.stop, job.step)
     answers = tuple(f"features of {text.decode()}" for text in texts)
     return EvaluationResult(
-        job.id, job.attempt, "evaluated", number=job.number, shard=job.shard, answers=answers
+        job.id, job.attempt, "evaluated", score_key=job.score_key, shard=job.shard, answers=answers
     )
 
 
-def test_features_of_answers_come_in_a_pass_of_their_own(folder: Path) -> None:
+def test_features_from_answers_need_a_pass_of_their_own(folder: Path) -> None:
     whole = run(folder, features=counts)
     (folder / "event.features").unlink()
 
@@ -124,7 +124,7 @@ def test_features_of_answers_come_in_a_pass_of_their_own(folder: Path) -> None:
                 runs.step()
         runs.begin()
     assert runs.event.finished()
-    found, expected = runs.event.summary(), whole.event.summary()
-    assert found["parameters"] == expected["parameters"]
-    assert found["errors"] == expected["errors"]
+    actual, expected = runs.event.summary(), whole.event.summary()
+    assert actual["parameters"] == expected["parameters"]
+    assert actual["errors"] == expected["errors"]
     assert not (folder / "event.features.pieces").exists()

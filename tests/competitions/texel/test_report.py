@@ -1,4 +1,4 @@
-"""What a texel event says of itself, before, during and after its passes."""
+"""The report of a texel competition, before, during and after its passes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def report(event: object) -> str:
     return render_report(event.report(), heading="texel: event", description=None)  # type: ignore[attr-defined]  # an event
 
 
-def test_report_needs_no_positions_and_is_the_same_in_mid_pass(folder: Path) -> None:
+def test_report_needs_no_positions_and_no_complete_pass(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, target=call("GaussianLambda")))
     for _ in range(15):
         runs.step()
@@ -37,14 +37,14 @@ def test_report_needs_no_positions_and_is_the_same_in_mid_pass(folder: Path) -> 
     assert snapshot is not None
     reader.attach(runs.store.scores)
     reader.restore(snapshot[1])
-    for found in runs.store.results(snapshot[0]):
-        reader.take(found.ticket, found.result)
-    reader.adopt([issue.ticket for issue in runs.store.issues()])
+    for actual in runs.store.results(snapshot[0]):
+        reader.record_result(actual.ticket, actual.result)
+    reader.apply_edits([issue.ticket for issue in runs.store.issues()])
     assert report(reader) == report(runs.event)
     assert reader.summary() == runs.event.summary()
 
 
-def test_before_the_first_pass_it_says_what_will_be_done(folder: Path) -> None:
+def test_plan_is_shown_before_the_first_pass(folder: Path) -> None:
     runs = Runs(lambda: texel(folder))
     text = report(runs.event)
     assert "360 positions of training in 2 shards, 120 of validation in 1" in text
@@ -54,11 +54,11 @@ def test_before_the_first_pass_it_says_what_will_be_done(folder: Path) -> None:
     assert runs.event.progress().phase == "pass 0: 0/3"
 
 
-def test_finished_tune_tells_errors_scales_and_how_sure_it_is(folder: Path) -> None:
+def test_finished_tune_reports_errors_scales_and_confidence(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, regularisation=call("Ridge")))
     runs.run()
     text = report(runs.event)
-    for words in ("ridge", "win-rate scale: C", "(fitted)", "% of resampled games", "Formula 1"):
+    for words in ("ridge", "win-rate scale: C", "(fitted)", "resampled", "Formula 1"):
         assert words in text
     assert sum(line.startswith("pass ") for line in runs.history) == runs.event.summary()["passes"]
 
@@ -67,11 +67,11 @@ def test_finished_tune_tells_errors_scales_and_how_sure_it_is(folder: Path) -> N
     ("facts", "said", "warned"),
     [
         ({"apply": "restart"}, "scores: repeatable\n", ""),
-        ({"apply": "newgame"}, "which a longer run may refute", 'apply = "restart" prevents it'),
+        ({"apply": "newgame"}, "a longer run may show otherwise", 'apply = "restart" prevents it'),
         ({"repeatable": False}, "scores: not repeatable", "a search needs one thread"),
     ],
 )
-def test_report_and_history_say_whether_scores_of_a_search_are_repeatable(
+def test_repeatability_of_search_scores_is_reported(
     folder: Path, facts: dict[str, Any], said: str, warned: str
 ) -> None:
     def answer(job: EvaluationJob) -> EvaluationResult:
@@ -111,19 +111,19 @@ def test_games_are_counted_apart_from_shards(folder: Path) -> None:
     runs.run()
     counts = runs.store.counts()
     assert counts[0] > 10
-    assert runs.event.games(*counts) == (2, 0)
+    assert runs.event.count_games(*counts) == (2, 0)
 
 
-def test_report_says_first_what_came_of_the_tune(folder: Path) -> None:
+def test_report_begins_with_the_results(folder: Path) -> None:
     runs = Runs(lambda: texel(folder, verify=call("Verify", games=2)))
     runs.run()
     text = report(runs.event)
-    order = ["parameter ", "% of resampled games", "closing match", "errors (mean", "positions: "]
+    order = ["parameter ", "resampled", "closing match", "errors (mean", "positions: "]
     places = [text.index(words) for words in order]
     assert places == sorted(places)
 
 
-def test_cross_entropies_stand_beside_the_least_that_they_can_be(folder: Path) -> None:
+def test_cross_entropies_have_their_lower_limits_beside_them(folder: Path) -> None:
     runs = Runs(lambda: texel(folder))
     runs.run()
     entropies = runs.event.summary()["entropies"]
@@ -148,15 +148,15 @@ def test_ridge_path_is_drawn_by_the_strengths(folder: Path) -> None:
     assert "at the left: no ridge" in chart.note
 
 
-def test_book_that_is_too_small_for_the_closing_match_is_told(folder: Path) -> None:
+def test_too_small_book_for_the_closing_match_is_a_warning(folder: Path) -> None:
     (folder / "book.epd").write_text("4k3/8/8/8/8/8/4P3/4K3 w - -\n")
     openings = call("Openings", str(folder / "book.epd"))
     event = texel(folder, openings=openings, verify=call("Verify", games=8))
     event.prepare()
-    assert any("its book has 1: they come again" in line for line in event.notices())
+    assert any("its book has 1: they will repeat" in line for line in event.notices())
 
 
-def test_reference_engine_is_scored_once_and_stands_beside_start_and_best(folder: Path) -> None:
+def test_reference_engine_is_scored_once_and_compared_with_start_and_best(folder: Path) -> None:
     jobs: list[EvaluationJob] = []
 
     def answer(job: EvaluationJob) -> EvaluationResult:
@@ -167,26 +167,26 @@ def test_reference_engine_is_scored_once_and_stands_beside_start_and_best(folder
     runs.run()
     assert runs.event.finished()
     summary = runs.event.summary()
-    found = summary["reference"]
-    assert found["player"] == "ref"
+    actual = summary["reference"]
+    assert actual["player"] == "ref"
     # it has the values that the positions were labelled by
-    assert found["reference"]["validation"] < summary["errors"]["start"]["validation"]
-    assert found["start"]["train"] == pytest.approx(summary["errors"]["start"]["training"])
-    assert found["best"]["train"] == pytest.approx(summary["errors"]["best"]["training"])
+    assert actual["reference"]["validation"] < summary["errors"]["start"]["validation"]
+    assert actual["start"]["train"] == pytest.approx(summary["errors"]["start"]["training"])
+    assert actual["best"]["train"] == pytest.approx(summary["errors"]["best"]["training"])
     assert sum(job.player.code == "ref" for job in jobs) == 3
     text = report(runs.event)
-    assert "errors beside the reference ref (mean squared error)" in text
-    assert f"{found['reference']['validation']:.8f}" in text
+    assert "errors and the reference ref (mean squared error)" in text
+    assert f"{actual['reference']['validation']:.8f}" in text
 
 
 def test_reference_equal_to_the_start_values_has_their_error(folder: Path) -> None:
     runs = Runs(lambda: with_reference(folder, options=dict.fromkeys(CODES, 100)))
     runs.run()
-    found = runs.event.summary()["reference"]
-    assert found["reference"] == pytest.approx(found["start"])
+    actual = runs.event.summary()["reference"]
+    assert actual["reference"] == pytest.approx(actual["start"])
 
 
-def test_positions_that_the_reference_has_no_score_of_count_for_nobody_beside_it(
+def test_positions_without_a_reference_score_are_left_out_of_the_comparison(
     folder: Path,
 ) -> None:
     def answer(job: EvaluationJob) -> EvaluationResult:
@@ -202,22 +202,22 @@ def test_positions_that_the_reference_has_no_score_of_count_for_nobody_beside_it
         answer=answer,
     )
     runs.run()
-    found = runs.event.summary()["reference"]
-    assert found["missing"] == 48
-    assert found["reference"] == pytest.approx(found["start"])
-    assert "48 positions without a score of ref count for nobody here" in report(runs.event)
+    actual = runs.event.summary()["reference"]
+    assert actual["missing"] == 48
+    assert actual["reference"] == pytest.approx(actual["start"])
+    assert "48 positions without a score of ref are left out" in report(runs.event)
 
 
 def test_reference_added_to_a_finished_tune_or_replaced_costs_its_own_pass_only(
     folder: Path,
 ) -> None:
-    given: dict[str, Any] = {}
-    runs = Runs(lambda: with_reference(folder, **given) if given else texel(folder))
+    overrides: dict[str, Any] = {}
+    runs = Runs(lambda: with_reference(folder, **overrides) if overrides else texel(folder))
     runs.run()
     passes = runs.event.summary()["passes"]
     errors = []
     for options in (dict(TRUE), dict.fromkeys(CODES, 100)):
-        given["options"] = options
+        overrides["options"] = options
         assert runs.begin() == []
         assert not runs.event.finished()
         done = runs.done
@@ -244,12 +244,12 @@ def test_reference_survives_interruptions(folder: Path) -> None:
     assert broken.event.summary()["reference"] == whole.event.summary()["reference"]
 
 
-def test_reference_that_is_no_player_is_an_error_with_its_place(folder: Path) -> None:
+def test_unknown_reference_player_is_an_error_with_its_place(folder: Path) -> None:
     with pytest.raises(Refused, match=r"reference\.player: there is no player 'nobody'"):
         texel(folder, reference="nobody")
 
 
-def with_reference(folder: Path, options: dict[str, int], **given: Any) -> Any:
+def with_reference(folder: Path, options: dict[str, int], **overrides: Any) -> Any:
     """Return an event with the reference engine `ref`, which has other options."""
     players = {"e": uci(), "ref": uci(options=options)}
-    return texel(folder, players=players, reference="ref", **given)
+    return texel(folder, players=players, reference="ref", **overrides)

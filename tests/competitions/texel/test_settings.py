@@ -1,4 +1,4 @@
-"""What a texel event's settings may be, and what is said of those that may not."""
+"""The settings of a texel competition, and the messages about wrong ones."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ HERE = Path("/nowhere")
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("overrides", "message"),
     [
-        ({"game": "go"}, "game: engines of Go have no evaluation"),
+        ({"game": "go"}, "game: engines of Go do not print an evaluation"),
         ({"anchor": "Z"}, "anchor: there is no parameter 'Z'"),
-        ({"groups": ["late"]}, "groups.0: no parameter is of group 'late'"),
-        ({"score": "depth 0"}, "score: 'depth 0' is no way to score"),
-        ({"score": call("Score", pattern="cp (")}, "score.pattern: 'cp (' is no regular"),
+        ({"groups": ["late"]}, "groups.0: no parameter is in group 'late'"),
+        ({"score": "depth 0"}, "score: 'depth 0' is not a valid score"),
+        ({"score": call("Score", pattern="cp (")}, "score.pattern: 'cp (' is not a regular"),
         ({"score": call("Score", pattern="cp")}, "score.pattern: 'cp' has no group"),
         ({"score": call("Score", pov="black")}, "score.pov: black does not move first in chess"),
         ({"target": "texel"}, "target: 'texel' is not a valid choice"),
         ({"target": call("Elmo", lambda_=2)}, "target.lambda_: 2 is out of range"),
-        ({"target": call("Elmo", lambda_limit=200)}, "lambda_limit has no meaning without lambda2"),
+        ({"target": call("Elmo", lambda_limit=200)}, "lambda_limit has no effect without lambda2"),
         ({"win_rate_scale": "auto"}, "win_rate_scale: 'auto' is not a number; expected 'fit'"),
         ({"optimiser": "newton"}, "optimiser: 'newton' is not a valid choice"),
         ({"optimiser": "linear"}, "the linear optimiser needs the features"),
@@ -47,16 +47,16 @@ HERE = Path("/nowhere")
             "nothing limits the moves of player 'e' in the closing match",
         ),
         ({"parameters": [parameter("A", frozen=True)]}, "every parameter is frozen"),
-        ({"parameters": [parameter("A")], "anchor": "A"}, "no parameter but the anchor is left"),
+        ({"parameters": [parameter("A")], "anchor": "A"}, "every other parameter is frozen"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(given: dict[str, Any], message: str) -> None:
+def test_invalid_settings_are_refused(overrides: dict[str, Any], message: str) -> None:
     with pytest.raises(Refused) as refused:
-        texel(HERE, **given)
+        texel(HERE, **overrides)
     assert message in str(refused.value)
 
 
-def test_player_needs_no_limit_of_moves_where_nothing_is_played() -> None:
+def test_player_needs_no_limit_of_moves_without_games() -> None:
     event = texel(HERE, players={"e": call("Player", "engine")})
     with pytest.raises(UsageError, match="nothing limits the moves"):
         event.verify()
@@ -67,12 +67,12 @@ def test_player_needs_no_limit_of_moves_where_nothing_is_played() -> None:
 @pytest.mark.parametrize(
     ("written", "labels", "message"),
     [
-        ({"target": call("Elmo")}, {"teacher": False}, "no scores of a teacher"),
-        ({}, {"result": False}, "no results of games"),
+        ({"target": call("Elmo")}, {"teacher": False}, "needs scores of a teacher"),
+        ({}, {"result": False}, "needs results of games"),
         ({"target": call("Elmo", 1.0)}, {"result": False}, "without results of games"),
     ],
 )
-def test_target_that_the_labels_cannot_give_is_refused(
+def test_target_without_its_labels_is_refused(
     folder: Path, written: dict[str, Any], labels: dict[str, bool], message: str
 ) -> None:
     write_positions(folder / "event.positions", **labels)  # type: ignore[arg-type]  # flags
@@ -80,7 +80,7 @@ def test_target_that_the_labels_cannot_give_is_refused(
         texel(folder, **written).prepare()
 
 
-def test_teacher_alone_is_tuned_towards_without_a_result(folder: Path) -> None:
+def test_target_of_the_teacher_alone_needs_no_result(folder: Path) -> None:
     write_positions(folder / "event.positions", result=False)
     runs = Runs(lambda: texel(folder, target=call("Elmo", 1.0), teacher_scale=200))
     runs.run()
@@ -91,7 +91,7 @@ def test_teacher_alone_is_tuned_towards_without_a_result(folder: Path) -> None:
     assert summary["errors"]["best"]["train" + "ing"] < summary["errors"]["start"]["training"]
 
 
-def test_nothing_held_out_is_allowed_and_said(folder: Path) -> None:
+def test_tune_without_validation_has_a_notice(folder: Path) -> None:
     write_positions(folder / "event.positions", held=0.0)
     runs = Runs(lambda: texel(folder, validation=0))
     assert any("nothing is held out" in line for line in runs.event.notices())

@@ -20,17 +20,18 @@ from tests.competitions.texel.simulated import (
     folder_fixture,  # noqa: F401 - a fixture
     texel,
 )
+from tests.recorded import scored_passes
 
 LAMBDAS, SIGMAS = (0.0, 0.5, 1.0), (100.0, 1000.0)
 PAIRS = [(share, sigma) for share in LAMBDAS for sigma in SIGMAS]
 
 
-def swept(folder: Path, **given: Any) -> Any:
+def swept(folder: Path, **overrides: Any) -> Any:
     settings = {
         "target": call("GaussianLambda", 0.5),
         "teacher_scale": 200,
         "sweep": call("Sweep", list(LAMBDAS), list(SIGMAS)),
-        **given,
+        **overrides,
     }
     return texel(folder, **settings)
 
@@ -45,8 +46,8 @@ def pairs_of(runs: Runs) -> list[tuple[float, float]]:
 
 
 def shards_of(runs: Runs) -> int:
-    found: int = runs.event.summary()["shards"]["completed"]
-    return found
+    actual: int = runs.event.summary()["shards"]["completed"]
+    return actual
 
 
 def test_sweep_gives_values_and_errors_for_each_pair(folder: Path) -> None:
@@ -106,6 +107,7 @@ def test_sweep_follows_any_optimiser(folder: Path, optimiser: str) -> None:
     assert pairs_of(runs) == PAIRS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_interrupted_sweep_ends_with_the_same_table(folder: Path, seed: int) -> None:
     def fresh() -> Any:
@@ -122,7 +124,7 @@ def test_interrupted_sweep_ends_with_the_same_table(folder: Path, seed: int) -> 
     assert broken.final() == whole.final()
 
 
-def test_pairs_added_to_a_finished_sweep_leave_the_others_as_they_are(folder: Path) -> None:
+def test_pairs_added_to_a_finished_sweep_keep_the_other_rows(folder: Path) -> None:
     sweep = [call("Sweep", [0.5], [300.0])]
     runs = Runs(lambda: swept(folder, sweep=sweep[0]))
     runs.run()
@@ -163,10 +165,10 @@ def test_sweep_may_be_added_after_the_tune_and_removed_amid_its_passes(folder: P
 def test_scores_of_a_sweep_are_dropped_at_its_end(folder: Path) -> None:
     runs = Runs(lambda: swept(folder))
     runs.run()
-    kept = {number for number, _ in runs.store._scores}
+    kept = scored_passes(runs.store)
     assert kept == {0, runs.event.tuning.optimiser.best_pass}
 
 
 def test_sweep_without_a_teacher_is_refused(folder: Path) -> None:
-    with pytest.raises(Refused, match="a sweep is over blends with a teacher's scores"):
+    with pytest.raises(Refused, match="a sweep needs a target that blends in a teacher's scores"):
         swept(folder, target=call("Texel"))

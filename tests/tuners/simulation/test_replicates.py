@@ -8,13 +8,13 @@ import pytest
 from ringmaster.tuners.simulation import (
     GROUP,
     FixedDraws,
-    Players,
     Shaped,
-    Tune,
+    SimulatedPlayers,
+    SimulatedTune,
     join,
     simulate,
 )
-from ringmaster.tuners.simulation.lots import Fate
+from ringmaster.tuners.simulation.game_outcomes import GameOutcomes
 from ringmaster.tuners.simulation.replicates import _score
 from ringmaster.tuners.spsa import (
     Adaptive,
@@ -25,7 +25,7 @@ from ringmaster.tuners.spsa import (
     Space,
     sides,
 )
-from ringmaster.tuners.spsa.averages import Averages
+from ringmaster.tuners.spsa.course import Averages
 
 N = 200
 
@@ -36,26 +36,28 @@ def space(integer: bool = False) -> Space:
     )
 
 
-def classic(of: Space) -> Method:
+def classic(ranges: Space) -> Method:
     full = np.ones(2)
-    return GainMethod(of, Classic(20 * full, 0.05 * full, N, 0.602, 0.101, 20, of.least_c))
+    return GainMethod(ranges, Classic(20 * full, 0.05 * full, N, 0.602, 0.101, 20, ranges.least_c))
 
 
-def players(**kw: object) -> Players:
+def players(**kw: object) -> SimulatedPlayers:
     full = np.full(2, 100.0)
-    return Players(Shaped(full, np.array([8.0, 30.0]), full), FixedDraws(0.3), **kw)  # type: ignore[arg-type]
+    return SimulatedPlayers(Shaped(full, np.array([8.0, 30.0]), full), FixedDraws(0.3), **kw)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("in_flight", [1, 3])
 @pytest.mark.parametrize("method", [classic, Adaptive])
 @pytest.mark.parametrize("integer", [False, True])
-def test_each_replicate_is_the_tune_that_its_lots_make(
+def test_each_replicate_equals_a_plain_restatement(
     in_flight: int, method: type[Adaptive], integer: bool
 ) -> None:
     """Restated for one replicate, an iteration at a time."""
-    of = space(integer)
-    course = simulate(Tune(method(of), N, Counting(), in_flight=in_flight), players(), 4, seed=5)
-    lots = Fate(
+    ranges = space(integer)
+    course = simulate(
+        SimulatedTune(method(ranges), N, Counting(), in_flight=in_flight), players(), 4, seed=5
+    )
+    drawn = GameOutcomes(
         5,
         0,
         4,
@@ -64,31 +66,31 @@ def test_each_replicate_is_the_tune_that_its_lots_make(
         draws=FixedDraws(0.3),
         rounded=integer,
         shifted=method is Adaptive,
-    ).lots(N)
-    elo, one = players().elo, method(of)
+    ).draw(N)
+    elo, one = players().elo, method(ranges)
     memory = one.start()
-    averages = Averages(of.start)
+    averages = Averages(ranges.start)
     playing = []
     for k in range(1, N + 1):
         at = (k - 1, 3)
         theta, c = one.centre(memory), one.c(k, memory)
         shift = one.shift(memory)
         if shift is not None:
-            theta = of.clip(theta + shift * lots.signs[at])
-        plus, minus = sides(of, theta, c, lots.delta[at], lots.u[at], "stochastic")
-        result = _score(elo.loss(minus) - elo.loss(plus), lots.won[at], lots.lost[at])
-        playing.append((k, plus, minus, lots.delta[at], result))
+            theta = ranges.clip(theta + shift * drawn.signs[at])
+        plus, minus = sides(ranges, theta, c, drawn.delta[at], drawn.u[at], "stochastic")
+        result = _score(elo.loss(minus) - elo.loss(plus), drawn.won[at], drawn.lost[at])
+        playing.append((k, plus, minus, drawn.delta[at], result))
         while len(playing) >= in_flight or (k == N and playing):
             before = one.centre(memory)
-            one.take(memory, *playing.pop(0), 2)  # type: ignore[call-arg]
-            averages.take(one.centre(memory), one.centre(memory) - before)
+            one.learn(memory, *playing.pop(0), 2)
+            averages.add(one.centre(memory), one.centre(memory) - before)
     assert course.last[-1, 3] == pytest.approx(float(elo.loss(one.centre(memory))), rel=1e-9)
     assert course.mean[-1, 3] == pytest.approx(float(elo.loss(averages.mean())), rel=1e-9)
 
 
 def test_replicates_are_the_same_in_one_part_or_in_two() -> None:
-    tune = Tune(classic(space()), N, Counting())
-    one = Players(players().elo, FixedDraws(0.3), 50.0, random_optimum=True)
+    tune = SimulatedTune(classic(space()), N, Counting())
+    one = SimulatedPlayers(players().elo, FixedDraws(0.3), 50.0, random_optimum=True)
     whole = simulate(tune, one, 2 * GROUP + 5, seed=3, points=(0.5, 1.0))
     parts = [
         simulate(tune, one, count, seed=3, first=first, points=(0.5, 1.0))
@@ -100,52 +102,53 @@ def test_replicates_are_the_same_in_one_part_or_in_two() -> None:
 
 
 def test_random_optima_lie_within_the_bounds_and_differ() -> None:
-    tune = Tune(classic(space()), 10, Counting())
+    tune = SimulatedTune(classic(space()), 10, Counting())
     course = simulate(tune, players(random_optimum=True), 3 * GROUP)
     assert course.optimum is not None
     assert ((course.optimum >= 0) & (course.optimum <= 200)).all()
     assert len(np.unique(course.optimum)) == 6 * GROUP
 
 
-def test_tune_is_looked_at_after_the_shares_that_were_asked_for() -> None:
-    tune = Tune(classic(space()), 50, Counting())
+def test_course_has_the_requested_points() -> None:
+    tune = SimulatedTune(classic(space()), 50, Counting())
     course = simulate(tune, players(), 3, points=(0.1, 0.5, 1.0))
-    assert course.told == (5, 25, 50)
+    assert course.iterations == (5, 25, 50)
     assert course.last.shape == course.mean.shape == course.estimate.shape == (3, 3)
 
 
-def test_tune_of_fewer_iterations_than_points_is_looked_at_all_the_same() -> None:
-    tune = Tune(classic(space()), 3, Counting())
+def test_tune_of_fewer_iterations_than_points_has_all_points() -> None:
+    tune = SimulatedTune(classic(space()), 3, Counting())
     course = simulate(tune, players(), 2, points=tuple(i / 10 for i in range(1, 11)))
-    assert course.told == (1, 1, 1, 1, 2, 2, 2, 2, 3, 3)
+    assert course.iterations == (1, 1, 1, 1, 2, 2, 2, 2, 3, 3)
 
 
-def test_more_iterations_in_flight_than_the_tune_has_teach_nothing_before_the_end() -> None:
-    of = space()
-    tune = Tune(classic(of), 20, Counting(), in_flight=1000)
+def test_tune_with_all_iterations_in_progress_learns_at_the_end_only() -> None:
+    ranges = space()
+    tune = SimulatedTune(classic(ranges), 20, Counting(), in_flight=1000)
     course = simulate(tune, players(), 2, points=(0.05, 1.0))
     assert (course.last[0] != course.last[1]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [classic, Adaptive])
-def test_reference_tells_half_as_much_of_the_same_direction(method: type[Adaptive]) -> None:
-    tune = Tune(method(space()), 2000, Counting(), pairing="reference")
+def test_games_against_a_reference_give_half_the_gain(method: type[Adaptive]) -> None:
+    tune = SimulatedTune(method(space()), 2000, Counting(), pairing="reference")
     course = simulate(tune, players(), 40, seed=2)
     gained = (course.start - course.estimate[-1]).mean()
-    own = simulate(Tune(method(space()), 2000, Counting()), players(), 40, seed=2)
+    own = simulate(SimulatedTune(method(space()), 2000, Counting()), players(), 40, seed=2)
     assert 0 < gained < (own.start - own.estimate[-1]).mean()
 
 
-def test_trust_decides_which_values_are_the_estimate() -> None:
-    of = space()
-    for trust, name in (("last", "last"), ("mean", "mean")):
-        tune = Tune(classic(of), N, Counting(), trust=trust)  # type: ignore[arg-type]
+def test_estimate_rule_selects_the_estimate() -> None:
+    ranges = space()
+    for rule, name in (("last", "last"), ("mean", "mean")):
+        tune = SimulatedTune(classic(ranges), N, Counting(), estimate_rule=rule)  # type: ignore[arg-type]
         course = simulate(tune, players(), 3)
         np.testing.assert_allclose(course.estimate, getattr(course, name))
 
 
 def test_progress_counts_up() -> None:
     seen: list[int] = []
-    simulate(Tune(classic(space()), 5000, Counting()), players(), 2, progress=seen.append)
+    simulate(SimulatedTune(classic(space()), 5000, Counting()), players(), 2, progress=seen.append)
     assert seen == sorted(seen)
     assert len(seen) > 2

@@ -76,12 +76,12 @@ GAIN_METHODS = {
 
 
 def step_of(method: Method, k: float, delta: Array, result: float) -> Array:
-    """Return how far a fresh θ moves by one result, sides being played as they are asked."""
+    """Return the step of a fresh θ by one result."""
     from ringmaster.tuners.spsa import sides
 
     memory = method.start()
     before = method.centre(memory)
     u = np.full(len(delta), 0.5)
     plus, minus = sides(method.space, before, method.c(k), delta, u, "stochastic")
-    method.take(memory, k, plus, minus, delta, np.asarray(result), 2)
+    method.learn(memory, k, plus, minus, delta, np.asarray(result), 2)
     return np.asarray(method.centre(memory) - before)

@@ -1,5 +1,5 @@
-"""The adaptive method: the contract, its posterior against plain integration, and what it
-does where there is nothing to find."""
+"""The adaptive method: contract, posterior by plain integration, and parameters without
+effect."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def simulated(
         win = 1 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 0.305
         u = rng.random((2, replicates))
         result = (u < win).sum(axis=0) - 1.0 * (u > win + 0.61).sum(axis=0)
-        method.take(memory, k, plus, minus, delta, result, 2)
+        method.learn(memory, k, plus, minus, delta, result, 2)
     return memory
 
 
@@ -108,21 +108,22 @@ def test_estimate_and_interval_are_those_of_plain_integration() -> None:
     )
 
 
-def test_theta_is_the_estimate_as_of_when_it_was_last_found() -> None:
+def test_theta_is_the_estimate_at_its_last_update() -> None:
     method = Adaptive(space_of((40, 0, 100), (1, 0, 9, True)))
     memory = simulated(method, np.array([40.0, 5.0]), np.array([65.0, 4.0]), 1, 200, seed=2)
     assert method.centre(memory) == pytest.approx(method.estimate(memory), rel=1e-12)
 
 
-def test_theta_is_found_anew_ever_more_rarely() -> None:
+def test_updates_of_theta_become_rarer() -> None:
     assert [stride(n) for n in (0, 1, EVERY - 1, EVERY, 2 * EVERY - 1, 2 * EVERY)] == [
         1, 1, 1, 2, 2, 4,
     ]  # fmt: skip
-    for told in range(1, 10**5, 97):
-        assert told / EVERY < stride(told) or stride(told) == 1
-        assert stride(told) <= max(1, 2 * told / EVERY)
+    for results in range(1, 10**5, 97):
+        assert results / EVERY < stride(results) or stride(results) == 1
+        assert stride(results) <= max(1, 2 * results / EVERY)
 
 
+@pytest.mark.slow
 def test_perturbation_begins_at_a_quarter_of_the_range_and_narrows() -> None:
     space = space_of((40, 0, 100))
     method = Adaptive(space)
@@ -134,7 +135,7 @@ def test_perturbation_begins_at_a_quarter_of_the_range_and_narrows() -> None:
     assert C_PER_DEVIATION > 2
 
 
-def test_own_perturbation_is_kept_and_the_others_are_chosen() -> None:
+def test_fixed_perturbation_is_kept_and_the_others_are_chosen() -> None:
     space = space_of((40, 0, 100), (40, 0, 100), (4, 0, 9, True))
     method = Adaptive(space, np.array([3.0, np.nan, 0.1]))
     assert method.c(1) == pytest.approx([3.0, 25.0, 0.5])
@@ -144,6 +145,7 @@ def test_own_perturbation_is_kept_and_the_others_are_chosen() -> None:
     assert np.all(memory["shift"] <= memory["c"] / 2)
 
 
+@pytest.mark.slow
 def test_parameters_without_effect_do_not_wander_far_and_show_no_signal() -> None:
     space = space_of(*[(70, 0, 200)] * 4)
     method = Adaptive(space)
@@ -155,6 +157,7 @@ def test_parameters_without_effect_do_not_wander_far_and_show_no_signal() -> Non
     assert np.mean([i.high - i.low for i in method.intervals(of_each(memory)[0])]) > 100
 
 
+@pytest.mark.slow
 def test_the_more_parameters_have_no_effect_the_less_they_wander() -> None:
     """What is learnt of all of them is that none matters.  Each by itself: a ratio of 1."""
     off = []
@@ -165,6 +168,7 @@ def test_the_more_parameters_have_no_effect_the_less_they_wander() -> None:
     assert off[1] < 0.85 * off[0]
 
 
+@pytest.mark.slow
 def test_steep_parameter_among_many_without_effect_is_found() -> None:
     method = Adaptive(space_of(*[(130, 0, 200)] * 40))
     elo = np.array([0.0] * 39 + [40.0])
@@ -172,20 +176,23 @@ def test_steep_parameter_among_many_without_effect_is_found() -> None:
     assert method.estimate(memory)[:, -1] == pytest.approx(80, abs=12)
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_optimum_in_about_95_of_100_tunes() -> None:
     space = space_of(*[(70, 0, 200)] * 3)
     method, optimum = Adaptive(space), np.array([100.0, 60.0, 120.0])
     memory = simulated(method, np.array([20.0, 20.0, 60.0]), optimum, 80, 4000, seed=6)
-    found = [method.intervals(one) for one in of_each(memory)]
-    held = [i.low <= best <= i.high for row in found for i, best in zip(row, optimum, strict=True)]
+    intervals = [method.intervals(one) for one in of_each(memory)]
+    held = [
+        i.low <= best <= i.high for row in intervals for i, best in zip(row, optimum, strict=True)
+    ]
     assert np.mean(held) >= 0.92
-    signals = [i.signal for row in found for i in row]
+    signals = [i.signal for row in intervals for i in row]
     assert np.mean(signals) > 0.9
-    at_stake = np.mean([[i.elo_at_stake for i in row] for row in found], axis=0)
+    at_stake = np.mean([[i.elo_at_stake for i in row] for row in intervals], axis=0)
     assert at_stake == pytest.approx([20 * 0.09, 20 * 0.01, 60 * 0.25], abs=1.5)
 
 
-def test_optimum_beyond_a_bound_is_looked_for_at_the_bound() -> None:
+def test_optimum_beyond_a_bound_is_estimated_at_the_bound() -> None:
     space = Space(np.array([50.0]), np.array([0.0]), np.array([100.0]), np.array([False]))
     method = Adaptive(space)
     memory = simulated(method, np.array([60.0]), np.array([130.0]), 10, 3000, seed=7)
@@ -195,18 +202,18 @@ def test_optimum_beyond_a_bound_is_looked_for_at_the_bound() -> None:
         assert 50 < interval.low <= interval.high == 100
 
 
-def test_range_far_from_zero_makes_no_difference() -> None:
+def test_range_far_from_zero_gives_the_same_estimate() -> None:
     near, far = Adaptive(space_of((4, 0, 10))), Adaptive(space_of((1e6 + 4, 1e6, 1e6 + 10)))
     elo = np.array([50.0])
-    found = [
+    intervals = [
         method.estimate(simulated(method, elo, np.array([offset + 7.0]), 1, 500, seed=8))[0]
         - offset
         for method, offset in ((near, 0.0), (far, 1e6))
     ]
-    assert found[0] == pytest.approx(found[1], abs=1e-6)
+    assert intervals[0] == pytest.approx(intervals[1], abs=1e-6)
 
 
-def test_ten_million_games_are_still_told_apart() -> None:
+def test_estimates_after_ten_million_games_keep_their_precision() -> None:
     """The sums of 10⁷ games at one d: an optimum 0.01 half ranges off is found."""
     space = space_of((50, 0, 100))
     method = Adaptive(space)

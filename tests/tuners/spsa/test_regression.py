@@ -1,4 +1,4 @@
-"""The fit of each parameter: what it finds, how sure it is, and where it keeps silent."""
+"""The fit of each parameter: its results, their errors, and missing signals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def noiseless(
         sign = 1 if i % 2 else -1
         plus, minus = np.array([m + sign * d]), np.array([m - sign * d])
         elo = -e * ((plus[0] - optimum) ** 2 - (minus[0] - optimum) ** 2)
-        regression.take(plus, minus, 2 * elo / C, 2)
+        regression.add(plus, minus, 2 * elo / C, 2)
     state = regression.state()
     state["sums"] = [[repeats * x for x in row] for row in state["sums"]]
     regression.restore(state | {k: repeats * state[k] for k in ("games", "squares")})
@@ -53,7 +53,7 @@ def test_expected_scores_give_back_the_parabola(offset: float, optimum: float, e
     assert fit.signal
 
 
-def test_optimum_beyond_a_bound_is_said_with_the_elo_that_the_bound_gives() -> None:
+def test_optimum_beyond_a_bound_is_reported_with_the_elo_of_the_bound() -> None:
     space = space_of((0, -5, 5))
     (fit,) = noiseless(space, 2.0, 9.0, np.linspace(-4, 4, 41), 0.5, 5000).fits()
     assert fit.optimum == pytest.approx(9.0)
@@ -61,7 +61,7 @@ def test_optimum_beyond_a_bound_is_said_with_the_elo_that_the_bound_gives() -> N
     assert fit.elo_at_stake == pytest.approx(2.0 * (81 - 16), rel=1e-6)
 
 
-def test_minimum_is_not_taken_for_an_optimum() -> None:
+def test_minimum_of_strength_is_not_an_optimum() -> None:
     (fit,) = noiseless(space_of((0, -5, 5)), -2.0, 1.0, np.linspace(-4, 4, 41), 0.5, 5000).fits()
     assert fit.optimum is None
     assert fit.signal
@@ -79,7 +79,7 @@ def test_nothing_and_draws_alone_are_no_signal(results: int) -> None:
     regression = Regression(space_of((0, -5, 5), (1, 0, 2)))
     for k in range(results):
         m = 0.01 * k
-        regression.take(np.array([m + 1, 2.0]), np.array([m - 1, 2.0]), 0.0, 2)
+        regression.add(np.array([m + 1, 2.0]), np.array([m - 1, 2.0]), 0.0, 2)
     for fit in regression.fits():
         assert fit.slope == 0
         assert not fit.signal
@@ -91,7 +91,7 @@ def test_nothing_and_draws_alone_are_no_signal(results: int) -> None:
 
 def test_a_single_win_is_no_signal() -> None:
     regression = Regression(space_of((0, -5, 5)))
-    regression.take(np.array([1.0]), np.array([-1.0]), 2.0, 2)
+    regression.add(np.array([1.0]), np.array([-1.0]), 2.0, 2)
     (fit,) = regression.fits()
     assert fit.slope > 0
     assert not fit.signal
@@ -101,21 +101,23 @@ def test_a_single_win_is_no_signal() -> None:
 def test_order_of_results_does_not_matter(order: list[int]) -> None:
     space = space_of((0, -8, 8), (16, 0, 32))
     # numbers that add without rounding
-    told = [(np.array([i / 4, 16.0 + i]), np.array([-2.0, i / 2]), i % 5 - 2) for i in range(12)]
+    iterations = [
+        (np.array([i / 4, 16.0 + i]), np.array([-2.0, i / 2]), i % 5 - 2) for i in range(12)
+    ]
     one, other = Regression(space), Regression(space)
     for i in range(12):
-        one.take(*told[i], 2)
-        other.take(*told[order[i]], 2)
+        one.add(*iterations[i], 2)
+        other.add(*iterations[order[i]], 2)
     assert one.state() == other.state()
 
 
-def test_interrupted_regression_is_the_one_that_was_not() -> None:
+def test_restored_regression_continues_exactly() -> None:
     space = space_of((0.1, -5, 5))
     regression = noiseless(space, 1.0, 2.0, np.linspace(-3, 3, 30), 0.3)
     resumed = Regression(space)
     resumed.restore(json.loads(json.dumps(regression.state())))
     for each in (regression, resumed):
-        each.take(np.array([1.1]), np.array([0.7]), -1.0, 2)
+        each.add(np.array([1.1]), np.array([0.7]), -1.0, 2)
     assert resumed.state() == regression.state()
     assert resumed.fits() == regression.fits()
 
@@ -135,7 +137,7 @@ def test_ten_million_games_leave_the_interval_its_digits() -> None:
 
 
 @given(st.floats(1e-3, 1e6), st.floats(0.01, 100), st.floats(-10, 10))
-def test_weight_to_halve_is_three_times_what_there_is_at_most(
+def test_weight_to_halve_is_at_most_three_times_the_present_weight(
     weight: float, width: float, distance: float
 ) -> None:
     spread = weight * width**2
@@ -180,7 +182,7 @@ def simulated(
         win = 1 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 0.305
         u = rng.random((2, replicates))
         result = (u < win).sum(axis=0) - 1.0 * (u > win + 0.61).sum(axis=0)
-        method.take(memory, k, plus, minus, delta, result, 2)
+        method.learn(memory, k, plus, minus, delta, result, 2)
         d, m = (plus - minus) / 2, (plus + minus) / 2 - space.start
         w, s = 2 * d * d, d * result[:, np.newaxis]
         sums += np.stack([w, w * m, w * m * m, s, s * m], axis=-2)

@@ -50,10 +50,10 @@ def played(gains: Gains, counting: Counting, *, against_third: bool = False) -> 
     games = counting.games_per_iteration
     tuner = Spsa(GainMethod(SPACE, gains, nominal=True), seed=5, counting=counting)
     rng = random.Random(20)
-    found = Recorded([], [], [], [], [])
+    recorded = Recorded([], [], [], [], [])
     for i in range(1, ITERATIONS + 1):
-        asked = tuner.ask(i)
-        drift = 0.25 * asked.delta[0] - 0.25 * asked.delta[2]
+        perturbation = tuner.ask(i)
+        drift = 0.25 * perturbation.delta[0] - 0.25 * perturbation.delta[2]
         if against_third:
             w = [rng.choice([-1, 0, 1]) for _ in range(2)]
             result = 2 if rng.random() < drift else w[0] - w[1]
@@ -61,13 +61,13 @@ def played(gains: Gains, counting: Counting, *, against_third: bool = False) -> 
             result = sum(
                 1 if drift > rng.random() else rng.choice([-1, 0, 1]) for _ in range(games)
             )
-        tuner.tell(i, asked.plus, asked.minus, result, 1 if against_third else games)
-        found.deltas.append(asked.delta.tolist())
-        found.results.append(result)
-        found.thetas.append(tuner.theta.tolist())
-        found.plus.append(asked.plus.tolist())
-        found.minus.append(asked.minus.tolist())
-    return found
+        tuner.tell(i, perturbation.plus, perturbation.minus, result, 1 if against_third else games)
+        recorded.deltas.append(perturbation.delta.tolist())
+        recorded.results.append(result)
+        recorded.thetas.append(tuner.theta.tolist())
+        recorded.plus.append(perturbation.plus.tolist())
+        recorded.minus.append(perturbation.minus.tolist())
+    return recorded
 
 
 def clip(x: float, i: int) -> float:
@@ -78,21 +78,23 @@ def clip(x: float, i: int) -> float:
 Restated = Callable[[int, int], tuple[float, float]]
 
 
-def compare(found: Recorded, restated: Restated, space: Space = SPACE) -> None:
+def compare(recorded: Recorded, restated: Restated, space: Space = SPACE) -> None:
     at_bounds = 0
     for i in range(len(space)):
         theta = float(space.start[i])
-        for number, (delta, s) in enumerate(zip(found.deltas, found.results, strict=True), start=1):
+        for number, (delta, s) in enumerate(
+            zip(recorded.deltas, recorded.results, strict=True), start=1
+        ):
             c, factor = restated(i, number)
             if not space.integer[i]:
-                assert found.plus[number - 1][i] == pytest.approx(
+                assert recorded.plus[number - 1][i] == pytest.approx(
                     clip(theta + c * delta[i], i), rel=1e-12
                 )
-                assert found.minus[number - 1][i] == pytest.approx(
+                assert recorded.minus[number - 1][i] == pytest.approx(
                     clip(theta - c * delta[i], i), rel=1e-12
                 )
             theta = clip(theta + factor * delta[i] * s, i)
-            assert found.thetas[number - 1][i] == pytest.approx(theta, rel=1e-12, abs=1e-12)
+            assert recorded.thetas[number - 1][i] == pytest.approx(theta, rel=1e-12, abs=1e-12)
             at_bounds += theta in (space.minimum[i], space.maximum[i])
     # the recording would prove little if it never met a bound
     assert at_bounds > 10

@@ -1,4 +1,4 @@
-"""The tuner as a competition sees it: asked, told, and what it makes of a tune."""
+"""The tuner: ask, tell, estimates and fits."""
 
 from __future__ import annotations
 
@@ -39,13 +39,14 @@ def test_asking_changes_nothing() -> None:
     assert tuner.state() == before
 
 
-def test_difference_is_half_of_what_is_between_the_sides() -> None:
-    asked = Spsa(classic(space_of((50, 0, 100)))).ask(3)
-    assert asked.differences() == pytest.approx((asked.plus - asked.minus) / 2)
-    assert asked.differences() * asked.delta == pytest.approx(classic(space_of((50, 0, 100))).c(3))
+def test_played_difference_is_c() -> None:
+    perturbation = Spsa(classic(space_of((50, 0, 100)))).ask(3)
+    assert (perturbation.plus - perturbation.minus) / 2 * perturbation.delta == pytest.approx(
+        classic(space_of((50, 0, 100))).c(3)
+    )
 
 
-def test_midpoints_of_the_adaptive_method_are_off_theta_to_either_side() -> None:
+def test_midpoints_of_the_adaptive_method_lie_on_both_sides_of_theta() -> None:
     tuner = Spsa(Adaptive(space_of((50, 0, 100))))
     shift = tuner.method.shift(tuner.memory)
     assert shift is not None
@@ -53,27 +54,27 @@ def test_midpoints_of_the_adaptive_method_are_off_theta_to_either_side() -> None
     assert middles == {50 - shift[0], 50 + shift[0]}
 
 
-def told(tuner: Spsa, results: list[float]) -> Spsa:
+def tell_results(tuner: Spsa, results: list[float]) -> Spsa:
     for k, result in enumerate(results, 1):
-        asked = tuner.ask(k)
-        tuner.tell(k, asked.plus, asked.minus, result * float(asked.delta[0]))
+        perturbation = tuner.ask(k)
+        tuner.tell(k, perturbation.plus, perturbation.minus, result * float(perturbation.delta[0]))
     return tuner
 
 
-def test_estimate_is_the_last_theta_while_it_is_under_way_and_then_the_mean() -> None:
+def test_estimate_is_the_last_theta_during_a_drift_and_the_mean_afterwards() -> None:
     space = space_of((0, -1e6, 1e6))
-    moving = told(Spsa(classic(space, alpha=0, gamma=0)), [1.0] * 40)
+    moving = tell_results(Spsa(classic(space, alpha=0, gamma=0)), [1.0] * 40)
     assert moving.estimate().tolist() == moving.theta.tolist()
-    swinging = told(Spsa(classic(space, alpha=0, gamma=0)), [1.0, -1.0] * 40)
+    swinging = tell_results(Spsa(classic(space, alpha=0, gamma=0)), [1.0, -1.0] * 40)
     assert swinging.estimate().tolist() == swinging.averages.mean().tolist()
     assert swinging.estimate().tolist() != swinging.theta.tolist()
 
 
 @pytest.mark.parametrize("results", [[1.0] * 40, [1.0, -1.0] * 20 + [1.0]])
-def test_estimate_may_be_told_to_be_the_last_theta_or_the_mean(results: list[float]) -> None:
+def test_estimate_rule_selects_the_last_theta_or_the_mean(results: list[float]) -> None:
     space = space_of((0, -1e6, 1e6))
-    last = told(Spsa(classic(space), trust="last"), results)
-    mean = told(Spsa(classic(space), trust="mean"), results)
+    last = tell_results(Spsa(classic(space), estimate_rule="last"), results)
+    mean = tell_results(Spsa(classic(space), estimate_rule="mean"), results)
     assert last.estimate().tolist() == last.theta.tolist()
     assert mean.estimate().tolist() == mean.averages.mean().tolist()
 
@@ -86,7 +87,7 @@ def expected(space: Space, plus: Array, minus: Array) -> float:
 
 
 @pytest.mark.parametrize("make", [classic, Adaptive])
-def test_results_against_a_third_player_say_the_same_of_the_optimum(
+def test_results_against_a_reference_give_the_same_optimum(
     make: type[Adaptive],
 ) -> None:
     """W−L of θ⁺ less W−L of θ⁻, games of θ⁺ alone: the expectation of a game is as when the
@@ -95,25 +96,32 @@ def test_results_against_a_third_player_say_the_same_of_the_optimum(
     method = make(space)
     together, apart = Spsa(method, seed=2), Spsa(method, seed=2)
     for k in range(1, 400):
-        asked = together.ask(k)
-        score = expected(space, asked.plus, asked.minus)
+        perturbation = together.ask(k)
+        score = expected(space, perturbation.plus, perturbation.minus)
         third = space.minimum + 0.3 * space.width
-        together.tell(k, asked.plus, asked.minus, 2 * score, 2)
-        over = [2 * expected(space, side, third) for side in (asked.plus, asked.minus)]
-        apart.tell(k, asked.plus, asked.minus, over[0] - over[1], 2)
+        together.tell(k, perturbation.plus, perturbation.minus, 2 * score, 2)
+        over = [
+            2 * expected(space, side, third) for side in (perturbation.plus, perturbation.minus)
+        ]
+        apart.tell(k, perturbation.plus, perturbation.minus, over[0] - over[1], 2)
     for one, other in zip(together.fits(), apart.fits(), strict=True):
         assert one.slope == pytest.approx(other.slope, rel=1e-9)
     assert apart.estimate() == pytest.approx(together.estimate(), rel=1e-6)
 
 
-def test_games_to_halve_are_those_of_the_perturbations_to_come() -> None:
-    """With gamma ½ these are narrower than the mean of those so far."""
+def test_games_to_halve_use_the_next_perturbations() -> None:
+    """With gamma ½ they are narrower than the mean so far."""
     space = space_of((45, 0, 100))
     tuner = Spsa(classic(space, N=4000, gamma=0.5, c=0.01, r=1.0))
     for k in range(1, 2001):
-        asked = tuner.ask(k)
+        perturbation = tuner.ask(k)
         # scores without luck: a line is soon seen
-        tuner.tell(k, asked.plus, asked.minus, 2 * expected(space, asked.plus, asked.minus))
+        tuner.tell(
+            k,
+            perturbation.plus,
+            perturbation.minus,
+            2 * expected(space, perturbation.plus, perturbation.minus),
+        )
     (fit,), (average,) = tuner.fits(), tuner.regression.fits()
     assert fit.games_to_halve is not None
     assert average.games_to_halve is not None
@@ -129,11 +137,13 @@ def test_tune_of_a_quadratic_finds_its_optimum() -> None:
     gains = Classic(np.array([15.0]), np.array([0.005]), 4000, 0.602, 0.101, 400, space.least_c)
     tuner = Spsa(GainMethod(space, gains), seed=1, counting=Counting())
     for k in range(1, 4001):
-        asked = tuner.ask(k)
-        elo = [-400 * ((side[0] - 70) / 100) ** 2 for side in (asked.plus, asked.minus)]
+        perturbation = tuner.ask(k)
+        elo = [
+            -400 * ((side[0] - 70) / 100) ** 2 for side in (perturbation.plus, perturbation.minus)
+        ]
         win = 1 / (1 + 10 ** (-(elo[0] - elo[1]) / 400))
         result = sum(1 if uniform(w) < win else -1 for w in words(9, 99, k, 2))
-        tuner.tell(k, asked.plus, asked.minus, result)
+        tuner.tell(k, perturbation.plus, perturbation.minus, result)
     assert tuner.theta[0] == pytest.approx(70, abs=7.2)
     assert tuner.averages.mean()[0] == pytest.approx(70, abs=5)
     (fit,) = tuner.fits()

@@ -15,8 +15,7 @@ from ringmaster.demo.chess_evaluation import NOISE, WEIGHTS, Evaluation
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.linear import Linear
 from ringmaster.tuners.texel.loss import Floats, Loss
-from tests.tuners.texel.counts import Counts
-from tests.tuners.texel.worlds import MemoryData, World, run
+from tests.tuners.texel.worlds import Counts, MemoryData, World, run
 
 NAMES = tuple(option.name for option in WEIGHTS)
 TRUE = {option.name: option.default for option in WEIGHTS}
@@ -37,8 +36,8 @@ def evaluate(values: Mapping[str, int], board: chess.Board) -> int:
     )
     quiet = dict.fromkeys((option.name for option in NOISE), 0)
     white = board.turn == chess.WHITE
-    found = Evaluation({**values, **quiet})(bitboards, white, mobility, board.halfmove_clock)
-    return found if white else -found
+    actual = Evaluation({**values, **quiet})(bitboards, white, mobility, board.halfmove_clock)
+    return actual if white else -actual
 
 
 def counts(position: str) -> dict[str, float]:
@@ -53,15 +52,15 @@ def counts(position: str) -> dict[str, float]:
 def played(count: int) -> list[str]:
     """Return positions of random games, none of them in check."""
     rng = random.Random(7)
-    found: list[str] = []
+    actual: list[str] = []
     board = chess.Board()
-    while len(found) < count:
+    while len(actual) < count:
         if board.is_game_over() or board.ply() > 160:
             board = chess.Board()
         board.push(rng.choice(list(board.legal_moves)))
         if board.ply() > 8 and board.ply() % 5 == 0 and not board.is_check():
-            found.append(board.fen())
-    return found
+            actual.append(board.fen())
+    return actual
 
 
 class DemoWorld(World):
@@ -84,6 +83,7 @@ def world() -> DemoWorld:
     return made
 
 
+@pytest.mark.slow
 def test_weights_of_the_shipped_engine_are_found_from_its_counts(world: DemoWorld) -> None:
     rng = random.Random(3)
     parameters = [

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.tuners.spsa.space import Space
+from ringmaster.tuners.space import Space
 from ringmaster.tuners.texel.linear_fit import Fitter
 from ringmaster.tuners.texel.linear_model import FeatureModel, Wiring, feature_of, features_of
 from ringmaster.tuners.texel.loss import Loss
-from ringmaster.tuners.texel.ridge import Penalty
-from tests.tuners.texel.counts import Counts
+from ringmaster.tuners.texel.optimiser import Penalty
+from tests.tuners.texel.worlds import Counts
 
 Kind = Literal["squared", "cross_entropy"]
 NAMES = ("pawn", "knight", "pair")
@@ -68,7 +68,7 @@ losses = st.builds(Loss, st.sampled_from(["squared", "cross_entropy"]), st.float
 
 
 @given(worlds, losses, st.integers(0, 99))
-def test_gradient_is_that_of_finite_differences(world: Dense, loss: Loss, seed: int) -> None:
+def test_gradient_equals_finite_differences(world: Dense, loss: Loss, seed: int) -> None:
     theta = np.random.default_rng(seed).normal(0, 60, len(world.codes))
     value, slope = world.model().gradient(theta, loss)
     assert value == pytest.approx(world.error(theta, loss), rel=1e-5)
@@ -82,7 +82,7 @@ def test_gradient_is_that_of_finite_differences(world: Dense, loss: Loss, seed: 
 
 
 @given(worlds, losses)
-def test_second_derivatives_are_those_of_the_dense_matrix(world: Dense, loss: Loss) -> None:
+def test_second_derivatives_equal_those_of_the_dense_matrix(world: Dense, loss: Loss) -> None:
     count = len(world.codes)
     theta = np.linspace(-40, 90, count)
     J = world.jacobian[: world.train]
@@ -92,9 +92,9 @@ def test_second_derivatives_are_those_of_the_dense_matrix(world: Dense, loss: Lo
     model = world.model()
     assert model.diagonal(theta, loss) == pytest.approx(np.diag(expected), rel=1e-4, abs=1e-12)
     space = Space(theta * 0, theta * 0 - 500, theta * 0 + 500, np.zeros(count, dtype=bool))
-    found = Fitter(model, space, loss).curvature(theta, world.games)
-    assert found.share == 1
-    assert found.matrix == pytest.approx(expected, rel=1e-4, abs=1e-12)
+    actual = Fitter(model, space, loss).curvature(theta, world.games)
+    assert actual.share == 1
+    assert actual.matrix == pytest.approx(expected, rel=1e-4, abs=1e-12)
 
 
 def test_sums_do_not_depend_on_the_number_of_threads() -> None:
@@ -121,7 +121,7 @@ def test_parameter_without_an_ending_is_both_weights_of_a_tapered_feature() -> N
     assert slope[1] == pytest.approx(pull @ (world.counts[:, 1] * world.phase), rel=1e-4)
 
 
-def test_weights_that_are_not_tuned_are_part_of_the_score_only_where_asked_for() -> None:
+def test_untuned_weights_are_part_of_the_score_on_request_only() -> None:
     world = Dense(1, False)
     matrix = Counts.of(world.counts, NAMES)
     ones = np.ones(60, dtype=np.float32)
@@ -132,7 +132,7 @@ def test_weights_that_are_not_tuned_are_part_of_the_score_only_where_asked_for()
     assert model.linear([100], 0, 60, all_=True).tolist() == both.tolist()
 
 
-def test_feature_of_a_code_has_its_ending_taken_off_only_when_tapered() -> None:
+def test_ending_of_a_code_is_removed_only_if_tapered() -> None:
     assert feature_of("pawn_mg", tapered=True) == "pawn"
     assert feature_of("pawn_mg", tapered=False) == "pawn_mg"
     assert features_of(["a_mg", "a_eg", "b"], tapered=True) == ("a", "b")

@@ -31,17 +31,17 @@ def mixed(
     progress: float = 0.5,
 ) -> tuple[float, bool, float]:
     """Return m, whether the position counts, and λ."""
-    found = target.mix(
+    actual = target.mix(
         np.array([result]), np.array([teacher]), np.array([ply]), np.array([progress]), scale
     )
-    return float(found.target[0]), bool(found.kept[0]), float(found.lambdas[0])
+    return float(actual.target[0]), bool(actual.kept[0]), float(actual.lambdas[0])
 
 
 def p_of(score: float, scale: float = 600.0) -> float:
     return 1 / (1 + math.exp(-score / scale))
 
 
-def test_texel_takes_the_result_and_needs_no_teacher() -> None:
+def test_texel_target_is_the_result_and_needs_no_teacher() -> None:
     assert mixed(Target(), 0.5, NAN) == (0.5, True, 0)
     assert mixed(Target(), 1.0, -2000) == (1.0, True, 0)
 
@@ -65,15 +65,15 @@ def test_blend_is_between_result_and_teacher(share: float, result: float, score:
         (Target("gaussian", 1.0), NAN, 100, False),
     ],
 )
-def test_position_without_a_label_counts_only_where_that_label_has_no_share(
+def test_position_without_a_label_counts_only_if_the_label_has_no_share(
     target: Target, result: float, teacher: float, kept: bool
 ) -> None:
-    m, found, _ = mixed(target, result, teacher)
-    assert found == kept
+    m, actual, _ = mixed(target, result, teacher)
+    assert actual == kept
     assert not math.isnan(m)
 
 
-def test_second_lambda_takes_over_at_the_limit() -> None:
+def test_second_lambda_applies_from_the_limit() -> None:
     target = Target("elmo", 0.7, lambda2=0.2, lambda_limit=200)
     assert [mixed(target, 1, score)[2] for score in (-200, -199, 0, 199, 200)] == [
         0.2,
@@ -104,8 +104,8 @@ def test_gaussian_applies_to_the_second_lambda_too() -> None:
 
 @pytest.mark.parametrize(("scale", "sigma"), [(600, 1001), (360, 600.6), (300, 500.5)])
 def test_sigma_is_where_one_deviation_is_won_unless_given(scale: float, sigma: float) -> None:
-    found = mixed(Target("gaussian", 1.0), 1, sigma, scale)[2]
-    assert found == pytest.approx(math.exp(-0.5), rel=1e-3)
+    actual = mixed(Target("gaussian", 1.0), 1, sigma, scale)[2]
+    assert actual == pytest.approx(math.exp(-0.5), rel=1e-3)
 
 
 def test_positions_beyond_the_limit_are_left_out() -> None:
@@ -119,7 +119,7 @@ def test_positions_beyond_the_limit_are_left_out() -> None:
     assert mixed(Target(eval_limit=1500), 1, NAN)[1]
 
 
-def test_function_is_told_none_for_what_is_not_known() -> None:
+def test_function_receives_none_for_unknown_values() -> None:
     seen = []
 
     def blend(score: float | None, ply: int | None, progress: float | None) -> float:
@@ -135,13 +135,13 @@ def test_function_is_told_none_for_what_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda score, ply, progress: 1.2, "gives 1.2 for score 50"),
-        (lambda score, ply, progress: NAN, "gives nan"),
+        (lambda score, ply, progress: 1.2, "returns 1.2 for score 50"),
+        (lambda score, ply, progress: NAN, "returns nan"),
         (lambda score, ply, progress: 1 / 0, "fails for score 50.*ZeroDivisionError"),
         (lambda score, ply, progress: None, "TypeError"),
     ],
 )
-def test_function_that_gives_no_share_is_an_error_with_its_arguments(
+def test_function_without_a_share_is_an_error_with_its_arguments(
     function: Blending, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
@@ -158,9 +158,7 @@ def test_function_that_gives_no_share_is_an_error_with_its_arguments(
         (Target("gaussian", 1.0), True, True),
     ],
 )
-def test_target_says_which_labels_it_cannot_do_without(
-    target: Target, teacher: bool, result: bool
-) -> None:
+def test_target_knows_its_required_labels(target: Target, teacher: bool, result: bool) -> None:
     assert (target.needs_teacher, target.needs_result) == (teacher, result)
 
 
@@ -183,8 +181,8 @@ def entropies(count: int, seed: int) -> tuple[Entropies, list[Entropies]]:
 @given(st.integers(2, 200), st.integers(0, 1000))
 def test_entropies_of_shards_add_up(count: int, seed: int) -> None:
     whole, parts = entropies(count, seed)
-    found = Entropies.combined(parts)
-    assert found.means() == {
+    actual = Entropies.combined(parts)
+    assert actual.means() == {
         name: None if value is None else pytest.approx(value)
         for name, value in whole.means().items()
     }

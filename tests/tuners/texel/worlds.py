@@ -1,32 +1,37 @@
-"""Engines that are formulas, with labelled positions held in memory: what optimisers are
-tested on without a process."""
+"""Simulated engines and labelled positions in memory, for tests of optimisers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.tuners.texel.loss import Array, Floats, Loss, Sum, mean
-from ringmaster.tuners.texel.optimiser import Block, Data, Errors, Optimiser, Pass, Told
-
-Half = Literal["train", "validation"]
+from ringmaster.tuners.texel.optimiser import (
+    Block,
+    Data,
+    Errors,
+    Optimiser,
+    Pass,
+    Split,
+    TellResult,
+)
 
 
 @dataclass
 class World:
-    """An engine that is a formula, and positions with results.
+    """A simulated engine, and positions with results.
 
-    counts    (n, P): the score is counts·θ, …
-    mixed     … and mixed·θ₀·θ₁/100 where given, (n,): a term that is not linear, …
-    bend      … and with `bend` every score x is bend·tanh(x/bend)
-    whole     whether scores are in whole centipawns
+    counts    (n, P): the score is counts·θ
+    mixed     (n,): adds the nonlinear term mixed·θ₀·θ₁/100
+    bend      replaces every score x by bend·tanh(x/bend)
+    whole     whether scores are whole centipawns
     results, games, weight  (n,)
-    held      how many of the last positions are of validation
+    held      number of positions of validation; they come last
     """
 
     counts: Array
@@ -40,14 +45,14 @@ class World:
     weight: Array | None = None
 
     def scores(self, theta: Sequence[float] | Array) -> Floats:
-        """Return what the engine says of all positions with these weights."""
+        """Return the scores of all positions with these weights."""
         weights = np.asarray(theta, dtype=np.float64)
-        found = self.counts @ weights
+        actual = self.counts @ weights
         if self.mixed is not None:
-            found = found + self.mixed * weights[0] * weights[1] / 100
+            actual = actual + self.mixed * weights[0] * weights[1] / 100
         if self.bend is not None:
-            found = self.bend * np.tanh(found / self.bend)
-        return (np.rint(found) if self.whole else found).astype(np.float32)
+            actual = self.bend * np.tanh(actual / self.bend)
+        return (np.rint(actual) if self.whole else actual).astype(np.float32)
 
 
 def world_of(
@@ -61,11 +66,11 @@ def world_of(
     whole: bool = True,
     crossed: bool = False,
 ) -> World:
-    """Return a world whose true weights are given.
+    """Return a world with true weights.
 
-    Each game's win probability goes at random from ½ on and nowhere (it is a martingale), a
-    position's true score is what its probability says, and the one result of a game is drawn
-    by the last: so every position is labelled without bias, and labels of one game are alike.
+    The win probability of a game is a martingale from ½ on, and gives the true score of each
+    position.  The result of the game is drawn by the last probability.  So all labels are
+    unbiased, and labels of one game are correlated.
 
     crossed  whether there is a term of θ₀·θ₁
     """
@@ -110,14 +115,14 @@ class MemoryData(Data):
     def loss(self) -> Loss:
         return Loss(self.kind, self.world.scale)
 
-    def rows(self, part: Half) -> list[npt.NDArray[np.intp]]:
+    def rows(self, part: Split) -> list[npt.NDArray[np.intp]]:
         """Return the positions of each shard of a part."""
         count = len(self.world.results)
         border = count - self.world.held
         span = np.arange(border) if part == "train" else np.arange(border, count)
         return [span[s :: self.shards] for s in range(self.shards)]
 
-    def blocks(self, passes: Sequence[int], part: Half) -> Iterator[Block]:
+    def blocks(self, passes: Sequence[int], part: Split) -> Iterator[Block]:
         self.read += 1
         world = self.world
         weight = np.ones(len(world.results)) if world.weight is None else world.weight
@@ -133,7 +138,7 @@ class MemoryData(Data):
                 )
 
     def play(self, asked: Pass) -> Errors:
-        """Score a pass, and keep its scores if they are wanted."""
+        """Score a pass, and keep its scores if requested."""
         scores = self.world.scores(asked.theta)
         if asked.keep:
             self.kept[asked.number] = scores
@@ -155,17 +160,17 @@ class MemoryData(Data):
             for rows in shards
         )
 
-    def forget(self, told: Told) -> None:
-        """Drop the scores of the passes that an optimiser has done with."""
-        for number in told.forget:
+    def forget(self, response: TellResult) -> None:
+        """Drop obsolete scores."""
+        for number in response.forget:
             del self.kept[number]
 
 
 def run(optimiser: Optimiser, data: MemoryData, most: int = 10_000) -> list[Pass]:
-    """Let an optimiser have all its passes, one at a time; return them."""
+    """Run an optimiser to its end, one pass at a time; return the passes."""
     passes = []
     while (asked := optimiser.ask()) is not None:
-        assert len(passes) < most, "the optimiser does not come to an end"
+        assert len(passes) < most, "the optimiser does not end"
         passes.append(asked)
         data.forget(optimiser.tell(asked.number, data.play(asked), data))
     assert optimiser.finished()
@@ -180,3 +185,33 @@ def parameters_of(
         TunedParameter(f"w{i}", float(value), low, high, integer=integer)
         for i, value in enumerate(start)
     ]
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """A sparse matrix by rows; see `linear_model.Matrix`."""
+
+    names: tuple[str, ...]
+    indptr: npt.NDArray[Any]
+    columns: npt.NDArray[Any]
+    values: npt.NDArray[Any]
+    phase: npt.NDArray[np.float32] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        dense: npt.NDArray[Any],
+        names: Sequence[str],
+        phase: npt.NDArray[np.float32] | None = None,
+    ) -> Counts:
+        """Return the counts of a dense matrix, (positions, features)."""
+        rows, columns = np.nonzero(dense)
+        pointers = np.zeros(len(dense) + 1, dtype=np.uint64)
+        np.cumsum(np.bincount(rows, minlength=len(dense)), out=pointers[1:])
+        return cls(
+            tuple(names),
+            pointers,
+            columns.astype(np.uint16),
+            dense[rows, columns].astype(np.float32),
+            phase,
+        )

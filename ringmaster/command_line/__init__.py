@@ -1,1 +1,0 @@
-"""The command line: its options and its actions, a module for those that need the same."""

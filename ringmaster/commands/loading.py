@@ -1,0 +1,62 @@
+"""Load the competition of a command line, with its recorded results."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ringmaster.control.changes import MOST, Comparison
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.storage.lock import is_locked
+from ringmaster.storage.store import Store
+
+
+def load(arguments: argparse.Namespace) -> LoadedCompetition:
+    """Load the control file.  Raises ControlFileError."""
+    return LoadedCompetition(arguments.control_file)
+
+
+@contextmanager
+def compared(
+    arguments: argparse.Namespace,
+) -> Iterator[tuple[LoadedCompetition, Store | None, Comparison]]:
+    """Load a competition and compare its control file with the last run's.
+
+    The store is open for reading, or None before the first run.
+    """
+    loaded = load(arguments)
+    if not loaded.paths.status.exists():
+        yield loaded, None, loaded.compare(None)
+        return
+    store = Store.open_readonly(loaded.paths.status)
+    try:
+        yield loaded, store, loaded.compare(store)
+    finally:
+        store.close()
+
+
+@contextmanager
+def accepted(arguments: argparse.Namespace) -> Iterator[tuple[LoadedCompetition, Store | None]]:
+    """Do the same as `compared`.  Raises ControlFileError for refused changes."""
+    with compared(arguments) as (loaded, store, comparison):
+        failure = loaded.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        yield loaded, store
+
+
+def print_changes(comparison: Comparison) -> None:
+    """Print the changes since the last run to standard error."""
+    for text in comparison.texts(MOST):
+        print(f"changed since the last run: {text}", file=sys.stderr)
+
+
+def restore(loaded: LoadedCompetition, store: Store | None) -> int:
+    """Restore the recorded results; return the number of games in progress."""
+    if store is None:
+        return 0
+    outstanding = loaded.restore(store)
+    # issued games are in progress only while a run is alive
+    return len(outstanding) if is_locked(loaded.paths.log) else 0

@@ -1,0 +1,166 @@
+"""The commands `new` and `import`: write a control file.  No file is written that does not
+load."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringmaster.commands.console import complain, say
+from ringmaster.commands.options import Parser
+from ringmaster.errors import ControlFileError, StoreUnwritable, UsageError
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.scaffold.control_file import Places, printable
+from ringmaster.scaffold.engines import declared_by
+from ringmaster.scaffold.importers import import_material, material_of
+from ringmaster.scaffold.template import GAMES, known, new_control_file, opening_file
+
+#: The name in the comments of a control file on standard output.
+_UNNAMED = "FILE.ctl"
+_IMPORT_USAGE = (
+    "ringmaster import [-o FILE.ctl] engines.json\n"
+    "       ringmaster import [-o FILE.ctl] TUNE.conf | PARAMETER-FILE…\n"
+    "       ringmaster import [-o FILE.ctl] fastchess|cutechess-cli -engine …\n"
+    "       ringmaster import [-o FILE.ctl] MATCH.sh"
+)
+
+
+def new(words: Sequence[str]) -> None:
+    """Run `new GAME TYPE [FILE]`.  Raises UsageError."""
+    parser = Parser(
+        usage=f"ringmaster new {'|'.join(GAMES)} TYPE [FILE.ctl] [--from-engine COMMAND]",
+        description="Write a control file to start from.",
+    )
+    parser.add_argument("game", metavar="GAME", help=", ".join(GAMES))
+    parser.add_argument("type", metavar="TYPE", help=", ".join(known()))
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="default: TYPE_GAME.ctl; - for standard output"
+    )
+    parser.add_argument(
+        "--from-engine",
+        metavar="COMMAND",
+        help="for spsa: make the parameters from this engine's own options",
+    )
+    try:
+        arguments = parser.parse_args(words)
+    except SystemExit:  # --help
+        return
+    game, type_name = arguments.game, arguments.type
+    name = arguments.file or f"{type_name}_{game}.ctl"
+    folder = Path.cwd() if name == "-" else Path(name).absolute().parent
+    declared = None
+    if arguments.from_engine is not None:
+        if game not in GAMES:
+            raise UsageError(f"there is no game {game!r}; choose from {', '.join(GAMES)}")
+        places = Places(source=Path.cwd(), control=folder)
+        declared = declared_by(game, arguments.from_engine, places)
+    text = new_control_file(
+        game,
+        type_name,
+        _UNNAMED if name == "-" else _quoted(name),
+        openings=opening_file(game, folder),
+        declared=declared,
+    )
+    if name == "-":
+        say(_checked(text, _UNNAMED))
+        return
+    _write(Path(name), text)
+    complain(f"wrote {name}; read it, then: ringmaster {_quoted(name)} check")
+
+
+def import_(words: Sequence[str]) -> None:
+    """Run `import [-o FILE] WHAT`.  Raises UsageError."""
+    if words and words[0] in ("-h", "--help"):
+        say(
+            f"usage: {_IMPORT_USAGE}\n\nMake a control file from a match or a tune of another "
+            "program.\nWithout -o the control file goes to standard output.\n"
+        )
+        return
+    output, material_words = _output(words)
+    folder = Path.cwd() if output is None else output.absolute().parent
+    places = Places(source=Path.cwd(), control=folder)
+    match = import_material(material_of(material_words, places.source), places)
+    name = _UNNAMED if output is None else _quoted(str(output))
+    text = match.render(name)
+    if output is None:
+        say(_checked(text, _UNNAMED))
+    else:
+        _write(output, text)
+    for line in match.messages():
+        complain(printable(line))
+    if match.simulate:
+        complain(
+            f"the simulation that simul_elo describes: ringmaster {name} simulate {match.simulate}"
+        )
+    if output is not None:
+        complain(f"wrote {output}; read it, then: ringmaster {name} check")
+
+
+def _quoted(name: str) -> str:
+    """Return a file name quoted for a shell and printable in a comment."""
+    return shlex.quote(name) if name.isprintable() else _UNNAMED
+
+
+def _is_option(argument: str) -> bool:
+    return argument.startswith("-") and argument != "-"
+
+
+def _output(arguments: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """Return the file to write, and the words to import.
+
+    -o may stand before the words, or after a first file name.
+    """
+    output = None
+    words = list(arguments)
+    while words and (_is_option(words[0]) or words[1:2] in (["-o"], ["--output"])):
+        if words[0] == "--":
+            del words[0]
+            break
+        at = 0 if _is_option(words[0]) else 1
+        option = words.pop(at)
+        if option.startswith("--output="):
+            output = option.removeprefix("--output=")
+        elif option in ("-o", "--output") and len(words) > at:
+            output = words.pop(at)
+        elif option.startswith("-o") and len(option) > 2:
+            output = option[2:]
+        else:
+            raise UsageError(f"import: {option} is not understood\nusage: {_IMPORT_USAGE}")
+    if not words:
+        raise UsageError(f"import: there is nothing to import\nusage: {_IMPORT_USAGE}")
+    return None if output in (None, "-") else Path(str(output)), words
+
+
+def _checked(text: str, name: str) -> str:
+    """Return the text of a control file.  Raises UsageError if it does not load."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / (Path(name).name or _UNNAMED)
+        try:
+            path.write_text(text, encoding="utf-8")
+            LoadedCompetition(path)
+        except (OSError, ValueError) as error:
+            raise UsageError(f"cannot make {name!r}: {error}") from None
+        except ControlFileError as error:
+            first = str(error).split("\n")[0].replace(str(path), name)
+            raise UsageError(f"this cannot be a control file: {first}") from None
+    return text
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a new control file.  Raises UsageError if the file exists."""
+    if path.exists() or path.is_symlink():
+        raise UsageError(f"{path} exists; nothing was written")
+    _checked(text, str(path))
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except FileExistsError:
+        raise UsageError(f"{path} exists; nothing was written") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise StoreUnwritable(f"cannot write {path}: {reason}") from error

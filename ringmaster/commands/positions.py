@@ -1,0 +1,119 @@
+"""Labelled positions: the action `positions` makes a set from a competition's games; the
+command `positions FILE…` describes a set."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ringmaster.commands.console import DONE, complain, say
+from ringmaster.commands.options import Parser
+from ringmaster.errors import UsageError
+
+
+def make(arguments: argparse.Namespace) -> int:
+    """Write labelled positions of the recorded games."""
+    from ringmaster.datasets.picking import Noise, Rules
+    from ringmaster.export.labelled import (
+        Wanted,
+        check_wanted,
+        default_output,
+        format_of,
+        write_labelled,
+    )
+    from ringmaster.export.output import check_output, open_output
+    from ringmaster.reporting.tables import render_report
+    from ringmaster.results import load
+
+    if arguments.resolve and arguments.all_moves:
+        raise UsageError("--resolve and --all-moves exclude each other")
+    noise: Noise = "resolved" if arguments.resolve else "all" if arguments.all_moves else "quiet"
+    standard = Rules()
+    per_game = arguments.per_game
+    rules = Rules(
+        per_game=standard.per_game if per_game is None else per_game or None,
+        first_ply=standard.first_ply if arguments.first_ply is None else arguments.first_ply,
+        last_plies=arguments.last_plies or 0,
+        score_cap=arguments.score_cap,
+        noise=noise,
+        seed=arguments.seed or 0,
+    )
+    results = load(arguments.control_file)
+    to_standard_output = arguments.output == "-"
+    named = Path(arguments.output) if arguments.output and not to_standard_output else None
+    players = frozenset(code for word in arguments.players or () for code in word.split(","))
+    wanted = check_wanted(
+        results,
+        Wanted(arguments.format or format_of(named), rules, players, arguments.most),
+    )
+    output = None
+    if not to_standard_output:
+        output = named or default_output(results.path, wanted.format)
+    check_output(output, results.path)
+    with open_output(output) as stream:
+        counts = write_labelled(results, wanted, stream)
+    for line in counts.records:
+        complain(line)
+    if not arguments.quiet:
+        text = render_report(counts.report())
+        if output is None:
+            print(text, end="", file=sys.stderr)
+        else:
+            say(text)
+            complain(f"wrote {counts.overview.positions} positions to {output}")
+    return DONE
+
+
+def describe(words: Sequence[str]) -> None:
+    """Run `positions FILE…`: print statistics of labelled positions.
+
+    Raises UsageError, DatasetError.
+    """
+    try:
+        arguments = _description_parser().parse_args(words)
+    except SystemExit:  # --help
+        return
+    from ringmaster.datasets.position_settings import POV_NAMES, PositionSettings
+    from ringmaster.datasets.survey import survey
+    from ringmaster.reporting.tables import render_report
+
+    settings = PositionSettings(
+        tuple(arguments.files),
+        arguments.format,
+        POV_NAMES.get(arguments.score_pov or ""),
+        POV_NAMES.get(arguments.result_pov or ""),
+        in_check=True,
+        skip_bad=arguments.skip_bad,
+    )
+    if arguments.variant != "standard":
+        from ringmaster.games.variants import check_variant
+
+        try:
+            check_variant(arguments.variant)
+        except ValueError as error:
+            raise UsageError(str(error)) from None
+    say(render_report(survey(settings, arguments.game, arguments.variant).report()))
+
+
+def _description_parser() -> Parser:
+    parser = Parser(
+        usage="ringmaster positions FILE… [OPTIONS]",
+        description="Describe labelled positions: results by score, plies, duplicates, balance.",
+        epilog="To make labelled positions from a competition's games: ringmaster FILE.ctl "
+        "positions",
+    )
+    parser.add_argument("files", nargs="+", metavar="FILE")
+    parser.add_argument("--game", choices=("chess", "shogi"), help="default: by content")
+    parser.add_argument("--variant", default="standard", help="of chess (default: standard)")
+    parser.add_argument("--format", help="epd, fen, sfen, bar, comma, plain, psv, hcpe, pgn, …")
+    sides = ("white", "black", "first", "mover")
+    parser.add_argument("--score-pov", choices=sides, help="the side with positive scores")
+    parser.add_argument("--result-pov", choices=sides, help="the side with result 1 for a win")
+    parser.add_argument(
+        "--skip-bad",
+        action="store_true",
+        help="count unreadable and illegal positions instead of stopping",
+    )
+    return parser

@@ -1,0 +1,92 @@
+"""The actions that print results and changes: `show`, `report`, `diff`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from ringmaster.commands.console import DONE, REPORTED, say, say_data
+from ringmaster.commands.loading import accepted, compared, print_changes, restore
+from ringmaster.errors import UsageError
+
+
+def show(arguments: argparse.Namespace) -> int:
+    """Print the results."""
+    if arguments.format is not None:
+        return _show_as(arguments)
+    with compared(arguments) as (loaded, store, comparison):
+        changes = comparison.as_data()
+        failure = loaded.changes_failure(comparison)
+        if not arguments.json:
+            print_changes(comparison)
+        if failure is not None:
+            if arguments.json:
+                known = {"competition": loaded.code, "changes": changes}
+                say_data({**known, "errors": str(failure).splitlines()})
+            raise failure
+        in_progress = restore(loaded, store)
+        # the summary of a tree may have a million nodes
+        summary = loaded.summary(store, in_progress) if arguments.json else {}
+    for warning in loaded.warnings():
+        print(warning, file=sys.stderr)
+    if arguments.json:
+        say_data({**summary, "changes": changes})
+    else:
+        say(loaded.report_text())
+    return DONE
+
+
+def _show_as(arguments: argparse.Namespace) -> int:
+    """Print the results in the format of another program."""
+    from ringmaster.export.result_block import result_blocks
+    from ringmaster.results import load
+
+    if arguments.json:
+        raise UsageError("show prints either --json or a --format")
+    say(result_blocks(load(arguments.control_file), arguments.format))
+    return DONE
+
+
+def report(arguments: argparse.Namespace) -> int:
+    """Write the report file."""
+    with accepted(arguments) as (loaded, store):
+        restore(loaded, store)
+    loaded.write_report()
+    return DONE
+
+
+def diff(arguments: argparse.Namespace) -> int:
+    """Print the changes since the last run; return 1 if one is refused."""
+    with compared(arguments) as (loaded, store, comparison):
+        failure = loaded.changes_failure(comparison) or loaded.state_failure(store)
+        if store is not None and failure is None:
+            loaded.restore(store)
+    status = DONE if failure is None else REPORTED
+    if arguments.json:
+        say_data(
+            {
+                "competition": loaded.code,
+                "run": comparison.run,
+                "changes": comparison.as_data(),
+                "notes": list(comparison.notes),
+                "effects": loaded.effects,
+            }
+        )
+        return status
+    if comparison.run is None:
+        say(f"{loaded.code} has not been run yet\n")
+        return status
+    date = time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.started))
+    run = f"run {comparison.run}, {date}"
+    lines = list(comparison.texts())
+    if not comparison.changes:
+        lines.insert(0, f"no changes since the last run ({run})")
+    else:
+        played = "" if comparison.played else "; nothing has been played, everything may be changed"
+        lines.insert(0, f"changed since the last run ({run}{played}):")
+    lines += loaded.effects
+    if failure is not None:
+        lines += [f"refused, {loaded.code} cannot continue with:", str(failure)]
+    say("\n".join(lines) + "\n")
+    return status

@@ -1,0 +1,389 @@
+"""Settings of every competition type, with Player(…)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+
+from ringmaster.errors import SettingError, nearest, shown
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
+from ringmaster.model.settings import (
+    INVALID,
+    Boolean,
+    CallOf,
+    Context,
+    DictOf,
+    FileName,
+    Float,
+    Identifier,
+    Integer,
+    ListOf,
+    Maybe,
+    OneOf,
+    Scalar,
+    Setting,
+    SettingPath,
+    String,
+    Words,
+    listed,
+)
+from ringmaster.model.time_control import LONGEST, TimeControl, number
+
+#: Seconds; a margin this large was probably meant in milliseconds.
+_LARGE_MARGIN = 10.0
+
+
+class GtpCommand(Words):
+    """A GTP command: a string or a list of strings; interpreted as a tuple of words."""
+
+    def describe(self) -> str:
+        return "a GTP command: a string, or a list of strings"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        value = listed(value, path, context, self.describe())
+        words = tuple(value.split()) if isinstance(value, str) else value
+        if value is INVALID:
+            return INVALID
+        if isinstance(words, list | tuple) and any(
+            not isinstance(w, str) or "\n" in w or "\r" in w for w in words
+        ):
+            return context.refuse(path, "a GTP command must be on one line", self.describe())
+        return super().interpret(list(words) if isinstance(words, tuple) else words, path, context)
+
+
+class GtpCommandName(String):
+    """The name of a GTP command: one word."""
+
+    def describe(self) -> str:
+        return "the name of a GTP command, one word"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        name = super().interpret(value, path, context)
+        if isinstance(name, str) and (len(name.split()) != 1 or name != name.strip()):
+            return context.refuse(path, f"{shown(name)} is not one word", self.describe())
+        return name
+
+
+class PlayerDefinition(msgspec.Struct, frozen=True):
+    """A Player(…) of a control file; its code and game come from elsewhere in the file."""
+
+    values: Mapping[str, Any]
+
+    def canonical(self) -> Mapping[str, Any]:
+        """Return the arguments, to compare two runs."""
+        return self.values
+
+    def make(self, code: str, game: GameName) -> Player:
+        """Return the player.
+
+        Raises SettingError for incompatible settings; its path starts at the definition.
+        """
+        values = dict(self.values)
+        if values["protocol"] is None:
+            values["protocol"] = PROTOCOL_OF_GAME[game]
+        player = Player(code=code, **{k: v for k, v in values.items() if v is not None})
+        if player.protocol != PROTOCOL_OF_GAME[game]:
+            raise SettingError(
+                ("protocol",),
+                f"{game} is not played over {player.protocol}",
+                repr(PROTOCOL_OF_GAME[game]),
+            )
+        check_player(player)
+        if player.protocol == "gtp":
+            return player
+        limits = ("time_control", "nodes", "depth", "move_time")
+        if all(values[name] is None for name in limits):
+            raise SettingError(
+                (), f"nothing limits the moves of player {code!r}", "one of " + ", ".join(limits)
+            )
+        return player
+
+
+def check_player(player: Player) -> None:
+    """Raise SettingError for the first argument of Player(…) that its protocol lacks."""
+    problems = {"gtp": _gtp_problems, "uci": _uci_problems, "usi": _usi_problems}[player.protocol]
+    for is_wrong, name, message, expected in problems(player):
+        if is_wrong:
+            raise SettingError((name,), message, expected)
+
+
+#: Whether an argument is wrong, its name, the message, and the expected value.
+_Problem = tuple[bool, str, str, str]
+
+
+def _gtp_problems(player: Player) -> Iterator[_Problem]:
+    own = "the engine's own command line or startup_gtp_commands"
+    for name in ("nodes", "depth"):
+        is_set = getattr(player, name) is not None
+        yield is_set, name, f"{name} has no meaning over GTP", f"{own} to limit it"
+    yield bool(player.options), "options", "GTP has no options", "startup_gtp_commands"
+    yield player.score_pov != "mover", "score_pov", "GTP has no scores", "'mover'"
+    yield player.ponder, "ponder", "GTP has no pondering", f"{own} to let it ponder"
+    control = player.time_control
+    if control is None:
+        return
+    base = number(control.base)
+    yield (
+        bool(control.increment and control.overtime),
+        "time_control",
+        f"GTP has no increment with byo-yomi such as {control}",
+        f"one of them, as '{base}+{number(control.period)}byo'",
+    )
+    yield (
+        bool(control.moves),
+        "time_control",
+        f"GTP has no time control such as {control}",
+        f"Canadian byo-yomi, '0+{control.moves}/{base}'",
+    )
+
+
+def _uci_problems(player: Player) -> Iterator[_Problem]:
+    control = player.time_control
+    yield (
+        control is not None and bool(control.overtime),
+        "time_control",
+        f"UCI has no byo-yomi such as {control}",
+        "base+increment as '10+0.1', or moves/seconds as '40/60'",
+    )
+
+
+def _usi_problems(player: Player) -> Iterator[_Problem]:
+    control = player.time_control
+    if control is None:
+        return
+    yield (
+        bool(control.moves),
+        "time_control",
+        f"USI has no time control for a number of moves such as {control}",
+        "base+increment as '600+10', or byo-yomi as '600+10byo'",
+    )
+    kind = "Canadian byo-yomi" if control.stones else "byo-yomi of several periods"
+    yield (
+        bool(control.stones) or control.periods > 1,
+        "time_control",
+        f"USI has no {kind} such as {control}",
+        "one period as '600+10byo'",
+    )
+
+
+def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl:
+    return TimeControl.parse(values["text"])
+
+
+TIME_CONTROL = CallOf(
+    "TimeControl",
+    (
+        Setting(
+            "text",
+            String(),
+            'Seconds: "10+0.1" (base+increment), "40/60" (moves/seconds), "600" (absolute); '
+            'in shogi and Go "600+30byo" (byo-yomi, one period); in shogi "600+10+5byo" '
+            '(increment and byo-yomi); in Go "600+5x30" (Japanese '
+            'byo-yomi), "600+25/300" (Canadian).',
+        ),
+    ),
+    _parse_time_control,
+    positional=("text",),
+    shorthand=True,
+)
+
+
+class _Command(Words):
+    """A command; an executable with a slash is relative to the control file's folder."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        words = super().interpret(value, path, context)
+        if isinstance(words, tuple) and ("/" in words[0] or words[0].startswith("~")):
+            return (str(context.resolve(words[0])), *words[1:])
+        return words
+
+
+class Margin(Float):
+    """Seconds by which a clock may be overstepped; other programs count milliseconds."""
+
+    def __init__(self) -> None:
+        super().__init__(minimum=0, maximum=LONGEST)
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        margin = super().interpret(value, path, context)
+        if isinstance(margin, float) and margin >= _LARGE_MARGIN:
+            context.doubt(
+                path,
+                f"{number(margin)} seconds: for milliseconds, write "
+                f"{number(margin / 1000)}; with {number(margin)} s hardly any game is lost on time",
+            )
+        return margin
+
+
+#: Limits of a player's moves.
+LIMITS: tuple[Setting, ...] = (
+    Setting("time_control", Maybe(TIME_CONTROL), "Its clock.", None),
+    Setting(
+        "nodes", Maybe(Integer(minimum=1)), "Limit of nodes for each move (not over GTP).", None
+    ),
+    Setting(
+        "depth", Maybe(Integer(minimum=1)), "Limit of depth for each move (not over GTP).", None
+    ),
+    Setting(
+        "move_time",
+        Maybe(Float(above=0, maximum=LONGEST)),
+        "Seconds for each move; sent over GTP as a period of one stone.",
+        None,
+    ),
+)
+
+PLAYER = CallOf(
+    "Player",
+    (
+        Setting("command", _Command(), "The executable and its arguments; no shell is involved."),
+        Setting("cwd", Maybe(FileName()), "Working directory of the engine.", None),
+        Setting(
+            "environ", Maybe(DictOf(String(), String())), "Environment variables to set.", None
+        ),
+        Setting(
+            "protocol",
+            Maybe(OneOf("gtp", "uci", "usi")),
+            "The engine's protocol; by default the usual one of the game.",
+            None,
+        ),
+        Setting(
+            "options",
+            Maybe(DictOf(String(), Scalar())),
+            "UCI or USI options by name; True presses a button before each game.",
+            None,
+        ),
+        Setting(
+            "startup_gtp_commands",
+            Maybe(ListOf(GtpCommand())),
+            "GTP commands to send at the start of each game.",
+            None,
+        ),
+        Setting(
+            "gtp_aliases",
+            Maybe(DictOf(GtpCommandName(), GtpCommandName())),
+            "GTP commands to send instead of others, by name.",
+            None,
+        ),
+        Setting("discard_stderr", Boolean(), "Discard the engine's standard error.", False),
+        Setting("is_reliable_scorer", Boolean(), "Ask it for the final score.", True),
+        Setting("allow_claim", Boolean(), "Let it claim a win.", False),
+        Setting(
+            "sgf_player_name_from_gtp",
+            Boolean(),
+            "Use the engine's own name in game records.",
+            True,
+        ),
+        *LIMITS,
+        Setting(
+            "margin",
+            Maybe(Margin()),
+            "Seconds by which it may overstep its clock; by default the game's margin.",
+            None,
+        ),
+        Setting(
+            "ponder",
+            Boolean(),
+            "Let it think during the opponent's time (not over GTP).",
+            False,
+        ),
+        Setting(
+            "ready_timeout",
+            Maybe(Float(above=0, maximum=LONGEST)),
+            "Seconds to start, and to prepare each game; by default hang_timeout, but at least 60 "
+            "(USI: 120).",
+            None,
+        ),
+        Setting(
+            "score_pov",
+            OneOf("mover", "opponent", "white", "black"),
+            "Side of its scores; the mover's by the rules of UCI and USI (not over GTP).",
+            "mover",
+        ),
+        Setting(
+            "restart",
+            OneOf("auto", "on", "off"),
+            "Start a new process for each game (auto: over GTP only).  A reused process keeps the "
+            "first game's id in its environment.",
+            "auto",
+        ),
+    ),
+    lambda values, context: PlayerDefinition(values),
+    positional=("command",),
+)
+
+
+def find_player(
+    players: Mapping[str, PlayerDefinition], code: Any, path: SettingPath
+) -> PlayerDefinition:
+    """Return a player's definition.  Raises SettingError for an unknown code."""
+    if code not in players:
+        known = list(players)
+        raise SettingError(
+            path, f"there is no player {shown(code)}", nearest(str(code), known) if known else ""
+        )
+    return players[code]
+
+
+#: Settings of every competition type, without `competition_type` itself.
+COMMON_SETTINGS: tuple[Setting, ...] = (
+    Setting(
+        "game",
+        OneOf("go", "chess", "shogi"),
+        "Game of the competition.",
+        "go",
+        change="refused",
+    ),
+    Setting("description", Maybe(String()), "Text for the report.", None, change="report"),
+    Setting("record_games", Boolean(), "Write a record of each game.", True),
+    Setting(
+        "record_files",
+        OneOf("both", "single", "collected"),
+        "Write game records to a file for each game, to one file of all games, or both.",
+        "both",
+    ),
+    Setting(
+        "parallel",
+        Integer(minimum=1),
+        "Number of games played at the same time; ``-j`` overrides it.",
+        1,
+        change="report",
+    ),
+    Setting(
+        "skip_player_checks",
+        Boolean(),
+        "Do not check the players before a run.",
+        False,
+        change="report",
+    ),
+    Setting(
+        "stderr_to_log",
+        Boolean(),
+        "Copy the engines' standard error to the log when a game ends.  False: pass it to "
+        "standard error at once, even in a quiet run.",
+        True,
+    ),
+    Setting(
+        "players",
+        DictOf(Identifier(), PLAYER),
+        "The engines, by player code.",
+    ),
+    Setting(
+        "seed",
+        Integer(),
+        "Seed of every random decision.",
+        0,
+        change="refused",
+    ),
+)
+
+
+@contextmanager
+def noting(errors: list[SettingError]) -> Iterator[None]:
+    """Collect a SettingError instead of raising it, to report several at once."""
+    try:
+        yield
+    except SettingError as error:
+        errors.append(error)

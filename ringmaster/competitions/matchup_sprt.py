@@ -1,0 +1,268 @@
+"""SPRT(…) of a matchup: settings, progress stored with the tally, and report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from ringmaster.errors import SettingError
+from ringmaster.model.settings import Boolean, CallOf, Context, Float, Maybe, OneOf, Setting
+from ringmaster.stats.sprt import FARTHEST, Accepted, Sprt
+
+_RATE = Float(above=0, maximum=0.45)
+_ELO = Float(minimum=-FARTHEST, maximum=FARTHEST)
+#: A test is doubted from this number and above this share of forfeits or void games.
+_FEW, _SHARE = 2, 0.02
+
+
+def _build(values: dict[str, Any], context: Context) -> Sprt:
+    if not values["elo0"] < values["elo1"]:
+        raise SettingError(
+            ("elo1",),
+            f"elo1 = {values['elo1']:g} is not above elo0 = {values['elo0']:g}",
+            "elo0 below elo1, such as SPRT(0, 5)",
+        )
+    return Sprt(**values)
+
+
+SPRT = CallOf(
+    "SPRT",
+    (
+        Setting("elo0", _ELO, "The first player's advantage under H0."),
+        Setting("elo1", _ELO, "The first player's advantage under H1."),
+        Setting("alpha", _RATE, "Probability of accepting H1 where H0 is true.", 0.05),
+        Setting("beta", _RATE, "Probability of accepting H0 where H1 is true.", 0.05),
+        Setting(
+            "model",
+            OneOf("normalized", "logistic"),
+            "Scale of elo0 and elo1: normalised Elo, or Elo of the expected score.",
+            "normalized",
+        ),
+        Setting(
+            "pentanomial",
+            Boolean(),
+            "Count pairs of games where colours alternate.  False: count single games.",
+            True,
+        ),
+    ),
+    _build,
+    positional=("elo0", "elo1"),
+)
+
+SPRT_SETTING = Setting(
+    "sprt", Maybe(SPRT), "Sequential test that ends a matchup as soon as it is decided.", None
+)
+
+
+class LikelihoodRatio(msgspec.Struct, frozen=True):
+    """The log-likelihood ratio of result counts, worst to best."""
+
+    llr: float
+    counts: list[int]
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """The accepted hypothesis, with the ratio and the results at that time."""
+
+    accepted: Accepted
+    llr: float
+    counts: list[int]
+
+
+class SprtProgress(msgspec.Struct):
+    """The progress of a matchup's test, stored with the tally.
+
+    first     code of the player whose advantage is tested
+    in_pairs  whether results are counted by pairs
+    decision  final, whatever the games in progress yield; None while undecided
+    latest    the last ratio; a new one takes milliseconds, the first of a process 0.5 s
+    """
+
+    test: Sprt
+    first: str
+    in_pairs: bool
+    decision: Decision | None = None
+    latest: LikelihoodRatio | None = None
+
+    def same(self, other: SprtProgress | None) -> bool:
+        """Whether both tests have the same settings."""
+        return other is not None and (self.test, self.first, self.in_pairs) == (
+            other.test,
+            other.first,
+            other.in_pairs,
+        )
+
+    def judge(self, counts: list[int]) -> bool:
+        """Update the test with results, worst to best.  Return whether they decide it."""
+        self.latest = LikelihoodRatio(self.llr(counts), list(counts))
+        if self.decision is not None:
+            return False
+        accepted = self.test.accepted_at(self.latest.llr)
+        if accepted:
+            self.decision = Decision(accepted, self.latest.llr, list(counts))
+        return bool(accepted)
+
+    def llr(self, counts: list[int]) -> float:
+        """Return the log-likelihood ratio of results, worst to best."""
+        if self.latest is not None and self.latest.counts == counts:
+            return self.latest.llr
+        return self.test.llr(counts)
+
+
+def fault_warning(games: int, forfeits: Mapping[str, int], void: int) -> str:
+    """Return the reason to doubt a test with many forfeits or void games, else "".
+
+    games     counted games
+    forfeits  games lost by a fault, by player code
+    void      void games
+    """
+    parts = []
+    lost = sum(forfeits.values())
+    if lost >= _FEW and lost > _SHARE * games:
+        losers = ", ".join(f"{code} {count}" for code, count in forfeits.items() if count)
+        parts.append(f"{lost} of {games} games were forfeits ({losers})")
+    if void >= _FEW and void > _SHARE * (games + void):
+        parts.append(f"{void} games were void beside {games} that count")
+    if not parts:
+        return ""
+    return f"{' and '.join(parts)}: the SPRT may measure faults, not strength"
+
+
+def sequential_warnings(limit: int | None, alternating: bool, progress: SprtProgress) -> list[str]:
+    """Return warnings on a test's settings.
+
+    limit  games of the matchup, None for no limit
+    """
+    lines = []
+    if limit is None and progress.test.elo0 == -progress.test.elo1:
+        lines.append(
+            f"draws alone never decide between {progress.test.elo0:g} and {progress.test.elo1:g}: "
+            "set number_of_games, or such an SPRT may never end"
+        )
+    if not alternating:
+        lines.append(f"colours do not alternate: the SPRT tests {progress.first} moving first")
+    elif progress.in_pairs and limit is not None and limit % 2:
+        lines.append(f"the last of {limit} games is half a pair, which the SPRT does not count")
+    return lines
+
+
+class SprtReport(msgspec.Struct, frozen=True):
+    """The state of a matchup's test.
+
+    players   H1: the first is test.elo1 stronger than the second; H0: test.elo0
+    counts    losses, draws, wins of games, or pairs by points 0, ½, 1, 1½, 2
+    llr       logarithm of the likelihood ratio of `counts`
+    decision  None while undecided
+    finished  whether all games have been played
+    doubts    reasons to doubt the test: `fault_warning`, `repeats_warning`
+    """
+
+    test: Sprt
+    players: tuple[str, str]
+    counts: tuple[int, ...]
+    llr: float
+    decision: Decision | None = None
+    finished: bool = False
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> Accepted:
+        """ "H0", "H1", or "" while undecided."""
+        return "" if self.decision is None else self.decision.accepted
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The ratios that accept H0 and H1."""
+        return self.test.bounds
+
+    @property
+    def games(self) -> int:
+        """Games in `counts`."""
+        return _games(self.counts)
+
+    @property
+    def games_at_decision(self) -> int | None:
+        """Number of games at the decision."""
+        return None if self.decision is None else _games(self.decision.counts)
+
+    @property
+    def remaining(self) -> int | None:
+        """Estimated number of further games; None where there is no estimate."""
+        if self.decision is not None or self.finished:
+            return None
+        more = self.test.remaining(sum(self.counts), self.llr)
+        return None if more is None else more * (2 if len(self.counts) == 5 else 1)
+
+    @property
+    def conclusion(self) -> str:
+        """The decision in words; "" while undecided."""
+        first, second = self.players
+        test = self.test
+        match self.accepted:
+            case "H1":
+                if test.elo0 < 0:
+                    return f"{first} is not {-test.elo0:g} {test.unit} weaker than {second}"
+                return f"{first} is {_more(test.elo0, test.unit)}stronger than {second}"
+            case "H0":
+                if test.elo1 <= 0:
+                    return f"{first} is {_more(-test.elo1, test.unit)}weaker than {second}"
+                return f"{first} is not {test.elo1:g} {test.unit} stronger than {second}"
+        return ""
+
+    @property
+    def status(self) -> str:
+        """The conclusion, or "undecided"."""
+        more = self.remaining
+        if self.decision is not None:
+            return f"{self.accepted}: {self.conclusion}"
+        if self.finished:
+            return "undecided after the last game"
+        return "undecided" if more is None else f"undecided, some {_round(more)} games to go"
+
+    def lines(self) -> list[str]:
+        """Return lines for a report."""
+        return [*self._lines(), *(f"warning: {doubt}" for doubt in self.doubts)]
+
+    def _lines(self) -> list[str]:
+        test, (low, high) = self.test, self.test.bounds
+        head = f"SPRT {test.elo0:g} to {test.elo1:g} {test.unit}: "
+        ratio = f"LLR {self.llr:.2f} ({low:.2f} to {high:.2f})"
+        if self.decision is not None:
+            head += f"{self.accepted} accepted after {self.games_at_decision} games, "
+            if self.decision.counts == list(self.counts):
+                return [head + ratio, self.conclusion]
+            head += f"LLR {self.decision.llr:.2f} ({low:.2f} to {high:.2f})"
+            return [head, f"{self.conclusion} (LLR {self.llr:.2f} after {self.games} games)"]
+        return [f"{head}{ratio}, {self.status}"]
+
+    def summary(self) -> dict[str, Any]:
+        """Return the keys of `show --json`."""
+        low, high = self.test.bounds
+        return {
+            **msgspec.structs.asdict(self.test),
+            "llr": self.llr,
+            "lower_bound": low,
+            "upper_bound": high,
+            "counts": list(self.counts),
+            "accepted": self.accepted or None,
+            "conclusion": self.conclusion or None,
+            "llr_at_decision": None if self.decision is None else self.decision.llr,
+            "games_at_decision": self.games_at_decision,
+            "expected_remaining_games": self.remaining,
+            "warning": "; ".join(self.doubts) or None,
+        }
+
+
+def _games(counts: tuple[int, ...] | list[int]) -> int:
+    return sum(counts) * (2 if len(counts) == 5 else 1)
+
+
+def _more(elo: float, unit: str) -> str:
+    return f"more than {elo:g} {unit} " if elo else ""
+
+
+def _round(games: int) -> int:
+    """Round a number of games to two significant digits."""
+    return round(games, min(0, 2 - len(str(games))))

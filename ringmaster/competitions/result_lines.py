@@ -1,0 +1,200 @@
+"""Describe results in lines for displays and reports: single games, void games, repeated games.
+
+A game between two deterministic engines is determined by its opening and colours.  Statistics
+that assume independent games (error bars, SPRT) count each repeat as new evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from ringmaster.model.players import Player, threads_of
+from ringmaster.model.results import EvaluationResult, GameResult
+
+#: Number of void results by the code of the faulty player ("" for no player) and by reason.
+VoidKinds = dict[str, dict[str, int]]
+
+#: Remedies for a tune that void games have ended.
+REMEDY = (
+    'repair the engine and run again, or have crashes and hangs lose the game (failures = "loss")'
+)
+
+#: Singular and plural of a reason; other reasons have one form.
+_WORDS = {
+    "crash": ("crash", "crashes"),
+    "hang": ("hang", "hangs"),
+    "protocol": ("protocol error", "protocol errors"),
+    "start": ("failed start", "failed starts"),
+    "refused": ("refusal", "refusals"),
+    "setup": ("failed setup", "failed setups"),
+}
+
+
+def result_reason(result: GameResult) -> str:
+    """Return the reason of a result as " (reason)", "" where the score tells it."""
+    detail = result.detail.splitlines()[0] if result.detail else ""
+    # the log and the record give the seconds
+    reason = result.reason if result.reason == "time" else detail or result.reason
+    if result.winner is not None and result.reason == "score" and not detail:
+        return ""
+    return f" ({reason})"
+
+
+def result_line(result: GameResult, codes: tuple[str, str]) -> str:
+    """Return a result's line for the display and the history.
+
+    codes  the players, in the order of the result
+    """
+    head = f"game {result.game_id}:"
+    if result.outcome == "void":
+        detail = result.detail.splitlines()[0] if result.detail else ""
+        attempt = f", attempt {result.attempt + 1}" if result.attempt else ""
+        return f"{head} void ({result.reason}{attempt}): {detail}"
+    reason = result_reason(result)
+    if result.winner is not None:
+        winner, loser = codes[result.winner], codes[1 - result.winner]
+        return f"{head} {winner} beat {loser} {result.score}{reason}"
+    if result.outcome == "draw":
+        return f"{head} {codes[0]} v {codes[1]} draw {result.score}{reason}"
+    return f"{head} {codes[0]} v {codes[1]} no result{reason}"
+
+
+# void games
+
+
+def void_rule(in_a_row: int, *, first: bool, what: str) -> str:
+    """Return the reason to end a run early, "" without one.
+
+    A run ends when its first result is void, or two in a row.
+
+    in_a_row  latest results that are void
+    first     whether no counted result precedes them
+    what      name of the run or match, for the message
+    """
+    if in_a_row and first:
+        return f"the first game of {what} was void"
+    if in_a_row >= 2:
+        return f"two games in a row of {what} were void"
+    return ""
+
+
+def count_void(
+    kinds: VoidKinds, result: GameResult | EvaluationResult, codes: Sequence[str]
+) -> None:
+    """Count a void result.
+
+    codes  players of a game, in the order of the result; the one player of an evaluation
+    """
+    faulty = 0 if isinstance(result, EvaluationResult) else result.faulty
+    reasons = kinds.setdefault("" if faulty is None else codes[faulty], {})
+    reason = result.reason or "other"
+    reasons[reason] = reasons.get(reason, 0) + 1
+
+
+def sum_void_kinds(all: Sequence[Mapping[str, Mapping[str, int]]]) -> VoidKinds:
+    """Return the sum of several counts."""
+    total: VoidKinds = {}
+    for kinds in all:
+        for code, reasons in kinds.items():
+            counts = total.setdefault(code, {})
+            for reason, count in reasons.items():
+                counts[reason] = counts.get(reason, 0) + count
+    return total
+
+
+def void_by_player(kinds: Mapping[str, Mapping[str, int]], total: int) -> str:
+    """Return "b: 3 crashes, 1 hang; a: 1 crash", the player with most void games first.
+
+    total  all void games; earlier versions did not count them by player
+    """
+    order = sorted(kinds.items(), key=lambda item: (-sum(item[1].values()), item[0]))
+    parts = [f"{code or 'no player at fault'}: {_reasons(r)}" for code, r in order]
+    missing = total - sum(sum(reasons.values()) for reasons in kinds.values())
+    if missing > 0:
+        parts.append(f"{missing} of an earlier version, not counted by player")
+    return "; ".join(parts)
+
+
+def void_line(kinds: Mapping[str, Mapping[str, int]], total: int, *, unit: str = "games") -> str:
+    """Return a report's line on void results."""
+    return f"void {unit} (not counted): {total} ({void_by_player(kinds, total)})"
+
+
+def _reasons(reasons: Mapping[str, int]) -> str:
+    order = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    words = [(count, *_WORDS.get(reason, (reason, reason))) for reason, count in order]
+    return ", ".join(f"{count} {one if count == 1 else several}" for count, one, several in words)
+
+
+# repeated games
+
+#: Options that make an engine choose at random, and values that switch them off.
+_CHANCE = re.compile(r"random|book|skill|limitstrength|temperature|variety")
+_OFF = ("false", "0", "", "none", "no_book", "<empty>")
+#: A test is doubted from this number and above this share of repeated games.
+_FEW, _SHARE = 2, 0.02
+
+
+def repeats_line(repeats: int, games: int) -> str:
+    """Return a report's line on repeated games."""
+    return (
+        f"games that repeat an earlier one, move for move: {repeats} ({_distinct(repeats, games)})"
+    )
+
+
+def repeats_warning(repeats: int, games: int) -> str:
+    """Return the reason to doubt a test with repeated games; "" when they are few."""
+    if repeats < _FEW or repeats <= _SHARE * games:
+        return ""
+    return (
+        f"{repeats} of {games} games repeat an earlier one, move for move: the SPRT counts "
+        f"{_distinct(repeats, games)} as {games}"
+    )
+
+
+def _distinct(repeats: int, games: int) -> str:
+    count = games - repeats
+    return f"{count} distinct game{'' if count == 1 else 's'}"
+
+
+def is_repeatable(player: Player) -> bool:
+    """Whether a player always answers a position with the same move, by its settings.
+
+    Such a player has a limit of nodes or depth, no clock, one thread and no random option.
+    """
+    if player.protocol == "gtp" or player.ponder:
+        return False
+    timed = player.time_control is not None or player.move_time is not None
+    if timed or (player.nodes is None and player.depth is None):
+        return False
+    if (threads_of(player) or 1) > 1:
+        return False
+    return not any(
+        _CHANCE.search(name.casefold().replace(" ", "")) and str(value).casefold() not in _OFF
+        for name, value in player.options.items()
+    )
+
+
+def expected_repeats(
+    players: Iterable[Player], size: int | None, games: int | None, colours: int, whose: str = ""
+) -> str:
+    """Return a warning that games will repeat, "" when they need not.
+
+    size     openings of the book, None for an unknown number
+    games    games that may be played, None for no limit
+    colours  1 for fixed colours, 2 for both
+    whose    phrase after "games", such as " of a candidate"
+    """
+    if size is None or (games is not None and games <= colours * size):
+        return ""
+    if not all(map(is_repeatable, players)):
+        return ""
+    many = "no number of games is set" if games is None else f"{games} may be played"
+    book = f"{size} opening{'' if size == 1 else 's'}"
+    each = "with both colours" if colours == 2 else "with fixed colours"
+    return (
+        f"{book} {each} make {colours * size} different games{whose}, and {many}.  With fixed "
+        "nodes or depth and one thread, further games repeat these move for move and prove "
+        "nothing.  Use a larger opening file or a time control"
+    )

@@ -1,0 +1,229 @@
+"""The games of an iteration: opponents, openings, colours, played values and tickets.
+
+A ticket identifies a game and holds the values of both sides:
+
+k  the iteration                      g  the game's number in it, from 0
+p, m  values of θ⁺ and θ⁻             n  games of the iteration, if not 2
+l  the layout of the values, if not 0
+r  the code of the opponent, if there are several
+d  p and m as packed text, in tickets of earlier versions (`unpack`)
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from ringmaster.competitions.spsa.state import Iteration, PlayedValues, TuneHistory
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.model.jobs import Ticket
+from ringmaster.model.parameters import TunedParameter
+
+Pairing = Literal["self_play", "reference"]
+#: "+" and "-" for the sides of an iteration, "=" for the opponent.
+Side = Literal["+", "-", "="]
+
+#: Fractions are played to this part of the smallest perturbation, or finer.
+FINENESS = 100
+#: Reliable decimal digits of a double.
+_DIGITS = 15
+_MOST_PLACES = 70
+#: A printf format with a fixed number of decimal places.
+_FIXED = re.compile(r"[^%]*%[-+ #0]*\d*\.(\d+)f[^%]*\Z")
+
+
+class IterationGames(msgspec.Struct, frozen=True):
+    """The games of an iteration: `size` of them, an even number.
+
+    In self-play two consecutive games are a pair: θ⁺ against θ⁻ from one opening, then
+    with colours swapped.  Against a reference, two consecutive games are θ⁺'s and θ⁻'s
+    from one opening with the same colour; the next two have the other colour.
+    """
+
+    pairing: Pairing
+    size: int
+
+    def opening(self, game: int) -> int:
+        """Return the opening number of a game of the tune; both count from 0."""
+        return game // (2 if self.pairing == "self_play" else 4)
+
+    def openings(self, games: int) -> int:
+        """Return the number of openings that the first `games` games use."""
+        return self.opening(games - 1) + 1 if games else 0
+
+    def sides(self, iteration: int, game: int) -> tuple[Side, Side]:
+        """Return the sides of a game, first mover first."""
+        side: Side = "-" if game % 2 else "+"
+        if self.pairing == "self_play":
+            return (side, "+" if side == "-" else "-")
+        couples_before = ((iteration - 1) * self.size + game) // 2
+        return ("=", side) if couples_before % 2 else (side, "=")
+
+    def gain(self, sides: tuple[Side, Side], points: float) -> float:
+        """Return a game's contribution to W − L of θ⁺ against θ⁻: 1, 0 or −1.
+
+        points  of the first mover: 1, ½ or 0
+        """
+        own = sides[0] if sides[0] != "=" else sides[1]
+        won = 2 * points - 1 if sides[0] != "=" else 1 - 2 * points
+        return won if own == "+" else -won
+
+    @property
+    def equivalent_games(self) -> float:
+        """Games of θ⁺ against θ⁻ that an iteration equals.
+
+        Two games against a reference count as one.
+        """
+        return self.size if self.pairing == "self_play" else self.size / 2
+
+    def game_id(self, iteration: int, game: int, iterations: int) -> str:
+        """Return a game's id; ids sort in order of issue."""
+        number = f"{iteration:0{len(str(iterations))}d}"
+        if self.size <= 26:
+            return f"{number}{'abcdefghijklmnopqrstuvwxyz'[game]}"
+        return f"{number}_{game:0{len(str(self.size - 1))}d}"
+
+
+def opponent_cycle(weights: Mapping[str, int]) -> tuple[str, ...]:
+    """Return the opponents of consecutive openings, spread evenly by weight."""
+    total = sum(weights.values())
+    credit = dict.fromkeys(weights, 0)
+    order = []
+    for _ in range(total):
+        for code, weight in weights.items():
+            credit[code] += weight
+        following = max(credit, key=lambda code: credit[code])
+        credit[following] -= total
+        order.append(following)
+    return tuple(order)
+
+
+class ValueGrid:
+    """The values that engines play with: whole numbers, or decimals of limited length.
+
+    Tickets store them, and the tuner learns from them rather than from the exact θ±.
+
+    least_c  the smallest perturbation of each parameter
+    """
+
+    def __init__(self, parameters: Sequence[TunedParameter], least_c: Sequence[float]) -> None:
+        self._steps = []
+        for parameter, c in zip(parameters, least_c, strict=True):
+            places = _decimal_places(parameter, c)
+            scale = 10 ** max(places, 0)
+            self._steps.append((places, scale, *_step_bounds(parameter, scale)))
+
+    def round(self, values: Sequence[float]) -> PlayedValues:
+        """Return the nearest playable values within the bounds."""
+        return [
+            _number(min(max(math.floor(value * scale + 0.5), low), high), places)
+            for value, (places, scale, low, high) in zip(values, self._steps, strict=True)
+        ]
+
+    def sample(self) -> PlayedValues:
+        """Return values within the bounds, with a fraction where fractions are played."""
+        values = []
+        for places, scale, low, high in self._steps:
+            step = low + int(0.38197 * (high - low))
+            whole = scale > 1 and step % scale == 0
+            values.append(_number(min(step + 1, high) if whole else step, places))
+        return values
+
+
+def _number(step: int, places: int) -> int | float:
+    return step if places < 0 else step / 10**places
+
+
+def _decimal_places(parameter: TunedParameter, c: float) -> int:
+    """Return the number of decimal places of played values, −1 for whole numbers."""
+    if parameter.integer:
+        return -1
+    if parameter.format is not None and parameter.transform is None:
+        fixed = _FIXED.match(parameter.format)
+        if fixed is not None:
+            return min(int(fixed[1]), _MOST_PLACES)
+    largest = max(abs(parameter.minimum), abs(parameter.maximum))
+    reliable = min(_MOST_PLACES, _DIGITS - math.ceil(math.log10(largest)))
+    return max(min(math.ceil(math.log10(FINENESS / c)), reliable), 0)
+
+
+def _step_bounds(parameter: TunedParameter, scale: int) -> tuple[int, int]:
+    """Return the first and the last multiple of 1/scale within the bounds."""
+    low, high = round(parameter.minimum * scale), round(parameter.maximum * scale)
+    low += low / scale < parameter.minimum
+    high -= high / scale > parameter.maximum
+    return low, max(low, high)
+
+
+class Tickets(msgspec.Struct, frozen=True):
+    """Writes and reads the tickets of a tune.
+
+    games  of new iterations
+    """
+
+    history: TuneHistory
+    games: IterationGames
+
+    def write(self, k: int, game: int, iteration: Iteration) -> Ticket:
+        """Return the ticket of a game."""
+        ticket: Ticket = {"k": k, "g": game, "p": iteration.plus, "m": iteration.minus}
+        if iteration.size != 2:
+            ticket["n"] = iteration.size
+        if iteration.layout:
+            ticket["l"] = iteration.layout
+        return ticket
+
+    def iteration(self, ticket: Ticket) -> Iteration:
+        """Return a game's iteration without any result."""
+        plus, minus = self._values(ticket)
+        return Iteration(plus, minus, size=ticket.get("n", 2), layout=ticket.get("l", 0))
+
+    def sides(self, ticket: Ticket) -> tuple[Side, Side]:
+        """Return the sides of a game, first mover first."""
+        size = ticket.get("n", 2)
+        games = self.games if size == self.games.size else IterationGames(self.games.pairing, size)
+        return games.sides(ticket["k"], ticket["g"])
+
+    def values_by_code(self, ticket: Ticket, side: Side) -> ValuesByCode:
+        """Return the values of a side by code, {} for the opponent.
+
+        They cover the parameters that the tune had when the game was issued, in their
+        order of arrival.
+        """
+        if side == "=":
+            return {}
+        plus, minus = self._values(ticket)
+        by_code = self.history.layouts[ticket.get("l", 0)].by_code(plus if side == "+" else minus)
+        return {code: by_code[code] for code in self.history.slots if code in by_code}
+
+    def _values(self, ticket: Ticket) -> tuple[PlayedValues, PlayedValues]:
+        if "d" in ticket:
+            return unpack(ticket["d"], self.history.layouts[ticket.get("l", 0)].places)
+        return ticket["p"], ticket["m"]
+
+
+def unpack(text: str, places: Sequence[int]) -> tuple[PlayedValues, PlayedValues]:
+    """Return θ⁺ and θ⁻ of a ticket in which an earlier version packed them.
+
+    The text is base64 of zigzag LEB128 numbers: every θ⁺, then every θ⁺ − θ⁻, in units
+    of each parameter's last decimal place.
+    """
+    steps = []
+    number = shift = 0
+    for byte in base64.b64decode(text + "=" * (-len(text) % 4)):
+        number |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            steps.append(number // 2 if number % 2 == 0 else -(number // 2) - 1)
+            number = shift = 0
+    plus = [_number(step, place) for step, place in zip(steps, places, strict=False)]
+    minus = [
+        _number(step - difference, place)
+        for step, difference, place in zip(steps, steps[len(places) :], places, strict=False)
+    ]
+    return plus, minus

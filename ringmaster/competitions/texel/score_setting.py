@@ -1,0 +1,270 @@
+"""The setting `score`, and setting types that accept several calls, words or a function."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ringmaster.errors import SettingError, shown
+from ringmaster.model.jobs import ScoreKind
+from ringmaster.model.players import GameName
+from ringmaster.model.settings import (
+    INVALID,
+    Call,
+    CallOf,
+    Context,
+    Float,
+    Function,
+    Maybe,
+    OneOf,
+    Setting,
+    SettingPath,
+    SettingType,
+    String,
+)
+
+
+class Choice(SettingType):
+    """One of several kinds of call, a word for one of them, or a function.
+
+    words     names of calls without arguments, with the kind of call
+    function  a function instead of a call; None: not allowed
+    """
+
+    def __init__(
+        self,
+        *calls: CallOf,
+        words: Mapping[str, str] | None = None,
+        function: Function | None = None,
+    ) -> None:
+        self.calls = calls
+        self.words = dict(words or {})
+        self.function = function
+
+    def describe(self) -> str:
+        parts = [repr(word) for word in self.words]
+        parts += [call.describe() for call in self.calls]
+        if self.function is not None:
+            parts.append(self.function.describe())
+        return f"{', '.join(parts[:-1])} or {parts[-1]}" if len(parts) > 1 else parts[0]
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value in self.words:
+            value = Call(self.words[value], (), {})
+        if isinstance(value, Call):
+            for call in self.calls:
+                if call.kind == value.kind:
+                    return call.interpret(value, path, context)
+        elif callable(value) and self.function is not None:
+            return self.function.interpret(value, path, context)
+        return context.refuse(path, f"{shown(value)} is not a valid choice", self.describe())
+
+
+class Word(SettingType):
+    """A word, or a value of another type."""
+
+    def __init__(self, inner: SettingType, *words: str) -> None:
+        self.inner = inner
+        self.words = words
+
+    def describe(self) -> str:
+        return f"{' or '.join(map(repr, self.words))}, or {self.inner.describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value in self.words:
+            return value
+        before = len(context.problems)
+        interpreted = self.inner.interpret(value, path, context)
+        if interpreted is INVALID and len(context.problems) == before + 1:
+            # one message with all valid forms
+            problem = context.problems.pop()
+            context.refuse(problem.path, problem.message, self.describe())
+        return interpreted
+
+    def portable(self, data: Any, directory: str) -> Any:
+        return self.inner.portable(data, directory)
+
+
+#: Returns centipawns for the side to move, or None, from the engine's answer and the position.
+ScoreFunction = Callable[[str, str], float | None]
+#: Scores by a search.
+_SEARCH = re.compile(r"(depth|nodes) +([1-9]\d{0,9})\Z")
+_WORDS = "'eval', 'quiescence', 'depth N', 'nodes N'"
+#: Letter of the side that moves first, in FEN and in SFEN.
+_FIRST: dict[GameName, str] = {"chess": "w", "shogi": "b", "go": "b"}
+#: Score of a mate, centipawns.
+MATE = 10_000.0
+
+
+class Scoring(msgspec.Struct, frozen=True):
+    """A way to score positions.
+
+    kind      request to the engine
+    pov       side of a pattern's score, as in the control file
+    function  computes a score from the engine's answer, None: built in
+    text      as shown in the control file and reports
+    """
+
+    kind: ScoreKind
+    pov: str = "mover"
+    function: ScoreFunction | None = None
+    text: str = "eval"
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+    def canonical(self) -> dict[str, Any]:
+        """Return the settings for the comparison of two runs."""
+        return {"kind": self.kind, "pov": self.pov, "function": self.function}
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is the engine's own static evaluation."""
+        return self.kind.kind == "eval" and self.function is None
+
+    def for_game(self, game: GameName) -> ScoreKind:
+        """Return the request of a job.  Raises SettingError for a wrong side."""
+        first = {"chess": "white", "shogi": "black"}.get(game)
+        if self.pov in ("white", "black") and self.pov != first:
+            raise SettingError(
+                ("score", "pov"),
+                f"{self.pov} does not move first in {game}",
+                f"{first!r} or 'mover'",
+            )
+        return msgspec.structs.replace(self.kind, pov="mover" if self.pov == "mover" else "first")
+
+
+def moves_first(position: str, game: GameName) -> bool:
+    """Return whether the side to move in a position is the one that moves first in a game."""
+    return position.split(" ", 2)[1:2] == [_FIRST[game]]
+
+
+def scores_of(
+    function: ScoreFunction, answers: Sequence[str], positions: Sequence[str], game: GameName
+) -> bytes:
+    """Return scores by a control file's function, as EvaluationResult has them.
+
+    Raises SettingError if the function fails.
+    """
+    scores = np.full(len(positions), np.nan, dtype="<f4")
+    for i, (answer, position) in enumerate(zip(answers, positions, strict=True)):
+        try:
+            value = function(answer, position)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # also SystemExit
+            raise SettingError(
+                ("score",),
+                f"called with ({shown(answer)}, {position!r}), it raised "
+                f"{type(error).__name__}: {error}",
+            ) from error
+        if value is None:
+            continue
+        number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+        if not number or not math.isfinite(value):
+            raise SettingError(
+                ("score",),
+                f"called with ({shown(answer)}, {position!r}), it returned {shown(value)}",
+                "centipawns for the side to move, or None",
+            )
+        sign = 1 if moves_first(position, game) else -1
+        scores[i] = sign * min(max(float(value), -MATE), MATE)
+    return scores.tobytes()
+
+
+def _build_score(values: dict[str, Any], context: Context) -> Scoring:
+    pattern, function = values["pattern"], values["function"]
+    if pattern is not None and function is not None:
+        raise SettingError(("function",), "pattern and function exclude each other", "one of them")
+    if pattern is not None:
+        try:
+            groups = re.compile(pattern).groups
+        except re.error as error:
+            raise SettingError(
+                ("pattern",), f"{shown(pattern)} is not a regular expression: {error}"
+            ) from None
+        if groups < 1:
+            raise SettingError(
+                ("pattern",),
+                f"{shown(pattern)} has no group",
+                r"a pair of brackets around the score, as in r'Total: (\S+)'",
+            )
+    command = values["command"]
+    if "\n" in command or "\r" in command or not command.strip():
+        raise SettingError(("command",), f"{shown(command)} cannot be sent", "one line of text")
+    kind = ScoreKind("eval", 0, command, pattern, values["unit"])
+    return Scoring(kind, values["pov"], function, command)
+
+
+SCORE = CallOf(
+    "Score",
+    (
+        Setting("command", String(), "Command sent to the engine.", "eval"),
+        Setting(
+            "pattern",
+            Maybe(String()),
+            "Regular expression, searched in each line of the answer; its first group is the "
+            "score, and the last matching line counts.  By default the usual format of the "
+            "engine's family.",
+            None,
+        ),
+        Setting(
+            "unit",
+            Float(above=0, maximum=1e6),
+            "Centipawns in a unit of the score: 100 if scores are in pawns.",
+            1.0,
+        ),
+        Setting(
+            "pov",
+            OneOf("mover", "white", "black"),
+            "Side of the score: the side to move, or the side that moves first (White in chess, "
+            "Black in shogi).",
+            "mover",
+        ),
+        Setting(
+            "function",
+            Maybe(Function("a function of the engine's answer and of the position")),
+            "Replaces a pattern: returns centipawns for the side to move, or None.",
+            None,
+        ),
+    ),
+    _build_score,
+    positional=("command",),
+)
+
+
+class ScoreSetting(Choice):
+    """The setting `score`."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            SCORE, function=Function("a function of the engine's answer and of the position")
+        )
+
+    def describe(self) -> str:
+        return f"{_WORDS}, {super().describe()}"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str):
+            words = " ".join(value.split())
+            if words in ("eval", "quiescence"):
+                return Scoring(ScoreKind(words), text=words)  # type: ignore[arg-type]  # a kind
+            search = _SEARCH.match(words)
+            if search is not None:
+                kind = ScoreKind(search[1], int(search[2]))  # type: ignore[arg-type]  # a kind
+                return Scoring(kind, text=words)
+            return context.refuse(path, f"{shown(value)} is not a valid score", self.describe())
+        if callable(value) and not isinstance(value, Call):
+            function = super().interpret(value, path, context)
+            name = getattr(value, "__name__", "function")
+            return Scoring(ScoreKind("eval", command="eval"), function=function, text=name)
+        return super().interpret(value, path, context)
+
+
+EVAL = Scoring(ScoreKind("eval"))
+DEPTH_1 = Scoring(ScoreKind("depth", 1), text="depth 1")

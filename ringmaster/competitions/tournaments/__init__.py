@@ -1,0 +1,1 @@
+"""Competitions of declared players: playoff, allplayall, gauntlet, swiss."""

@@ -1,0 +1,320 @@
+"""Tournaments of listed competitors: allplayall and gauntlet."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from typing import Any, ClassVar
+
+from ringmaster.competitions.common_settings import COMMON_SETTINGS, noting
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.tournaments.matchup import Pairs, Tally
+from ringmaster.competitions.tournaments.standings import (
+    ANCHOR_SETTING,
+    Standings,
+    check_anchor,
+    letters,
+    ranked,
+)
+from ringmaster.competitions.tournaments.tournament import (
+    WITHDRAWN_SETTING,
+    Tournament,
+    check_withdrawn,
+)
+from ringmaster.errors import SettingError, SettingErrors
+from ringmaster.model.jobs import GameSettings
+from ringmaster.model.report import LEFT, RIGHT, Cell, Report, Table
+from ringmaster.model.settings import CallOf, Identifier, Integer, ListOf, Maybe, Setting
+
+
+class _Competitor(CallOf):
+    def describe(self) -> str:
+        return "a player code"
+
+
+#: A player code; Gomill's control files may write Competitor("code") as well.
+COMPETITOR = _Competitor(
+    "Competitor",
+    (Setting("player", Identifier(), "Code of the player."),),
+    lambda values, context: values["player"],
+    positional=("player",),
+    shorthand=True,
+)
+
+
+def roster(name: str, text: str, *, minimum: int = 1, added: str = "") -> Setting:
+    """Return the setting of a list of competitors.
+
+    text   description of the competitors, for the reference
+    added  phrase about added competitors, such as ", and join in the next round"
+    """
+    return Setting(
+        name,
+        ListOf(COMPETITOR, minimum=minimum),
+        f"{text}; more can be added between runs{added}.  Removed players stop playing, as if "
+        "they were ``withdrawn``.",
+    )
+
+
+ROUNDS_SETTING = Setting(
+    "rounds",
+    Maybe(Integer(minimum=0)),
+    "Games to play for each pairing; None: no limit.",
+    None,
+)
+
+#: Settings of games that compare two players' strength: without handicaps.
+EVEN_GAME_SETTINGS = tuple(s for s in GAME_SETTINGS if "handicap" not in s.name)
+
+
+class RosterTournament(Tournament):
+    """A tournament with `rosters`, and with the same settings for all games."""
+
+    def _check_players(self, **rosters: Sequence[str]) -> None:
+        """Check the competitors of each roster.  Raises SettingErrors, also for duplicates."""
+        errors: list[SettingError] = []
+        codes: list[str] = []
+        for name, roster_codes in rosters.items():
+            for i, code in enumerate(roster_codes):
+                with noting(errors):
+                    if code in codes:
+                        raise SettingError(
+                            (name, i), f"competitor {code!r} is listed twice", "each player once"
+                        )
+                    codes.append(code)
+                    self._player(code, (name, i))
+        with noting(errors):
+            check_anchor(self.values["anchor"], codes)
+        errors += check_withdrawn(self.values["withdrawn"], codes)
+        if errors:
+            raise SettingErrors(errors)
+
+    @cached_property
+    def _even_settings(self) -> GameSettings:
+        return make_game_settings(self._game, self.values)
+
+    def _add_even(self, id: str, first: str, second: str, games: int | None) -> None:
+        """Add a matchup of two competitors, unless one has left the control file."""
+        if first != second and {first, second} <= self.values["players"].keys():
+            self._add(
+                id,
+                None,
+                (self._player(first, self.rosters), self._player(second, self.rosters)),
+                self._even_settings,
+                self.values["openings"],
+                alternating=True,
+                number_of_games=games,
+                sprt=self.values.get("sprt"),
+            )
+
+
+class AllPlayAll(RosterTournament):
+    """allplayall: every competitor meets every other.
+
+    The first of two moves first in games with even numbers.  A matchup's id has their
+    letters: AvB, AvC, BvC.
+    """
+
+    type_name: ClassVar[str] = "allplayall"
+    rosters = ("competitors",)
+    table: ClassVar[tuple[Setting, ...]] = (
+        *COMMON_SETTINGS,
+        *EVEN_GAME_SETTINGS,
+        roster("competitors", "Codes of the players that take part", minimum=2),
+        ROUNDS_SETTING,
+        SPRT_SETTING,
+        WITHDRAWN_SETTING,
+        ANCHOR_SETTING,
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._check_players(competitors=values["competitors"])
+        self._pair_all()
+
+    @property
+    def competitors(self) -> tuple[str, ...]:
+        """All competitors of all runs."""
+        return self._entered["competitors"]
+
+    def _pair_all(self) -> None:
+        for (i, first), (j, second) in combinations(enumerate(self.competitors), 2):
+            self._add_even(f"{letters(i)}v{letters(j)}", first, second, self.values["rounds"])
+
+    def _standings(self) -> Standings:
+        return Standings(self._entered["competitors"], self.tallies.values(), self.values["anchor"])
+
+    def live_report(self) -> Report:
+        return Report((self._standings().grid(self._notes()), *self._test_tables()))
+
+    def report(self) -> Report:
+        return Report(
+            (
+                *self._standings().tables(self._notes()),
+                *self._tables(unplayed=False),
+                *self._deleted_tables(),
+            )
+        )
+
+
+#: Name of all opponents together, in a challenger's results.
+FIELD = "the field"
+
+
+def added_up(code: str, tallies: Sequence[Tally]) -> Tally:
+    """Return the sum of a player's results.
+
+    tallies  of its matchups
+    """
+    total = Tally((code, FIELD))
+    for number, tally in enumerate(tallies):
+        own = tally if tally.players[0] == code else tally.turned()
+        total.by_colour = [
+            [a + b for a, b in zip(*rows, strict=True)]
+            for rows in zip(total.by_colour, own.by_colour, strict=True)
+        ]
+        half = {f"{number}:{pair}": points for pair, points in own.pairs.half.items()}
+        total.pairs = Pairs(
+            [a + b for a, b in zip(total.pairs.counts, own.pairs.counts, strict=True)],
+            {**total.pairs.half, **half},
+        )
+    return total
+
+
+class Gauntlet(RosterTournament):
+    """gauntlet: each challenger meets each opponent.
+
+    The challenger moves first in games with even numbers.  A matchup's id has the
+    challenger's letters and the opponent's number: Av1, Av2, Bv1.
+    """
+
+    type_name: ClassVar[str] = "gauntlet"
+    rosters = ("challengers", "opponents")
+    table: ClassVar[tuple[Setting, ...]] = (
+        *COMMON_SETTINGS,
+        *EVEN_GAME_SETTINGS,
+        roster("challengers", "Codes of the players under test"),
+        roster("opponents", "Codes of the opponents of each challenger"),
+        ROUNDS_SETTING,
+        SPRT_SETTING,
+        WITHDRAWN_SETTING,
+        ANCHOR_SETTING,
+    )
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._check_players(challengers=values["challengers"], opponents=values["opponents"])
+        self._pair_all()
+
+    @property
+    def challengers(self) -> tuple[str, ...]:
+        """All challengers of all runs."""
+        return self._entered["challengers"]
+
+    @property
+    def opponents(self) -> tuple[str, ...]:
+        """All opponents of all runs."""
+        return self._entered["opponents"]
+
+    def _pair_all(self) -> None:
+        for i, challenger in enumerate(self.challengers):
+            for j, opponent in enumerate(self.opponents, 1):
+                id = f"{letters(i)}v{j}"
+                self._add_even(id, challenger, opponent, self.values["rounds"])
+                if id in self.matchups and (
+                    challenger not in self.values["challengers"]
+                    or opponent not in self.values["opponents"]
+                ):
+                    self.matchups[id].closed = True
+
+    def _standings(self) -> Standings:
+        # a player may have been in either list, in different runs
+        codes = tuple(dict.fromkeys((*self.challengers, *self.opponents)))
+        return Standings(codes, self.tallies.values(), self.values["anchor"])
+
+    def _against(self, i: int, j: int) -> Tally:
+        """Return the results of challenger i against opponent j."""
+        codes = self.challengers[i], self.opponents[j]
+        # players of different runs have not met
+        tally = self.tallies.get(f"{letters(i)}v{j + 1}", Tally(codes))
+        return tally if tally.players[0] == codes[0] else tally.turned()
+
+    def _total(self, i: int) -> Tally:
+        """Return the results of challenger i against the field."""
+        tallies = [self._against(i, j) for j in range(len(self.opponents))]
+        return added_up(self.challengers[i], tallies)
+
+    def _grid(self) -> Table:
+        """Return a table with a row for each opponent and a column for each challenger.
+
+        Cells have the challenger's points as "won-lost".  The last row is of the field.
+        """
+        totals = [self._total(i) for i in range(len(self.challengers))]
+        columns = [i for _, i in ranked([(total.points(0), total.known) for total in totals])]
+        wide = len(str(len(self.opponents)))
+        rows: list[tuple[Cell, ...]] = []
+        for rank, j in self._ranked_opponents():
+            cells = [_score(self._against(i, j)) for i in columns]
+            rows.append((rank, f"{j + 1:<{wide}} {self.opponents[j]}", *cells))
+        totals = [totals[i] for i in columns]
+        rows.append(("", FIELD, *map(_score, totals)))
+        if any(total.known for total in totals):
+            shares = [f"{t.points(0) / t.known:.1%}" if t.known else "" for t in totals]
+            rows.append(("", "", *shares))
+        estimates = [f"{t.players[0]} over {FIELD}: {t.estimate()}" for t in totals if t.known]
+        return Table(
+            headers=("rank", "", *(f"{letters(i)} {self.challengers[i]}" for i in columns)),
+            rows=tuple(rows),
+            align=(RIGHT, LEFT, *[RIGHT] * len(columns)),
+            notes=(*estimates, *self._notes()),
+        )
+
+    def _ranked_opponents(self) -> list[tuple[int, int]]:
+        """Return each opponent's rank and number, by its score against the challengers."""
+        scores = []
+        for j in range(len(self.opponents)):
+            tallies = [self._against(i, j) for i in range(len(self.challengers))]
+            scores.append((sum(t.points(1) for t in tallies), sum(t.known for t in tallies)))
+        return ranked(scores)
+
+    def live_report(self) -> Report:
+        return Report((self._grid(), *self._test_tables()))
+
+    def report(self) -> Report:
+        return Report(
+            (
+                self._grid(),
+                *self._standings().rating_tables(),
+                *self._tables(unplayed=False),
+                *self._deleted_tables(),
+            )
+        )
+
+    def summary(self) -> dict[str, Any]:
+        challengers = []
+        for i, code in enumerate(self.challengers):
+            total = self._total(i)
+            estimate = total.estimate()
+            elo = {"elo": estimate.elo, "low": estimate.low, "high": estimate.high}
+            challengers.append(
+                {
+                    "code": code,
+                    "letters": letters(i),
+                    "points": total.points(0),
+                    "games": total.known,
+                    **{name: x if math.isfinite(x) else None for name, x in elo.items()},
+                    "los": estimate.los,
+                }
+            )
+        return {
+            **super().summary(),
+            "challengers": challengers,
+            "opponents": list(self.opponents),
+        }
+
+
+def _score(tally: Tally) -> str:
+    return f"{tally.points(0):g}-{tally.points(1):g}"

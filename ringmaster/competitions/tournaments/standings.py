@@ -1,0 +1,356 @@
+"""Standings of several players: cross table, ranking and ratings."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.errors import SettingError, nearest, shown
+from ringmaster.model.report import LEFT, RIGHT, Cell, ChartGroup, Compared, Comparison, Table
+from ringmaster.model.settings import (
+    Call,
+    CallOf,
+    Context,
+    Float,
+    Identifier,
+    Maybe,
+    Setting,
+    SettingPath,
+)
+from ringmaster.stats.ratings import Rating, Ratings, bradley_terry
+
+
+class Anchor(msgspec.Struct, frozen=True):
+    """A player with a fixed Elo, which sets the scale of all ratings."""
+
+    code: str
+    elo: float
+
+
+class _AnchorType(CallOf):
+    """Anchor(code, elo), or a tuple of both."""
+
+    def describe(self) -> str:
+        return 'a player and its Elo: ("code", 2800)'
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, tuple | list) and len(value) == 2:
+            value = Call(self.kind, tuple(value), {})
+        return super().interpret(value, path, context)
+
+
+ANCHOR_SETTING = Setting(
+    "anchor",
+    Maybe(
+        _AnchorType(
+            "Anchor",
+            (
+                Setting("code", Identifier(), "Code of the player."),
+                Setting("elo", Float(minimum=-10_000, maximum=10_000), "Its Elo.", 0.0),
+            ),
+            lambda values, context: Anchor(**values),
+            positional=("code", "elo"),
+        )
+    ),
+    "Player with a known Elo, and this Elo; without it, ratings are relative to the average.",
+    None,
+    change="report",
+)
+
+
+def check_anchor(anchor: Anchor | None, codes: Collection[str]) -> None:
+    """Raise SettingError for an anchor that does not take part."""
+    if anchor is not None and anchor.code not in codes:
+        raise SettingError(
+            ("anchor",), f"{shown(anchor.code)} does not take part", nearest(anchor.code, [*codes])
+        )
+
+
+def letters(index: int) -> str:
+    """Return the letters of a competitor, numbered from 0: A … Z, AA, AB, …"""
+    text = ""
+    index += 1
+    while index:
+        index, digit = divmod(index - 1, 26)
+        text = chr(ord("A") + digit) + text
+    return text
+
+
+class Standings:
+    """Results of every player against every other, without unknown results.
+
+    codes    the players, in the order of the grid
+    tallies  results of pairs of them; several tallies of one pair are added
+    anchor   a player with known Elo; ignored when it is not one of them
+    """
+
+    def __init__(
+        self, codes: Sequence[str], tallies: Iterable[Tally], anchor: Anchor | None = None
+    ) -> None:
+        self.codes = tuple(codes)
+        self.anchor = None if anchor is None or anchor.code not in self.codes else anchor
+        place = {code: i for i, code in enumerate(self.codes)}
+        #: Wins, draws and losses of the player with the lower number, by both numbers.
+        self._scores: dict[tuple[int, int], tuple[int, int, int]] = {}
+        #: Its results by pairs of games, where it played all games in pairs.
+        self._pairs: dict[tuple[int, int], list[int]] = {}
+        singles: set[tuple[int, int]] = set()
+        for tally in tallies:
+            i, j = (place[code] for code in tally.players)
+            wins, losses, draws = (tally.total(column) for column in range(3))
+            pairs = tally.pairs.counts
+            if i > j:
+                i, j, wins, losses, pairs = j, i, losses, wins, pairs[::-1]
+            if tally.in_pairs:
+                earlier = self._pairs.get((i, j), [0] * 5)
+                self._pairs[i, j] = [a + b for a, b in zip(earlier, pairs, strict=True)]
+            elif tally.known:
+                singles.add((i, j))
+            before = self._scores.get((i, j), (0, 0, 0))
+            self._scores[i, j] = (before[0] + wins, before[1] + draws, before[2] + losses)
+        for both in singles:
+            self._pairs.pop(both, None)
+
+    def against(self, i: int, j: int) -> tuple[float, float]:
+        """Return the points of player i and of player j in their games."""
+        wins, draws, losses = self._scores.get((min(i, j), max(i, j)), (0, 0, 0))
+        if i > j:
+            wins, losses = losses, wins
+        return wins + draws / 2, losses + draws / 2
+
+    def total(self, i: int) -> tuple[float, int]:
+        """Return a player's points and games in total."""
+        points = [self.against(i, j) for j in range(len(self.codes)) if j != i]
+        return sum(won for won, _ in points), round(sum(won + lost for won, lost in points))
+
+    def ranking(self) -> list[tuple[int, int]]:
+        """Return rank and number of each player, the best first: see `ranked`."""
+        return ranked([self.total(i) for i in range(len(self.codes))])
+
+    def grid(self, notes: Sequence[str] = ()) -> Table:
+        """Return a cross table, the best player first, with points as "won-lost"."""
+        count = len(self.codes)
+        wide = len(letters(count - 1))
+        rows: list[tuple[Cell, ...]] = []
+        order = [i for _, i in self.ranking()]
+        for rank, i in self.ranking():
+            points, games = self.total(i)
+            cells = ["" if i == j else "{:g}-{:g}".format(*self.against(i, j)) for j in order]
+            score = f"{points / games:.1%}" if games else ""
+            name = f"{letters(i):{wide}} {self.codes[i]}"
+            rows.append((rank, name, f"{points:g}", games, score, *cells))
+        return Table(
+            headers=("rank", "", "points", "games", "score", *map(letters, order)),
+            rows=tuple(rows),
+            align=(RIGHT, LEFT, *[RIGHT] * (count + 3)),
+            notes=tuple(notes),
+        )
+
+    def tables(self, notes: Sequence[str] = ()) -> list[Table]:
+        """Return the grid with notes, and the ratings."""
+        return [self.grid(notes), *self.rating_tables()]
+
+    def rating_tables(self) -> list[Table]:
+        """Return the tables of ratings, as far as ratings exist."""
+        return [t for t in (self.rating_table(), self.los_table()) if t is not None]
+
+    @functools.cached_property
+    def _rated(self) -> list[int]:
+        """Numbers of the players with a result, in the order of `_ratings`."""
+        return [i for i in range(len(self.codes)) if self.total(i)[1]]
+
+    @functools.cached_property
+    def _ratings(self) -> Ratings | None:
+        place = {i: rating for rating, i in enumerate(self._rated)}
+        results = {(place[i], place[j]): s for (i, j), s in self._scores.items() if any(s)}
+        pairs = {(place[i], place[j]): p for (i, j), p in self._pairs.items() if any(p)}
+        anchor = None
+        if self.anchor is not None:
+            anchored = self.codes.index(self.anchor.code)
+            if anchored not in place:
+                return None
+            anchor = place[anchored], self.anchor.elo
+        return bradley_terry(len(self._rated), results, pairs, anchor=anchor)
+
+    def ratings(self) -> dict[str, Rating]:
+        """Return the ratings by player code, the highest first.
+
+        Players without a result have none.
+        """
+        if self._ratings is None:
+            return {}
+        ratings = {self.codes[i]: r for i, r in zip(self._rated, self._ratings, strict=True)}
+        return dict(sorted(ratings.items(), key=lambda item: -item[1].elo))
+
+    def prior_note(self) -> str:
+        """Return the reason for a prior of the ratings, "" without one."""
+        if self._ratings is None or not self._ratings.prior:
+            return ""
+        totals = {self.codes[i]: self.total(i) for i in self._rated}
+        extreme = [code for code, (points, games) in totals.items() if points in (0, games)]
+        who = ", ".join(extreme) or "some players"
+        return (
+            f"with a weak prior, one drawn game of each player against an average one: {who} won "
+            "or lost all points, and no finite rating fits that"
+        )
+
+    def los_table(self) -> Table | None:
+        """Return the likelihood of superiority of each player over each other.
+
+        None for two players, and without errors of the ratings.
+        """
+        ratings = self._ratings
+        if ratings is None or ratings.covariance is None or len(ratings) < 3:
+            return None
+        order = sorted(range(len(ratings)), key=lambda i: -ratings[i].elo)
+        names = [letters(i) for i in self._rated]
+        wide = max(map(len, names))
+        rows: list[tuple[Cell, ...]] = [
+            (
+                f"{names[i]:{wide}} {self.codes[self._rated[i]]}",
+                *("" if i == j else f"{ratings.los(i, j):.0%}" for j in order),
+            )
+            for i in order
+        ]
+        return Table(
+            headers=("LOS", *(names[i] for i in order)),
+            rows=tuple(rows),
+            align=(LEFT, *[RIGHT] * len(order)),
+        )
+
+    def rating_table(self) -> Table | None:
+        """Return the ratings, or the reason why there are none; None without a result."""
+        if not self._rated:
+            return None
+        ratings = self.ratings()
+        anchor = self.anchor
+        if not ratings:
+            why = "some players are not connected to the others by games"
+            if anchor is not None and not self.total(self.codes.index(anchor.code))[1]:
+                why = f"{anchor.code}, the anchor, has no result"
+            return Table((), (), notes=(f"no ratings yet: {why}",))
+        elo = "{:+.1f}" if anchor is None else "{:.1f}"
+        above = "above the average of all" if anchor is None else f"where {anchor.code} has"
+        above += "" if anchor is None else f" {anchor.elo:g}"
+        rows: list[tuple[Cell, ...]] = [
+            (
+                code,
+                elo.format(rating.elo),
+                f"{rating.error:.1f}" if math.isfinite(rating.error) else "",
+                "{:g}/{}".format(*self.total(self.codes.index(code))),
+            )
+            for code, rating in ratings.items()
+        ]
+        prior = self.prior_note()
+        return Table(
+            headers=("player", "Elo", "± 95%", "points"),
+            rows=tuple(rows),
+            align=(LEFT, RIGHT, RIGHT, RIGHT),
+            notes=(
+                f"Elo {above}, by maximum likelihood (Bradley-Terry)",
+                *([prior] if prior else []),
+            ),
+        )
+
+    def ranking_data(self) -> list[dict[str, Any]]:
+        """Return the rows of the grid for `show --json`, the best first."""
+        rows = []
+        for rank, i in self.ranking():
+            points, games = self.total(i)
+            score = points / games if games else None
+            rows.append(
+                {"rank": rank, "code": self.codes[i], "points": points, "games": games}
+                | {"score": score}
+            )
+        return rows
+
+    def summary(self) -> dict[str, Any]:
+        """Return the keys of `show --json`.
+
+        grid           points[i][j] of player i against player j, None on the diagonal
+        ratings        may be None; None for players without a result
+        ratings_prior  None where the results alone have a best fit
+        covariance     of ratings above the average (Elo²), may be None
+        los            likelihood that player i is stronger than player j, may be None
+        """
+        count = range(len(self.codes))
+        ratings = self._ratings
+        place = {i: rating for rating, i in enumerate(self._rated)}
+
+        def spread(value: Callable[[Ratings, int, int], float | None]) -> Any:
+            if ratings is None or ratings.covariance is None:
+                return None
+            return [
+                [
+                    value(ratings, place[i], place[j]) if {i, j} <= place.keys() else None
+                    for j in count
+                ]
+                for i in count
+            ]
+
+        rated = self.ratings()
+        return {
+            "grid": {
+                "competitors": list(self.codes),
+                "letters": [letters(i) for i in count],
+                "points": [
+                    [None if i == j else self.against(i, j)[0] for j in count] for i in count
+                ],
+            },
+            "ratings": [_rating_data(code, rated.get(code)) for code in self.codes]
+            if rated
+            else None,
+            "ratings_prior": {"drawn_games": ratings.prior, "note": self.prior_note()}
+            if ratings is not None and ratings.prior
+            else None,
+            "covariance": spread(lambda r, i, j: r.covariance[i][j] if r.covariance else None),
+            "los": spread(lambda r, i, j: None if i == j else r.los(i, j)),
+            "anchor": None if self.anchor is None else msgspec.structs.asdict(self.anchor),
+            "ranking": self.ranking_data(),
+        }
+
+
+def ranked(scores: Sequence[tuple[float, int]]) -> list[tuple[int, int]]:
+    """Return (rank, number) of each player, the best first, by its share of points.
+
+    Equal shares have one rank; players without a game come last.
+
+    scores  points and games of each player
+    """
+    shares = [points / games if games else -1.0 for points, games in scores]
+    order = sorted(range(len(scores)), key=lambda i: -shares[i])
+    return [(1 + sum(share > shares[i] for share in shares), i) for i in order]
+
+
+def _rating_data(code: str, rating: Rating | None) -> dict[str, Any]:
+    known = rating is not None and math.isfinite(rating.error)
+    return {
+        "code": code,
+        "elo": None if rating is None else rating.elo,
+        "error": rating.error if rating is not None and known else None,
+    }
+
+
+def rating_charts(standings: Standings | None) -> list[ChartGroup]:
+    """Return a chart of the ratings, the highest first; [] without ratings."""
+    if standings is None or not standings.ratings():
+        return []
+    rows = []
+    for code, rating in standings.ratings().items():
+        elo, error = rating.elo, rating.error
+        sign = "+" if standings.anchor is None else ""
+        known = f" ± {error:.1f}" if math.isfinite(error) else ""
+        text = f"{elo:{sign}.1f}{known}"
+        rows.append(Compared(code, elo, elo - error, elo + error, text))
+    anchor = standings.anchor
+    mark = 0.0 if anchor is None else anchor.elo
+    above = "above the average" if anchor is None else f"where {anchor.code} has {anchor.elo:g}"
+    compared = Comparison("", tuple(rows), f"Elo {above}", mark=mark)
+    prior = standings.prior_note()
+    text = "Error bars, and ±, are 95 % intervals." + (f"  Elo {prior}." if prior else "")
+    return [ChartGroup("Ratings", (compared,), text)]

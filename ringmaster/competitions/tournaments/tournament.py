@@ -1,0 +1,562 @@
+"""Tournament: matchups of two players, played in turn, with tables of results.
+
+The competition types decide which matchups there are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+import msgspec
+
+from ringmaster.competitions.common_settings import find_player
+from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
+from ringmaster.competitions.matchup_sprt import SprtReport, sequential_warnings
+from ringmaster.competitions.opening_settings import SAME_GAMES, OpeningBook, OpeningsSettings
+from ringmaster.competitions.result_lines import VoidKinds, result_line, sum_void_kinds, void_line
+from ringmaster.competitions.tournaments.matchup import GameSeries, Matchup, Tally, base_code
+from ringmaster.competitions.tournaments.matchup_report import (
+    MatchupCourses,
+    describe_settings,
+    matchup_data,
+    matchup_table,
+)
+from ringmaster.competitions.tournaments.scheduling import (
+    Holds,
+    OpeningNumbers,
+    Turns,
+    remedy,
+    unit_of,
+)
+from ringmaster.competitions.tournaments.standings import Standings, rating_charts
+from ringmaster.errors import SettingError, StateRefused, nearest, shown
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Ticket
+from ringmaster.model.players import SECOND_SELF, GameName, Player
+from ringmaster.model.report import LEFT, RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import Identifier, ListOf, Setting, SettingPath
+from ringmaster.stats.sprt import Sprt
+
+WITHDRAWN_SETTING = Setting(
+    "withdrawn",
+    ListOf(Identifier()),
+    "Codes of players that stop playing.  Their results stay in the tables; they may come back.",
+    (),
+)
+
+
+def check_withdrawn(withdrawn: Sequence[str], codes: Collection[str]) -> list[SettingError]:
+    """Return an error for each withdrawn player that does not take part."""
+    return [
+        SettingError(("withdrawn", i), f"{shown(code)} does not take part", nearest(code, [*codes]))
+        for i, code in enumerate(withdrawn)
+        if code not in codes
+    ]
+
+
+class Tournament(Competition):
+    """Matchups played in turn, each to its own number of games.
+
+    matchups  matchups of the control file, by id
+    tallies   results of these matchups and of removed ones, by id
+    """
+
+    #: Names of the settings with lists of competitors; () for a type with given matchups.
+    rosters: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.matchups: dict[str, Matchup] = {}
+        self.tallies: dict[str, Tally] = {}
+        #: Numbers of issued games without a result, by matchup.
+        self._open: defaultdict[str, set[int]] = defaultdict(set)
+        self._players: dict[str, Player] = {}
+        self._books: dict[tuple[OpeningsSettings | None, str], OpeningBook] = {}
+        self._numbers = OpeningNumbers()
+        self._holds = Holds()
+        #: By roster, all competitors of all runs: each keeps its place, and its matchups' ids.
+        self._entered = {name: tuple(values[name]) for name in self.rosters}
+        #: Players that stopped playing, including those removed from the rosters.
+        self._withdrawn = list(dict.fromkeys(values["withdrawn"]))
+        #: None before the first game, and after a change of matchups or state.
+        self._turns: Turns[Matchup] | None = None
+
+    # construction of matchups
+
+    def _player(self, code: str, path: SettingPath, *, second_self: bool = False) -> Player:
+        """Return a player of the control file.  Raises SettingError.
+
+        path  place of the code in the settings
+        """
+        if code not in self._players:
+            definition = find_player(self.values["players"], code, path)
+            try:
+                self._players[code] = definition.make(code, self._game)
+            except SettingError as error:
+                raise error.under("players", code) from None
+        player = self._players[code]
+        return msgspec.structs.replace(player, code=code + SECOND_SELF) if second_self else player
+
+    def _book(self, openings: OpeningsSettings | None, variant: str) -> OpeningBook:
+        """Return the book of some openings; equal ones share a book."""
+        book = OpeningBook(openings, self._game, self.values["seed"], variant)
+        return self._books.setdefault((openings, variant), book)
+
+    def _add(
+        self,
+        id: str,
+        name: str | None,
+        players: tuple[Player, Player],
+        settings: GameSettings,
+        openings: OpeningsSettings | None,
+        *,
+        alternating: bool,
+        number_of_games: int | None,
+        sprt: Sprt | None = None,
+    ) -> None:
+        """Add a matchup."""
+        book = self._book(openings, settings.variant)
+        matchup = Matchup(id, name, players, settings, book, alternating, number_of_games, sprt)
+        matchup.closed = self._has_withdrawn(matchup)
+        self.matchups[id] = matchup
+        self.tallies[id] = Tally(matchup.codes)
+        self.tallies[id].trial = self._series(matchup).new_sprt_progress()
+
+    def _has_withdrawn(self, matchup: Matchup) -> bool:
+        """Return whether one of a matchup's players is withdrawn."""
+        return any(base_code(code) in self._withdrawn for code in matchup.codes)
+
+    # before the first game
+
+    def prepare(self) -> None:
+        for book in self._books.values():
+            book.load()
+        for matchup in self.matchups.values():
+            if matchup.sprt is not None:
+                # imports scipy before any clock runs
+                matchup.sprt.llr([1, 1, 1])
+
+    def warnings(self) -> list[str]:
+        lines: dict[str, list[str]] = {}
+        for id, matchup in self.matchups.items():
+            if matchup.book.lacks_openings:
+                lines.setdefault(SAME_GAMES, []).append(id)
+            line = matchup.expected_repeats()
+            if line:
+                lines.setdefault(line, []).append(id)
+        tests: dict[str, list[str]] = {}
+        for id, matchup in self.matchups.items():
+            for line in self._test_warnings(matchup):
+                tests.setdefault(line, []).append(id)
+        return [
+            line if len(ids) == len(self.matchups) else f"matchups {', '.join(ids)}: {line}"
+            for line, ids in (*lines.items(), *tests.items())
+        ]
+
+    def _test_warnings(self, matchup: Matchup) -> list[str]:
+        series = self._series(matchup)
+        progress = series.present_sprt_progress()
+        if progress is None or matchup.number_of_games == 0:
+            return []
+        lines = sequential_warnings(matchup.number_of_games, matchup.alternating, progress)
+        changed = series.changed_test()
+        return [*lines, f"the SPRT {changed}"] if changed else lines
+
+    def check_jobs(self) -> list[CheckJob]:
+        jobs: dict[str, CheckJob] = {}
+        for matchup in self.matchups.values():
+            if matchup.number_of_games == 0 or matchup.closed:
+                continue
+            for player in matchup.players:
+                # a second self is the same engine
+                if not player.code.endswith(SECOND_SELF):
+                    check = CheckJob(f"check-{player.code}", player, matchup.settings)
+                    jobs.setdefault(player.code, check)
+        return list(jobs.values())
+
+    def reported_players(self) -> list[Player]:
+        return list(self._players.values())
+
+    def reported_code(self, code: str) -> str:
+        return base_code(code)
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        if len(self._books) == 1:
+            (book,) = self._books.values()
+            return {"": book.describe()}
+        by_book: dict[OpeningBook, list[str]] = {}
+        for matchup in self.matchups.values():
+            by_book.setdefault(matchup.book, []).append(matchup.id)
+        return {f"matchups {', '.join(ids)}": book.describe() for book, ids in by_book.items()}
+
+    # issuing games
+
+    def may_run_ahead(self, parallel: int) -> bool:
+        """See `Competition.may_run_ahead`: a test may end with the next result."""
+        return parallel > 1 or all(matchup.sprt is None for matchup in self.matchups.values())
+
+    def next_job(self) -> GameJob | None:
+        if self._turns is None:
+            self._turns = self._begin_turns()
+        matchup = self._turns.first()
+        if matchup is None:
+            return None
+        tally = self.tallies[matchup.id]
+        number = tally.next
+        tally.next += 1
+        # in the tally's order: pairs keep both colours after an exchange of places
+        first_mover = number % 2 if matchup.alternating else tally.players.index(matchup.codes[0])
+        # the pair is recorded, since `alternating` may change before the result
+        ticket: Ticket = {"m": matchup.id, "i": number, "b": first_mover, "p": matchup.pair(number)}
+        self._draw_opening(matchup, ticket)
+        self._open[matchup.id].add(number)
+        return self.make_job(matchup.game_id(number), 0, ticket)
+
+    def _begin_turns(self) -> Turns[Matchup]:
+        for matchup in self.matchups.values():
+            # not in `restore`: later results were judged by an earlier test
+            self.tallies[matchup.id].trial = self._series(matchup).present_sprt_progress()
+        return Turns(self.matchups.values(), lambda m: self.tallies[m.id].next, self._wants_more)
+
+    def _draw_opening(self, matchup: Matchup, ticket: Ticket) -> None:
+        """Record a game's opening in its ticket, unless it has its pair's number."""
+        number = self._numbers.of_pair(ticket)
+        # the second game of a pair repeats the first one's opening under any policy
+        is_first = ticket["p"] is None or ticket["i"] % 2 == 0
+        if number is None and is_first and matchup.book.by_encounter:
+            number = self._numbers.next(
+                (id, self._openings_by_round(id, ticket))
+                for id in self.tallies
+                # the book of a removed matchup is unknown
+                if id not in self.matchups or self.matchups[id].book is matchup.book
+            )
+        if number is not None:
+            ticket["n"] = number
+            self._numbers.register(ticket)
+
+    def _openings_by_round(self, id: str, ticket: Ticket) -> int:
+        """Return a matchup's number of openings before a game, if played by rounds."""
+        matchup = self.matchups.get(id)
+        games: int = self.tallies[id].next - (id == ticket["m"])
+        return games if matchup is not None and not matchup.alternating else (games + 1) // 2
+
+    def _series(self, matchup: Matchup) -> GameSeries:
+        """Return a matchup's games under the present settings."""
+        return GameSeries(
+            self.tallies[matchup.id],
+            matchup.codes,
+            matchup.number_of_games,
+            matchup.alternating,
+            matchup.sprt,
+            self._open.get(matchup.id, ()),
+            matchup.closed,
+        )
+
+    def _wants_more(self, matchup: Matchup) -> bool:
+        """Return whether to issue a new game of a matchup."""
+        return matchup.id not in self._holds and self._series(matchup).wants_more()
+
+    def wants(self, ticket: Ticket) -> bool:
+        return ticket["m"] not in self._holds
+
+    def blocked(self) -> list[str]:
+        waiting = {
+            id: (self.tallies[id].completed, self._series(matchup).total())
+            for id, matchup in self.matchups.items()
+            if id in self._holds and not self._complete(matchup)
+        }
+        return self._holds.lines(waiting, self.values["withdrawn"], may_lose=self._may_lose)
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        matchup = self.matchups[ticket["m"]]
+        by_code = {player.code: player for player in matchup.players}
+        first, second = self._codes(ticket)
+        return self._game_job(
+            game_id,
+            attempt,
+            (by_code[first], by_code[second]),
+            matchup.settings,
+            ticket,
+            matchup.book.pick(ticket["n"] if "n" in ticket else self._opening_number(ticket)),
+            round=unit_of(ticket) + 1,
+            event=f"{self.code} ({matchup.given_name})" if matchup.given_name else "",
+            series=matchup.id,
+        )
+
+    def _opening_number(self, ticket: Ticket) -> int:
+        """Return the number of a game's opening by round."""
+        return unit_of(ticket)
+
+    def describe(self, ticket: Ticket) -> Played:
+        return Played(
+            self._codes(ticket),
+            matchup=ticket["m"],
+            opening=ticket.get("o", ""),
+            pair=ticket.get("p"),
+        )
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        return [
+            MatchupInfo(id, tally.players, self._name(id))
+            if (matchup := self.matchups.get(id)) is None
+            else MatchupInfo(
+                id,
+                tally.players,
+                matchup.name,
+                matchup.settings,
+                matchup.alternating,
+                matchup.number_of_games,
+                self._sprt_report(matchup),
+            )
+            for id, tally in self.tallies.items()
+        ]
+
+    def _sprt_report(self, matchup: Matchup) -> SprtReport | None:
+        return self._series(matchup).report()
+
+    def _complete(self, matchup: Matchup) -> bool:
+        """Return whether every game of a matchup has been played."""
+        return self._series(matchup).complete()
+
+    def _codes(self, ticket: Ticket) -> tuple[str, str]:
+        """Return the players of a game, the first mover first."""
+        first, second = self.tallies[ticket["m"]].players
+        return (first, second) if ticket["b"] == 0 else (second, first)
+
+    def resume(self, ticket: Ticket) -> bool:
+        matchup = self.matchups.get(ticket["m"])
+        if matchup is None:
+            return False
+        tally = self.tallies[matchup.id]
+        tally.next = max(tally.next, ticket["i"] + 1)
+        self._numbers.register(ticket)
+        self._open[matchup.id].add(ticket["i"])
+        return self._series(matchup).wants(ticket["i"])
+
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
+        # engines may have been repaired since the last run
+        self._holds.release()
+        self._turns = None
+        return []
+
+    # results and state
+
+    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
+        id = ticket["m"]
+        tally = self.tallies[id]
+        tally.next = max(tally.next, ticket["i"] + 1)
+        self._numbers.register(ticket)
+        void = result.outcome == "void"
+        tally.record_result(result, ticket["b"], ticket.get("p"))
+        codes = self._codes(ticket)
+        opponents = {id: m.codes for id, m in self.matchups.items()} if void else {}
+        warning = self._holds.record_result(id, codes, result, tally, opponents)
+        if not void and id in self._open:
+            self._open[id].discard(ticket["i"])
+            if not self._open[id]:
+                del self._open[id]
+        matchup = self.matchups.get(id)
+        notes: tuple[str, ...] = ()
+        if (
+            matchup is not None
+            and self._series(matchup).present_sprt_progress() is tally.trial
+            and tally.judge()
+        ):
+            report = self._sprt_report(matchup)
+            assert report is not None
+            notes = tuple(f"matchup {id}: {line}" for line in report.lines())
+        # a decision is saved: other settings must not repeat it on fewer results
+        return Reaction(
+            result_line(result, codes), replay=void, notes=notes, save=bool(notes), warning=warning
+        )
+
+    def finished(self) -> bool:
+        if self._turns is None or self._holds:
+            return all(map(self._complete, self.matchups.values()))
+        return self._turns.first() is None and all(
+            self._complete(self.matchups[id]) for id in self._open
+        )
+
+    def state(self) -> dict[str, Any]:
+        state = {
+            "matchups": msgspec.to_builtins(self.tallies),
+            **{name: list(codes) for name, codes in self._entered.items()},
+        }
+        if self._holds.in_a_row:
+            state["void_in_a_row"] = dict(self._holds.in_a_row)
+        numbers = self._numbers.state()
+        return {**state, "openings": numbers} if numbers else state
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        if self._restore_rosters(state):
+            self.matchups.clear()
+            self.tallies.clear()
+            self._pair_all()
+        self._numbers = OpeningNumbers(state.get("openings"))
+        self._holds = Holds(state.get("void_in_a_row"))
+        self._open.clear()
+        self._turns = None
+        for id, raw in state["matchups"].items():
+            tally = msgspec.convert(raw, Tally)
+            matchup = self.matchups.get(id)
+            # the two players may exchange places
+            if matchup is not None and set(matchup.codes) != set(tally.players):
+                raise StateRefused(
+                    f"matchup {id} was played between {' and '.join(tally.players)}, the control "
+                    f"file has {' and '.join(matchup.codes)} now; put it back, give the new "
+                    "matchup another id, or use reset",
+                    self._place_of_matchup(id),
+                )
+            self.tallies[id] = tally
+
+    def _restore_rosters(self, state: Mapping[str, Any]) -> bool:
+        """Give competitors of earlier runs their places.  Return whether a place changes."""
+        in_file = {code for name in self.rosters for code in self.values[name]}
+        entered = {
+            name: tuple(dict.fromkeys((*state[name], *codes)))
+            for name, codes in self._entered.items()
+        }
+        changed = entered != self._entered
+        self._entered = entered
+        removed = [c for codes in entered.values() for c in codes if c not in in_file]
+        self._withdrawn = list(dict.fromkeys((*self._withdrawn, *removed)))
+        return changed
+
+    def _pair_all(self) -> None:
+        """Add the matchups of all competitors, in a type that adds all at once."""
+
+    def _place_of_matchup(self, id: str) -> SettingPath:
+        """Return the setting that defines a matchup."""
+        return ("matchups", list(self.matchups).index(id)) if not self.rosters else self.rosters[:1]
+
+    def progress(self) -> Progress:
+        """Return the progress; games above a lowered limit and of removed matchups count as
+        wanted and played."""
+        total: int | None = 0
+        for id, tally in self.tallies.items():
+            matchup = self.matchups.get(id)
+            count = tally.completed if matchup is None else self._series(matchup).total()
+            total = None if total is None or count is None else total + count
+        return Progress(sum(tally.completed for tally in self.tallies.values()), total)
+
+    # reports
+
+    def _tables(self, *, unplayed: bool = True) -> Iterator[Table]:
+        """Yield a table of each matchup of the control file.
+
+        unplayed  whether to include matchups without results, unless switched off
+        """
+        for id, matchup in self.matchups.items():
+            tally = self.tallies[id]
+            wanted = unplayed and matchup.number_of_games != 0
+            if tally.completed or tally.void or wanted:
+                yield matchup_table(
+                    tally if tally.players == matchup.codes else tally.turned(),
+                    self._game,
+                    name=self._heading(matchup),
+                    limit=matchup.number_of_games,
+                    details=describe_settings(matchup.settings),
+                    even=matchup.even,
+                    sprt=self._sprt_report(matchup),
+                )
+
+    def _test_tables(self) -> Iterator[Table]:
+        """Yield a table with a row for each matchup's test, for a display without tables of
+        matchups."""
+        rows: list[tuple[Cell, ...]] = []
+        for matchup in self.matchups.values():
+            report = self._sprt_report(matchup)
+            if report is not None:
+                status = "; ".join(filter(None, (report.status, *report.doubts)))
+                rows.append((self._heading(matchup), f"{report.llr:.2f}", status))
+        if rows:
+            yield Table(("SPRT", "LLR", ""), tuple(rows), align=(LEFT, RIGHT, LEFT))
+
+    def _heading(self, matchup: Matchup) -> str:
+        """Return a matchup's name, with its id where the name is ambiguous."""
+        same = [m for m in self.matchups.values() if m.name == matchup.name]
+        return matchup.name if len(same) == 1 else f"{matchup.name} [{matchup.id}]"
+
+    def _deleted_tables(self) -> Iterator[Table]:
+        """Yield a table of each matchup that was removed from the control file."""
+        for id, tally in self.tallies.items():
+            if id not in self.matchups and tally.completed:
+                yield matchup_table(
+                    tally,
+                    self._game,
+                    name=" v ".join(tally.players),
+                    details=f"settings: missing (matchup {id} is not in the control file any more)",
+                    even=bool(sum(tally.pairs.counts)),
+                )
+
+    def live_report(self) -> Report:
+        return Report(tuple(self._tables()))
+
+    def report(self) -> Report:
+        notes = self._notes()
+        texts = [Text(notes)] if notes else []
+        return Report((*self._tables(), *self._deleted_tables(), *texts))
+
+    def void_kinds(self) -> VoidKinds:
+        return sum_void_kinds([tally.void_kinds for tally in self.tallies.values()])
+
+    def _notes(self) -> tuple[str, ...]:
+        """Return notes on the standings: withdrawals, void games, waiting players."""
+        lines = []
+        if self._withdrawn:
+            lines.append(f"withdrawn: {', '.join(self._withdrawn)}")
+        void = sum(tally.void for tally in self.tallies.values())
+        if void:
+            lines.append(void_line(self.void_kinds(), void))
+        for code, count in self._stopped().items():
+            choices = remedy([code], self.values["withdrawn"], may_lose=self._may_lose)
+            lines.append(f"player {code}: {count} void games in a row; {choices}")
+        return tuple(lines)
+
+    @property
+    def _may_lose(self) -> bool:
+        """Whether failures could lose games instead of making them void."""
+        return any(matchup.settings.failures == "void" for matchup in self.matchups.values())
+
+    def _stopped(self) -> dict[str, int]:
+        """Return the players with waiting games, and their void games in a row."""
+        stopped = self._holds.stopped()
+        return {code: n for code, n in stopped.items() if code not in self._withdrawn}
+
+    def _standings(self) -> Standings | None:
+        """Return the standings of all players, None where they are meaningless."""
+        return None
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        courses = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            courses.record_result(self.describe(ticket), result)
+        ratings = rating_charts(self._standings())
+        # ratings summarise many matchups
+        return [*ratings, *courses.charts("Matchups", 40 if ratings else None)]
+
+    def summary(self) -> dict[str, Any]:
+        standings = self._standings()
+        return {
+            "withdrawn": self._withdrawn,
+            "stopped": list(self._stopped()),
+            "matchups": [
+                matchup_data(
+                    tally,
+                    id=id,
+                    name=self._name(id),
+                    even=bool(sum(tally.pairs.counts)) if matchup is None else matchup.even,
+                    sprt=None if matchup is None else self._sprt_report(matchup),
+                )
+                for id, tally in self.tallies.items()
+                for matchup in (self.matchups.get(id),)
+            ],
+            **({} if standings is None else standings.summary()),
+        }
+
+    def _name(self, id: str) -> str:
+        matchup = self.matchups.get(id)
+        return matchup.name if matchup is not None else " v ".join(self.tallies[id].players)

@@ -1,0 +1,1 @@
+"""Competitions that tune parameters: ce_tuner, mc_tuner, and parts shared with spsa and texel."""

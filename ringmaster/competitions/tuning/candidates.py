@@ -1,0 +1,553 @@
+"""The common base of mc_tuner and ce_tuner: candidates play against a fixed opponent."""
+
+from __future__ import annotations
+
+import functools
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import msgspec
+
+from ringmaster.competitions.common_settings import (
+    COMMON_SETTINGS,
+    PLAYER,
+    PlayerDefinition,
+    find_player,
+    noting,
+)
+from ringmaster.competitions.competition import Competition, Played, TunedOptions
+from ringmaster.competitions.game_settings import GAME_SETTINGS, make_game_settings
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE, OpeningBook
+from ringmaster.competitions.result_lines import (
+    VoidKinds,
+    count_void,
+    expected_repeats,
+    repeats_line,
+    result_line,
+    result_reason,
+    void_line,
+)
+from ringmaster.competitions.tournaments.matchup_report import describe_settings
+from ringmaster.competitions.tuning.function_probes import (
+    call,
+    combinations,
+    contradiction,
+    fill,
+    player_made_by,
+)
+from ringmaster.competitions.tuning.parameter_binding import tuned_options
+from ringmaster.competitions.tuning.parameter_settings import duplicates
+from ringmaster.errors import SettingError, SettingErrors, shown
+from ringmaster.model.jobs import CheckJob, GameJob, Ticket
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.randomness import COLOUR_STREAM, words
+from ringmaster.model.report import ChartGroup, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import (
+    Context,
+    Function,
+    Identifier,
+    Maybe,
+    OneOf,
+    Setting,
+    SettingPath,
+    String,
+    canonical,
+)
+
+#: Colour of the first mover.
+_FIRST: dict[GameName, str] = {"go": "b", "chess": "w", "shogi": "b"}
+
+
+class _Colour(OneOf):
+    """One of a few strings; "b" and "w" also in Gomill's other forms: "black", "W"."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str) and value.lower() in ("b", "black", "w", "white"):
+            value = value[0].lower()
+        return super().interpret(value, path, context)
+
+
+#: Arguments of every Parameter(…).
+PARAMETER_ARGUMENTS: tuple[Setting, ...] = (
+    Setting("code", Identifier(), "Short name for messages and reports."),
+    Setting(
+        "format",
+        Maybe(String()),
+        'Format of values in reports, such as ``"I: %4.2f"``; by default the code and ``%s``.',
+        None,
+        change="report",
+    ),
+    Setting(
+        "option",
+        Maybe(String()),
+        "Name of the engine option, without make_candidate; by default the code.",
+        None,
+    ),
+)
+
+#: Game settings that results under other values cannot be compared with.
+_CONDITIONS = ("board_size", "komi", "handicap", "handicap_style", "variant")
+
+#: Settings of a tune's games; the optimum depends on some of them.
+TUNE_GAME_SETTINGS: tuple[Setting, ...] = tuple(
+    msgspec.structs.replace(s, change="refused") if s.name in _CONDITIONS else s
+    for s in GAME_SETTINGS
+)
+
+#: Settings of both tuners, without the parameters.
+CANDIDATE_SETTINGS: tuple[Setting, ...] = (
+    *COMMON_SETTINGS,
+    *TUNE_GAME_SETTINGS,
+    Setting(
+        "opponent",
+        Identifier(),
+        "Code of the candidates' opponent.",
+        change="refused",
+    ),
+    Setting(
+        "candidate_colour",
+        _Colour("b", "w", "random", "alternating"),
+        "The candidates' colour in all games; random and alternating depend on the game's number.",
+        change="refused",
+    ),
+    Setting(
+        "make_candidate",
+        Maybe(
+            Function(
+                "a function that takes one value for each parameter and returns a Player",
+                result=PLAYER,
+            )
+        ),
+        "Function that returns a player with engine parameters, in the order of `parameters`.",
+        None,
+    ),
+    Setting(
+        "player",
+        Maybe(Identifier()),
+        "Without make_candidate: code of the player with the parameters as options.",
+        None,
+        change="refused",
+    ),
+)
+
+
+class CandidateParameter(Protocol):
+    """A parameter of a `CandidateTuner`.
+
+    function       from an optimiser parameter to an engine parameter
+    function_name  its argument of Parameter(…), for errors
+    """
+
+    @property
+    def code(self) -> str: ...
+    @property
+    def format(self) -> str | None: ...
+    @property
+    def option(self) -> str | None: ...
+    @property
+    def function(self) -> Callable[[float], Any]: ...
+    @property
+    def function_name(self) -> str: ...
+
+
+Values = tuple[Any, ...]
+
+
+class Failed(msgspec.Struct, frozen=True):
+    """Stands for an engine parameter with a failing function.
+
+    at  the optimiser parameter
+    """
+
+    at: float
+
+
+class CandidateState(msgspec.Struct, kw_only=True):
+    """The state that both tuners have.
+
+    codes     of the parameters
+    opponent  name that the opponent's engine reports
+    repeats   games that repeat an earlier one of the same candidate
+    """
+
+    codes: list[str]
+    opponent: str = ""
+    void: int = 0
+    void_kinds: VoidKinds = {}
+    repeats: int = 0
+
+
+class CandidateTuner(Competition):
+    """A tune with candidates; subclasses choose the candidates and learn from results."""
+
+    parameters: tuple[Any, ...]
+    _state: CandidateState
+    #: A typical candidate, for reports and warnings.
+    _specimen: Player
+    #: Whether the type requires games without draws.
+    no_draws: ClassVar[bool] = False
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.parameters = values["parameters"]
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+            self._check_komi()
+        with noting(errors):
+            self.opponent = self._find(values["opponent"], "opponent")
+        with noting(errors):
+            self._check_maker()
+        errors += duplicates([p.code for p in self.parameters])
+        for i, _ in enumerate(self.parameters):
+            with noting(errors):
+                self._check_parameter(i)
+        if errors:
+            raise SettingErrors(errors)
+        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
+
+    def _find(self, code: str, argument: str) -> Player:
+        definition = find_player(self.values["players"], code, (argument,))
+        try:
+            return definition.make(code, self._game)
+        except SettingError as error:
+            raise error.under("players", code) from None
+
+    def _check_komi(self) -> None:
+        if self.no_draws and self._game == "go" and self.settings.komi % 1 == 0:
+            raise SettingError(
+                ("komi",),
+                f"{self.settings.komi:g} is a whole number, so games may end in jigo",
+                "a fractional number such as 7.5",
+            )
+
+    def _check_maker(self) -> None:
+        make, player = self.values["make_candidate"], self.values["player"]
+        if make is None and player is None:
+            raise SettingError(
+                ("make_candidate",),
+                "'make_candidate' is missing",
+                "a function that returns a Player, or `player` for one with options",
+            )
+        if make is not None and player is not None:
+            raise SettingError(("player",), "player and make_candidate exclude each other")
+        if player is not None and self._find(player, "player").protocol == "gtp":
+            raise SettingError(
+                ("player",),
+                "GTP has no options that parameters could be",
+                "a make_candidate function that returns a Player",
+            )
+
+    @abstractmethod
+    def _sample(self, index: int) -> float:
+        """Return a typical optimiser parameter, to probe a parameter's functions."""
+
+    def _check_parameter(self, index: int, value: float | None = None) -> None:
+        """Raise SettingError when a parameter's function or format fails.
+
+        value  the optimiser parameter; by default a typical one
+        """
+        engine_value = self._engine_value(index, self._sample(index) if value is None else value)
+        template = self._format(index)
+        path: SettingPath = ("parameters", index, "format")
+        try:
+            _ = fill(template, engine_value)
+        except Exception as error:  # from the __str__ of any type
+            raise SettingError(
+                path,
+                f"{template!r} cannot show {shown(engine_value)}: {error}",
+                "a text with one conversion such as %s or %.2f, or with one for each item of a "
+                "tuple",
+            ) from None
+
+    @abstractmethod
+    def _probes(self, index: int) -> list[float]:
+        """Return optimiser parameters that may occur later, ascending; a bounded number."""
+
+    def function_failures(self) -> list[SettingError]:
+        errors: list[SettingError] = []
+        columns = [self._probes(i) for i, _ in enumerate(self.parameters)]
+        for i, column in enumerate(columns):
+            with noting(errors):
+                for value in column:
+                    self._check_parameter(i, value)
+        if errors:
+            return errors
+        middle = [self._sample(i) for i, _ in enumerate(self.parameters)]
+        with noting(errors):
+            for point in combinations(middle, columns):
+                self.candidate("candidate", self.engine_values(point))
+        return errors
+
+    @abstractmethod
+    def _point(self, ticket: Ticket) -> Sequence[float]:
+        """Return the optimiser parameters of a ticket's candidate."""
+
+    def contradictions(
+        self, state: Mapping[str, Any], tickets: Iterable[Ticket]
+    ) -> dict[SettingPath, str]:
+        if state["codes"] != [p.code for p in self.parameters]:
+            return {}
+        reasons: dict[SettingPath, str] = {}
+        compared: set[tuple[int, float]] = set()
+        paths: list[SettingPath] = [
+            ("parameters", i, p.function_name) for i, p in enumerate(self.parameters)
+        ]
+        for ticket in tickets:
+            played: Sequence[Any] | None = ticket.get("v")
+            if played is None:
+                unknown = "an earlier version did not store the values that it played"
+                return dict.fromkeys(paths, unknown)
+            for i, value in enumerate(self._point(ticket)):
+                if (i, value) in compared or paths[i] in reasons:
+                    continue
+                engine_value = functools.partial(self._engine_value, i)
+                reason = contradiction(value, played[i], engine_value)
+                if reason:
+                    reasons[paths[i]] = reason
+                compared.add((i, value))
+        return reasons
+
+    def _format(self, index: int) -> str:
+        parameter: CandidateParameter = self.parameters[index]
+        if parameter.format is not None:
+            return parameter.format
+        return parameter.code.replace("%", "%%") + ": %s"
+
+    def _engine_value(self, index: int, value: float) -> Any:
+        parameter: CandidateParameter = self.parameters[index]
+        path = ("parameters", index, parameter.function_name)
+        return call(parameter.function, value, path, parameter.code)
+
+    def engine_values(self, optimiser: Sequence[float]) -> Values:
+        """Return engine parameters.
+
+        Raises SettingError when a function of the control file fails.
+        """
+        return tuple(self._engine_value(i, value) for i, value in enumerate(optimiser))
+
+    def values_to_show(self, optimiser: Sequence[float]) -> Values:
+        """Return engine parameters, with `Failed` for failing functions."""
+        values = []
+        for i, value in enumerate(optimiser):
+            try:
+                values.append(self._engine_value(i, value))
+            except SettingError:
+                values.append(Failed(value))
+        return tuple(values)
+
+    def formatted(self, values: Values) -> str:
+        """Return engine parameters for reports: "I: 0.01; F: 365.17"."""
+        texts = []
+        for i, value in enumerate(values):
+            parameter: CandidateParameter = self.parameters[i]
+            if isinstance(value, Failed):
+                texts.append(f"[{parameter.code}: {parameter.function_name} fails at {value.at:g}]")
+                continue
+            try:
+                texts.append(fill(self._format(i), value))
+            except Exception:  # the type may differ from value to value
+                texts.append(f"[{parameter.code}?{shown(value)}]")
+        return "; ".join(texts)
+
+    def named(self, values: Values) -> dict[str, Any]:
+        """Return engine parameters as JSON data by code, None for failing functions."""
+        return {
+            p.code: None if isinstance(v, Failed) else as_data(v)
+            for p, v in zip(self.parameters, values, strict=True)
+        }
+
+    def candidate(self, code: str, values: Values) -> Player:
+        """Return the player with these engine parameters.
+
+        Raises SettingError when the values do not make a player.
+        """
+        make: Callable[..., PlayerDefinition] | None = self.values["make_candidate"]
+        if make is not None:
+            return player_made_by(lambda: make(*values), code, self._game)
+        definition: PlayerDefinition = self.values["players"][self.values["player"]]
+        player = definition.make(code, self._game)
+        options = {p.option or p.code: v for p, v in zip(self.parameters, values, strict=True)}
+        for i, (name, value) in enumerate(options.items()):
+            if not isinstance(value, bool | int | float | str):
+                raise SettingError(
+                    ("parameters", i), f"{shown(value)} cannot be the value of option {name!r}"
+                )
+        return msgspec.structs.replace(player, options={**player.options, **options})
+
+    # games
+
+    def seat(self, number: int) -> int:
+        """Return the candidate's place in game `number`: 0 if it moves first."""
+        colour = self.values["candidate_colour"]
+        if colour == "alternating":
+            return number % 2
+        if colour == "random":
+            return words(self.values["seed"], COLOUR_STREAM, number, 1)[0] % 2
+        return 0 if colour == _FIRST[self._game] else 1
+
+    def candidate_job(
+        self,
+        game_id: str,
+        attempt: int,
+        ticket: Ticket,
+        seat: int,
+        number: int,
+        candidate: tuple[Player, Values],
+    ) -> GameJob:
+        """Return the job of a candidate's game.
+
+        number  number of the game in the tune
+        """
+        player, values = candidate
+        named = self.named(values)
+        text = self.formatted(values)
+        alternating = self.values["candidate_colour"] == "alternating"
+        opening = number // 2 if alternating else number
+        return self._game_job(
+            game_id,
+            attempt,
+            (player, self.opponent) if seat == 0 else (self.opponent, player),
+            self.settings,
+            # to compare with an edited function
+            {**ticket, "v": [canonical(value) for value in values]},
+            self.book.pick(opening),
+            (named, {}) if seat == 0 else ({}, named),
+            round=opening + 1,
+            shown_parameters=(text, "") if seat == 0 else ("", text),
+        )
+
+    def played(self, ticket: Ticket, seat: int, code: str, values: Values) -> Played:
+        """Return a candidate's game for `describe`."""
+        named = self.named(values)
+        return Played(
+            players=(code, self.opponent.code) if seat == 0 else (self.opponent.code, code),
+            parameters=(named, {}) if seat == 0 else ({}, named),
+            opening=ticket.get("o", ""),
+        )
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        # imports numpy, which takes 0.1 s
+        from ringmaster.competitions.tuning.candidate_charts import CandidateCharts
+
+        charts = CandidateCharts([p.code for p in self.parameters], self.opponent.code)
+        for ticket, result in history:
+            charts.record_result(self.describe(ticket), result)
+        return charts.charts()
+
+    def candidate_checks(self, samples: Sequence[Values]) -> list[CheckJob]:
+        """Return startup checks of the opponent and of candidates."""
+        by_name = {self._sample_name(values): values for values in samples}
+        jobs = [
+            CheckJob(f"check-{name}", self.candidate(name, values), self.settings)
+            for name, values in by_name.items()
+        ]
+        return [CheckJob(f"check-{self.opponent.code}", self.opponent, self.settings), *jobs]
+
+    def _sample_name(self, values: Values) -> str:
+        return f"candidate {self.formatted(values)}"
+
+    def options_between(self, base: Values, *ends: Values) -> TunedOptions:
+        """Return the parameters as options.  Raises SettingError.
+
+        base  values of a candidate of the startup checks
+        ends  other values
+        """
+
+        def maker(place: int, end: Values) -> Callable[[], Player]:
+            changed = (*base[:place], end[place], *base[place + 1 :])
+            return lambda: self.candidate("", changed)
+
+        name = self._sample_name(base)
+        makers = {
+            parameter.code: [maker(place, end) for end in ends]
+            for place, parameter in enumerate(self.parameters)
+        }
+        return tuned_options(f"check-{name}", self.candidate(name, base), makers)
+
+    def reported_players(self) -> list[Player]:
+        return [self._specimen, self.opponent]
+
+    def reported_code(self, code: str) -> str:
+        return code if code == self.opponent.code else self._specimen.code
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        return {"": self.book.describe()}
+
+    def place_of(self, code: str) -> SettingPath:
+        if code == self.opponent.code:
+            return ("players", code)
+        player = self.values["player"]
+        return ("make_candidate",) if player is None else ("players", player)
+
+    def prepare(self) -> None:
+        self.book.load()
+
+    def warnings(self) -> list[str]:
+        if self.book.lacks_openings:
+            return [SAME_GAMES_OF_TUNE]
+        colours = 1 if self.values["candidate_colour"] in ("b", "w") else 2
+        both, most = (self._specimen, self.opponent), self._most_games_of_candidate
+        line = expected_repeats(both, self.book.size, most, colours, " of a candidate")
+        return [line] if line else []
+
+    @property
+    @abstractmethod
+    def _most_games_of_candidate(self) -> int | None:
+        """Most games of one candidate; None for no limit."""
+
+    def void_kinds(self) -> VoidKinds:
+        return self._state.void_kinds
+
+    def count_void(self, result: GameResult, seat: int, candidate: str) -> str:
+        """Count a void game, and return its line for the display and the history."""
+        self._state.void += 1
+        opponent = self.opponent.code
+        # all candidates are one engine
+        codes = ("candidate", opponent) if seat == 0 else (opponent, "candidate")
+        count_void(self._state.void_kinds, result, codes)
+        return result_line(result, (candidate, opponent) if seat == 0 else (opponent, candidate))
+
+    def count_game(self, result: GameResult, seat: int) -> None:
+        """Count a repeated game, and store the name that the opponent reports."""
+        self._state.repeats += result.repeats
+        self._state.opponent = result.usage[1 - seat].name or self._state.opponent
+
+    def outcome_line(self, result: GameResult, seat: int, candidate: str) -> str:
+        """Return a game's line for the display and the history."""
+        if result.winner is not None:
+            verb = "won" if result.winner == seat else "lost"
+        else:
+            verb = "drew" if result.outcome == "draw" else "no result"
+        reason = result_reason(result)
+        return f"game {result.game_id}: {candidate} {verb} {result.score}{reason}"
+
+    def conditions(self, games: int) -> Text:
+        """Return the report's lines on the conditions of the counted games."""
+        state = self._state
+        name = f" ({state.opponent})" if state.opponent else ""
+        lines = [describe_settings(self.settings), f"opponent: {self.opponent.code}{name}"]
+        if state.void:
+            lines.append(void_line(state.void_kinds, state.void))
+        if state.repeats:
+            lines.append(repeats_line(state.repeats, games))
+        return Text(tuple(filter(None, lines)))
+
+
+def as_data(value: Any) -> Any:
+    """Return an engine parameter, which may be of any type, as JSON data."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if isinstance(value, list | tuple):
+        return [as_data(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(k): as_data(v) for k, v in value.items()}
+    return str(value)

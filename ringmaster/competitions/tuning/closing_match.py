@@ -1,0 +1,468 @@
+"""Closing matches: games of a tune's estimate against its start values or a player.
+
+A match ends when it is complete or the tune continues.  It then stays in the report, and
+the next estimate has its own match.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.competition import MatchupInfo, Played, Reaction
+from ringmaster.competitions.opening_settings import OpeningBook, check_openings
+from ringmaster.competitions.result_lines import (
+    REMEDY,
+    VoidKinds,
+    expected_repeats,
+    result_line,
+    sum_void_kinds,
+    void_rule,
+)
+from ringmaster.competitions.tournaments.matchup import GameSeries, Tally
+from ringmaster.competitions.tournaments.matchup_report import matchup_data, matchup_table
+from ringmaster.competitions.tuning.closing_match_settings import (
+    DEFAULT,
+    START,
+    Conditions,
+    Match,
+    Side,
+    Sides,
+    VerifySettings,
+)
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.errors import SettingError, UsageError
+from ringmaster.model.jobs import CheckJob, Opening, Ticket
+from ringmaster.model.players import Player
+from ringmaster.model.report import Table, Text
+from ringmaster.model.results import GameResult
+
+#: Relative rounding error of equal estimates.
+_SAME = 1e-9
+
+_WHOSE = " of the closing match"
+NOTHING = "the tuned values are the start values: there is nothing to verify"
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """The progress of a tune.
+
+    iterations  completed iterations (or passes)
+    values      the estimate, as played
+    openings    number of openings of its book that the complete tune uses
+    due         whether to play a match of these values now
+    """
+
+    iterations: int
+    values: ValuesByCode
+    openings: int
+    due: bool
+
+
+class ClosingMatches:
+    """The closing matches of a tune; the last one may be in progress.
+
+    settings  settings of the present match, None without one
+    """
+
+    def __init__(
+        self,
+        settings: VerifySettings | None,
+        *,
+        sides: Sides,
+        start: ValuesByCode,
+        book: OpeningBook,
+        seed: int,
+        counted: str = "iterations",
+    ) -> None:
+        """Raises SettingError for settings that do not make a match.
+
+        start    start values of the tune
+        book     the tune's openings
+        counted  unit of `Standing.iterations`
+        """
+        self.settings = settings
+        self.matches: list[Match] = []
+        self._sides = sides
+        self._game = sides.game
+        self._start = start
+        self._tunes_book = book
+        self._seed = seed
+        self._counted = counted
+        #: Numbers of issued games without a result, by match.
+        self._open: defaultdict[int, set[int]] = defaultdict(set)
+        self._book = self._own_book()
+        if settings is not None:
+            sides.build(settings, self._start, self._start)  # checks them
+
+    def _own_book(self) -> OpeningBook | None:
+        """Return the closing match's separate book, None without one."""
+        openings = None if self.settings is None else self.settings.openings
+        if openings is None:
+            return None
+        try:
+            check_openings(openings, self._game.game, self._game.variant)
+        except SettingError as error:
+            raise error.under("verify") from None
+        return OpeningBook(openings, self._game.game, self._seed, self._game.variant)
+
+    def request(self, games: int | None) -> None:
+        """Request a match, with or without Verify(…).  Raises UsageError.
+
+        games  most games, None for the number in the settings
+        """
+        settings = self.settings or DEFAULT
+        if games is not None and games % 2:
+            raise UsageError(f"{games} games are not a whole number of pairs; use an even number")
+        if games is not None:
+            settings = msgspec.structs.replace(settings, games=games)
+        self.settings = settings
+
+    def prepare(self) -> None:
+        """Load openings before the first game.  Raises OpeningsError."""
+        if self._book is not None:
+            self._book.load()
+        if self.settings is not None and self.settings.sprt is not None:
+            # imports scipy before any clock runs
+            self.settings.sprt.llr([1, 1, 1])
+
+    # games
+
+    @property
+    def has_openings(self) -> bool:
+        """Whether the games of a match have openings."""
+        return self._book is not None or not self._tunes_book.lacks_openings
+
+    def opponents(self) -> list[Player]:
+        """Return the opponent from the control file, if any."""
+        settings = self.settings
+        if settings is None or settings.against == START:
+            return []
+        return [self._sides.build(settings, self._start, None)[1].player]
+
+    def openings(self) -> dict[str, Any] | None:
+        """Describe the closing match's separate openings, None without any."""
+        return None if self._book is None else self._book.describe()
+
+    def check_jobs(self, standing: Standing | None) -> list[CheckJob]:
+        """Return the startup checks.
+
+        standing  progress of the tune, to check both sides; None to check a separate
+                  opponent only
+        """
+        if self.settings is None:
+            return []
+        values = None if standing is None else standing.values
+        return self._sides.check_jobs(self.settings, values, self._start)
+
+    def sides(self, ticket: Ticket) -> tuple[Side, Side]:
+        """Return both sides of a game, the first mover first."""
+        match = self._match(ticket)
+        first, second = self._sides.build(self.settings or DEFAULT, match.tuned, match.start)
+        return (second, first) if ticket["g"] % 2 else (first, second)
+
+    def opening(self, ticket: Ticket) -> Opening:
+        """Return the opening of a game."""
+        book = self._book or self._tunes_book
+        return book.pick(self._match(ticket).first + ticket["g"] // 2)
+
+    def round_of(self, ticket: Ticket) -> int:
+        """Return the number of a game's pair in its match, from 1."""
+        return int(ticket["g"]) // 2 + 1
+
+    def describe(self, ticket: Ticket) -> Played:
+        """See `Competition.describe`."""
+        match, swapped = self._match(ticket), ticket["g"] % 2
+        order = (1, 0) if swapped else (0, 1)
+        codes = match.tally.players
+        return Played(
+            players=(codes[order[0]], codes[order[1]]),
+            matchup=match_id(ticket["v"]),
+            parameters=(match.values(order[0]), match.values(order[1])),
+            opening=ticket.get("o", ""),
+            pair=ticket["g"] // 2,
+        )
+
+    # matches and their games
+
+    def _match(self, ticket: Ticket) -> Match:
+        match: Match = self.matches[ticket["v"] - 1]
+        return match
+
+    def void_kinds(self) -> VoidKinds:
+        """Return the void games of all matches, by player and reason."""
+        return sum_void_kinds([match.tally.void_kinds for match in self.matches])
+
+    def nothing(self, standing: Standing) -> bool:
+        """Whether the tuned values are the start values."""
+        settings = self.settings
+        return (settings is None or settings.against == START) and standing.values == self._start
+
+    def current(self, standing: Standing) -> Match | None:
+        """Return the match of the present values and conditions, None without one."""
+        if not self.matches:
+            return None
+        match = self.matches[-1]
+        settings = self.settings
+        is_current = (
+            match.iteration == standing.iterations
+            and (settings is None or match.conditions == Conditions.from_settings(settings))
+            and (match.start is None or _same(match.start, self._start))
+            and _same(match.tuned, standing.values)
+        )
+        return match if is_current else None
+
+    def begin(self, standing: Standing) -> Match | None:
+        """Return the current match, or a new one; None where there is nothing to verify."""
+        match = self.current(standing)
+        if match is not None:
+            return match
+        return None if self.nothing(standing) else self._add(standing)
+
+    def _add(self, standing: Standing) -> Match:
+        settings = self.settings or DEFAULT
+        match = Match(
+            iteration=standing.iterations,
+            tuned=dict(standing.values),
+            start=self._start if settings.against == START else None,
+            tally=Tally(self._sides.codes(settings.against)),
+            first=0 if settings.openings is not None else standing.openings,
+            games=settings.games,
+            conditions=Conditions.from_settings(settings),
+        )
+        self.matches.append(match)
+        match.tally.trial = self._series(match, now=True).new_sprt_progress()
+        return match
+
+    def _series(self, match: Match, *, now: bool) -> GameSeries:
+        """Return the games of a match.
+
+        now  whether by the present settings, or by the match's own
+        """
+        tally = match.tally
+        limit: int | None
+        if now and self.settings is not None:
+            limit, test = self.settings.games, self.settings.sprt
+        else:
+            limit = match.games or None
+            test = None if tally.trial is None else tally.trial.test
+        number = self.matches.index(match) + 1
+        return GameSeries(tally, tally.players, limit, True, test, self._open[number])
+
+    def _series_now(self, match: Match, standing: Standing) -> GameSeries:
+        return self._series(match, now=standing.due and match is self.current(standing))
+
+    def next_game(self, standing: Standing) -> tuple[str, Ticket] | None:
+        """Return id and ticket of the next game, None without one; `count` registers it."""
+        match = self.begin(standing)
+        if match is None:
+            return None
+        series = self._series(match, now=True)
+        match.tally.trial = series.present_sprt_progress()
+        match.games = series.limit or match.games
+        if not series.wants_more():
+            return None
+        number, game = len(self.matches), match.tally.next
+        return f"{match_id(number)}_{game:04d}", {"v": number, "g": game}
+
+    def count(self, ticket: Ticket, standing: Standing) -> None:
+        """Register an issued ticket; idempotent."""
+        while len(self.matches) < ticket["v"]:
+            self._add(standing)
+        tally = self._match(ticket).tally
+        tally.next = max(tally.next, ticket["g"] + 1)
+        self._open[ticket["v"]].add(ticket["g"])
+
+    def resume(self, ticket: Ticket, standing: Standing) -> bool:
+        """See `Competition.resume`: a match ends when the tune continues."""
+        self.count(ticket, standing)
+        match = self._match(ticket)
+        if not standing.due or match is not self.current(standing):
+            return False
+        return self._series(match, now=True).wants(ticket["g"])
+
+    def record_result(self, ticket: Ticket, result: GameResult, standing: Standing) -> Reaction:
+        """See `Competition.record_result`."""
+        self.count(ticket, standing)
+        match = self._match(ticket)
+        tally = match.tally
+        first = not tally.completed
+        first_mover: int = ticket["g"] % 2
+        tally.record_result(result, first_mover, ticket["g"] // 2)
+        codes = tally.players[::-1] if first_mover else tally.players
+        line = result_line(result, (codes[0], codes[1]))
+        if result.outcome == "void":
+            halt = void_rule(tally.void_in_a_row, first=first, what="the closing match")
+            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+        self._open[ticket["v"]].discard(ticket["g"])
+        series = self._series_now(match, standing)
+        notes: list[str] = []
+        if series.present_sprt_progress() is tally.trial and tally.judge():
+            report = series.report()
+            assert report is not None
+            notes += report.lines()
+        if series.complete():
+            notes.append(f"complete, {tally.estimate()}")
+        lines = tuple(f"{match_id(ticket['v'])}: {note}" for note in notes)
+        # a decision is saved: other settings must not repeat it on fewer results
+        return Reaction(line, notes=lines, save=bool(lines))
+
+    def complete(self, standing: Standing) -> bool:
+        """Whether every game of the present match has been played."""
+        match = self.current(standing)
+        if match is None:
+            return self.nothing(standing)
+        return self._series(match, now=True).complete()
+
+    # state
+
+    def state(self) -> list[dict[str, Any]]:
+        """Return the matches as JSON data."""
+        data: list[dict[str, Any]] = msgspec.to_builtins(self.matches)
+        return data
+
+    def restore(self, state: Sequence[Mapping[str, Any]]) -> None:
+        """Load a state."""
+        self.matches = msgspec.convert(state, list[Match])
+        self._open.clear()
+
+    # reports
+
+    def warnings(self, standing: Standing) -> list[str]:
+        """Return warnings about the settings."""
+        settings = self.settings
+        if settings is None:
+            return []
+        both = self._sides.build(settings, self._start, self._start)
+        book = self._book or self._tunes_book
+        line = expected_repeats([s.player for s in both], book.size, settings.games, 2, _WHOSE)
+        lines = [line] if line else []
+        if standing.due and self.nothing(standing):
+            lines.append(NOTHING)
+        match = self.current(standing) if standing.due else None
+        if match is not None:
+            changed = self._series(match, now=True).changed_test()
+            lines += [f"the SPRT of the closing match {changed}"] if changed else []
+        elif self._superseded(standing):
+            lines.append(
+                "the last closing match had other values or conditions; another one will be played"
+            )
+        return lines
+
+    def _superseded(self, standing: Standing) -> bool:
+        """Whether a match is due that replaces one after the same iteration."""
+        if not self.matches or not standing.due or self.nothing(standing):
+            return False
+        return self.matches[-1].iteration == standing.iterations
+
+    def notices(self, standing: Standing) -> list[str]:
+        """Return notices for the start of a run."""
+        size = self._tunes_book.size
+        if self.settings is None or self._book is not None or size is None:
+            return []
+        left, pairs = max(0, size - standing.openings), self.settings.games // 2
+        if left >= pairs:
+            return []
+        if not standing.openings:
+            return [
+                f"the closing match may need {pairs} openings, but its book has {size}: they "
+                "will repeat; Verify(openings=…) sets another book"
+            ]
+        return [
+            f"the tune leaves {left or 'none'} of the {size} openings of its book for the closing "
+            f"match, which may need {pairs}: it will repeat openings of the tune; "
+            "Verify(openings=…) sets another book"
+        ]
+
+    def progress(self, standing: Standing) -> tuple[int, int]:
+        """Return the numbers of played and wanted games of the current match."""
+        match = self.current(standing)
+        if match is None:
+            games = 0 if self.settings is None or self.nothing(standing) else self.settings.games
+            return 0, games
+        series = self._series(match, now=True)
+        return match.tally.completed, series.total() or match.tally.completed
+
+    @property
+    def completed(self) -> int:
+        """Number of counted games of all matches."""
+        return sum(match.tally.completed for match in self.matches)
+
+    def infos(self, standing: Standing) -> list[MatchupInfo]:
+        """See `Competition.matchup_infos`."""
+        infos = []
+        for number, match in enumerate(self.matches, 1):
+            series = self._series_now(match, standing)
+            players = match.tally.players
+            name = " v ".join(players)
+            limit, report = series.limit, series.report()
+            infos.append(
+                MatchupInfo(match_id(number), players, name, self._game, True, limit, report)
+            )
+        return infos
+
+    def blocks(self, standing: Standing) -> list[Table | Text]:
+        """Return the blocks of a report."""
+        blocks: list[Table | Text] = [self._table(match, standing) for match in self.matches]
+        if standing.due and self.nothing(standing):
+            blocks.append(Text((f"closing match: {NOTHING}",)))
+        return blocks
+
+    def _table(self, match: Match, standing: Standing) -> Table:
+        series = self._series_now(match, standing)
+        values = ", ".join(f"{code}={_shown(value)}" for code, value in match.tuned.items())
+        details = textwrap.wrap(
+            f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False
+        )
+        details.append(match.conditions.describe())
+        if match.iteration != standing.iterations:
+            details.append("the tune has continued since")
+        players = " v ".join(match.tally.players)
+        return matchup_table(
+            match.tally,
+            self._game.game,
+            name=f"closing match after {match.iteration} {self._counted}: {players}",
+            limit=series.limit,
+            details="\n".join(filter(None, details)),
+            even=self._game.handicap is None,
+            sprt=series.report(),
+        )
+
+    def summaries(self, standing: Standing) -> list[dict[str, Any]]:
+        """Return the matchups of `show --json`."""
+        summaries = []
+        for number, match in enumerate(self.matches, 1):
+            series = self._series_now(match, standing)
+            data = matchup_data(
+                match.tally,
+                id=match_id(number),
+                name=" v ".join(match.tally.players),
+                even=self._game.handicap is None,
+                sprt=series.report(),
+            )
+            data["number_of_games"] = series.limit
+            data[self._counted] = match.iteration
+            data["parameters"] = [dict(match.values(player)) for player in (0, 1)]
+            summaries.append(data)
+        return summaries
+
+
+def _same(values: ValuesByCode, others: ValuesByCode) -> bool:
+    """Return whether values are equal but for rounding."""
+    return values.keys() == others.keys() and all(
+        math.isclose(value, others[code], rel_tol=_SAME) for code, value in values.items()
+    )
+
+
+def match_id(number: int) -> str:
+    """Return the id of a match, counted from 1."""
+    return f"verify{number}"
+
+
+def _shown(value: int | float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.6g}"

@@ -1,0 +1,270 @@
+"""Settings of closing matches: Verify(…), the two sides, and the conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.common_settings import (
+    LIMITS,
+    PlayerDefinition,
+    check_player,
+    find_player,
+)
+from ringmaster.competitions.matchup_sprt import SPRT_SETTING
+from ringmaster.competitions.opening_settings import OPENINGS, OpeningsSettings, describe_openings
+from ringmaster.competitions.tournaments.matchup import Tally
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.errors import SettingError
+from ringmaster.model.jobs import CheckJob, GameSettings
+from ringmaster.model.players import Player
+from ringmaster.model.settings import (
+    CallOf,
+    Context,
+    Identifier,
+    Integer,
+    Maybe,
+    Setting,
+)
+from ringmaster.model.time_control import TimeControl
+from ringmaster.stats.sprt import Sprt
+
+#: Value of `against` for the start values.
+START = "start"
+MOST_GAMES = 10**9
+
+
+class VerifySettings(msgspec.Struct, frozen=True):
+    """Verify(…) of a control file.
+
+    games     most games
+    against   START, or the code of a player
+    time_control, move_time, nodes, depth
+              limits of both sides; all None: the players' limits in the tune
+    openings  a separate book; None: the tune's, after its own openings
+    """
+
+    games: int
+    sprt: Sprt | None = None
+    against: str = START
+    time_control: TimeControl | None = None
+    move_time: float | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    openings: OpeningsSettings | None = None
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The limits that replace those of both sides, {} for none."""
+        names = ("time_control", "move_time", "nodes", "depth")
+        limits = {name: getattr(self, name) for name in names}
+        return limits if any(value is not None for value in limits.values()) else {}
+
+
+#: Settings of the action `verify` for a control file without Verify(…).
+DEFAULT = VerifySettings(1000, Sprt(0.0, 10.0))
+
+
+def check_games(games: int) -> None:
+    """Raise SettingError for an odd number of games."""
+    if games % 2:
+        raise SettingError(
+            ("games",), f"{games} is odd", "an even number: games are played in pairs"
+        )
+
+
+def _build_verify(values: dict[str, Any], context: Context) -> VerifySettings:
+    check_games(values["games"])
+    return VerifySettings(**values)
+
+
+VERIFY = CallOf(
+    "Verify",
+    (
+        Setting(
+            "games", Integer(minimum=2, maximum=MOST_GAMES), "Most games of the closing match."
+        ),
+        SPRT_SETTING,
+        Setting(
+            "against",
+            Identifier(),
+            "Opponent of the tuned values: 'start', the start values of the tune, or a player's "
+            "code.",
+            START,
+        ),
+        msgspec.structs.replace(
+            LIMITS[0],
+            help="Clock of both sides.  If this or one of the next three is set, they replace "
+            "the players' limits in the tune.",
+        ),
+        *LIMITS[1:],
+        Setting(
+            "openings",
+            Maybe(OPENINGS),
+            "Start positions of the closing match; by default the openings after those of the "
+            "tune.",
+            None,
+        ),
+    ),
+    _build_verify,
+    positional=("games",),
+)
+
+
+class Side(msgspec.Struct, frozen=True):
+    """One side of a game: the player and its parameter values."""
+
+    player: Player
+    values: ValuesByCode
+
+
+class Sides(msgspec.Struct, frozen=True):
+    """Builds the players of closing matches.
+
+    code         code of the tuned player
+    definitions  players of the control file
+    candidate    returns the tuned player with a suffix of its code and parameter values
+    game         settings of the games
+    """
+
+    code: str
+    definitions: Mapping[str, PlayerDefinition]
+    candidate: Callable[[str, ValuesByCode], Player]
+    game: GameSettings
+
+    def codes(self, against: str) -> tuple[str, str]:
+        """Return the codes of both sides, the tuned one first."""
+        other = f"{self.code}:{START}" if against == START else against
+        return f"{self.code}:tuned", other
+
+    def build(
+        self, settings: VerifySettings, tuned: ValuesByCode, start: ValuesByCode | None
+    ) -> tuple[Side, Side]:
+        """Return both sides, the tuned one first.  Raises SettingError.
+
+        start  values of the other side, if it is the tuned player as well
+        """
+        first = Side(self._candidate(settings, ":tuned", tuned), tuned)
+        if start is None or settings.against != START:
+            return first, Side(self._opponent(settings), {})
+        return first, Side(self._candidate(settings, f":{START}", start), start)
+
+    def check_jobs(
+        self, settings: VerifySettings, tuned: ValuesByCode | None, start: ValuesByCode
+    ) -> list[CheckJob]:
+        """Return the startup checks of both sides.
+
+        tuned  None for only the checks that the tune omits: other limits, another player
+        """
+        candidates = {}
+        if tuned is not None:
+            candidates["tuned"] = tuned
+            if settings.against == START:
+                candidates[START] = start
+        elif settings.limits:
+            candidates["closing match"] = start
+        jobs = [
+            CheckJob(f"check-{self.code}-{name}", self._candidate(settings, "", values), self.game)
+            for name, values in candidates.items()
+        ]
+        if settings.against != START:
+            opponent = self._opponent(settings)
+            jobs.append(CheckJob(f"check-{opponent.code}", opponent, self.game))
+        return jobs
+
+    def _candidate(self, settings: VerifySettings, suffix: str, values: ValuesByCode) -> Player:
+        return _limited(self.candidate(suffix, values), settings)
+
+    def _opponent(self, settings: VerifySettings) -> Player:
+        """Return the opponent from the control file."""
+        against, path = settings.against, ("verify", "against")
+        if against == self.codes(START)[0]:
+            raise SettingError(path, f"{against!r} is the code of the tuned side")
+        definition = find_player(self.definitions, against, path)
+        try:
+            player = definition.make(against, self.game.game)
+        except SettingError as error:
+            raise error.under("players", against) from None
+        return _limited(player, settings)
+
+
+def _limited(player: Player, settings: VerifySettings) -> Player:
+    """Return a player with the limits of the closing match.
+
+    Raises SettingError for limits that its protocol does not support.
+    """
+    if not settings.limits:
+        return player
+    player = msgspec.structs.replace(player, **settings.limits)
+    try:
+        check_player(player)
+    except SettingError as error:
+        # the other arguments were checked before
+        raise error.under("verify") from None
+    return player
+
+
+class Conditions(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The conditions of a match's games, as text; other conditions make another match.
+
+    openings  file name and arguments
+    """
+
+    against: str = START
+    limits: str = ""
+    openings: str = ""
+
+    @classmethod
+    def from_settings(cls, settings: VerifySettings) -> Conditions:
+        """Return the conditions of some settings."""
+        words = {
+            "time_control": "{}",
+            "move_time": "{:g} s a move",
+            "nodes": "{} nodes",
+            "depth": "depth {}",
+        }
+        limits = [
+            words[name].format(value)
+            for name, value in settings.limits.items()
+            if value is not None
+        ]
+        text = ", ".join(
+            str(value) if name == "file" else f"{name} {value}"
+            for name, value in describe_openings(settings.openings).items()
+        )
+        return cls(settings.against, ", ".join(limits), text)
+
+    def describe(self) -> str:
+        """Return a line for a report, "" for the conditions of the tune."""
+        parts = []
+        if self.limits:
+            parts.append(f"limits: {self.limits}")
+        if self.openings:
+            parts.append(f"openings: {self.openings}")
+        return "   ".join(parts)
+
+
+class Match(msgspec.Struct):
+    """A closing match.
+
+    iteration  number of iterations (or passes) before the match
+    tuned      tuned values
+    start      start values; None against a player of the control file
+    tally      results; its first player has the tuned values
+    first      number of the first pair's opening in the book
+    games      most games, by the latest settings
+    """
+
+    iteration: int = msgspec.field(name="told")
+    tuned: ValuesByCode
+    start: ValuesByCode | None
+    tally: Tally
+    first: int = 0
+    games: int = 0
+    conditions: Conditions = Conditions()
+
+    def values(self, player: int) -> ValuesByCode:
+        """Return the values of a player (0: tuned), {} for one of the control file."""
+        return self.tuned if player == 0 else self.start or {}

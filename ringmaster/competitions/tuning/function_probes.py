@@ -1,0 +1,137 @@
+"""Try functions of the control file: transform, scale and make_candidate."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ringmaster.competitions.common_settings import PlayerDefinition
+from ringmaster.errors import SettingError, shown
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.settings import SettingPath, canonical
+
+#: Most players built by probes of make_candidate, which may be slow or write files.
+MOST_PLAYERS = 64
+#: Number of these with values inside the ranges.
+_INSIDE = 24
+#: Relative rounding error of one formula written in two ways.
+_ROUNDING = 1e-12
+
+
+def plain(value: Any) -> Any:
+    """Return a number of numpy as a Python number, other values unchanged."""
+    is_number = type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0
+    return value.item() if is_number else value
+
+
+def call(function: Callable[[Any], Any], argument: Any, path: SettingPath, code: str) -> Any:
+    """Return the value of a parameter's scale or transform.
+
+    path  setting of the function
+    code  the parameter
+    Raises SettingError; its cause is the function's own exception.
+    """
+    try:
+        return plain(function(argument))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # SystemExit, too
+        raise SettingError(
+            path,
+            f"parameter {code!r}: called with ({argument!r}), it raised "
+            f"{type(error).__name__}: {error}",
+        ) from error
+
+
+def same_value(one: Any, other: Any) -> bool:
+    """Return whether two canonical values are the same to an engine.
+
+    1 and 1.0 differ, since they are written differently.
+    """
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, float):
+        return math.isclose(one, other, rel_tol=_ROUNDING)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(same_value, one, other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(same_value(one[k], other[k]) for k in one)
+    return bool(one == other)
+
+
+def contradiction(argument: float, played: Any, value: Callable[[float], Any]) -> str:
+    """Return the reason why a function contradicts a played value, else "".
+
+    played  in canonical form
+    value   calls the function; raises SettingError
+    """
+    try:
+        now = canonical(value(argument))
+    except SettingError as error:
+        return f"for {argument!r} it gave {shown(played)} in games already played; now {error}"
+    if same_value(played, now):
+        return ""
+    before = f"for {argument!r} it gave {shown(played)} in games already played"
+    return f"{before}, and gives {shown(now)} now"
+
+
+def spread(size: int, most: int) -> list[int]:
+    """Return at most `most` evenly spread indices of `size`, including the first and last."""
+    if size <= most:
+        return list(range(size))
+    return [place * (size - 1) // (most - 1) for place in range(most)]
+
+
+def combinations(middle: Sequence[Any], columns: Sequence[Sequence[Any]]) -> list[tuple[Any, ...]]:
+    """Return points to probe make_candidate with, `MOST_PLAYERS` at most.
+
+    middle   a typical value of each parameter
+    columns  the probed values of each, ascending
+
+    The first points have all parameters at an end of their ranges, the next ones values
+    inside.  Others have one parameter at an end and typical values elsewhere.
+    """
+    points = [tuple(middle), tuple(c[0] for c in columns), tuple(c[-1] for c in columns)]
+    for number in range(_INSIDE):
+        # a Kronecker sequence of the golden ratio, shifted for each parameter
+        shares = [
+            ((number + 1) * 0.6180339887498949 + i * 0.7548776662466927) % 1
+            for i in range(len(columns))
+        ]
+        points.append(
+            tuple(c[int(share * len(c))] for c, share in zip(columns, shares, strict=True))
+        )
+    for i, column in enumerate(columns):
+        for end in (column[0], column[-1]):
+            points.append((*middle[:i], end, *middle[i + 1 :]))
+    return list(dict.fromkeys(points))[:MOST_PLAYERS]
+
+
+def fill(template: str, value: Any) -> str:
+    """Return a value in a printf template; a tuple or mapping may fill several conversions.
+
+    Raises any exception of the template or the value's methods.
+    """
+    if isinstance(value, tuple | Mapping):
+        try:
+            return template % value
+        except (TypeError, KeyError):  # one conversion for the whole value
+            pass
+    return template % (value,)
+
+
+def player_made_by(make: Callable[[], PlayerDefinition], code: str, game: GameName) -> Player:
+    """Return the player of a make_candidate function.
+
+    Raises SettingError at the function's place.
+    """
+    try:
+        return make().make(code, game)
+    except SettingError as error:
+        if error.path[:1] == ("make_candidate",):
+            raise
+        which = f" with a wrong {'.'.join(map(str, error.path))}" if error.path else ""
+        raise SettingError(
+            ("make_candidate",), f"it returned a Player{which}: {error.message}", error.expected
+        ) from None

@@ -1,0 +1,316 @@
+"""Bind parameter values to engines: as options, GTP commands, arguments or environment variables.
+
+Functions of the control file (transform, scale, make_candidate) are probed with many values
+before the first game, and compared with values played in earlier runs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from ringmaster.competitions.common_settings import PlayerDefinition, noting
+from ringmaster.competitions.competition import TunedOptions
+from ringmaster.competitions.tuning.function_probes import (
+    call,
+    combinations,
+    player_made_by,
+    spread,
+)
+from ringmaster.competitions.tuning.parameter_settings import BINDINGS, ValuesByCode
+from ringmaster.errors import SettingError, SettingErrors, is_text, shown
+from ringmaster.model.jobs import OptionChange
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import GameName, OptionValue, Player
+from ringmaster.model.settings import Context, Scalar
+
+#: A conversion of printf's, "%%" included.
+_CONVERSION = re.compile(r"%[-+ #0]*\d*(?:\.\d+)?([a-zA-Z%])")
+#: Number of probed values of all parameters together, and of each at least.
+_PROBES, _LEAST_PROBES = 10_000, 8
+_SCALAR = Scalar()
+_NOWHERE = Path()
+
+
+class ParameterBinding:
+    """Builds players from parameter values.
+
+    definition  the tuned player; replaced by `make` (make_candidate) where it is set
+    Raises SettingErrors for wrong or conflicting bindings, and for functions and formats
+    that fail at the start or the bounds.
+    """
+
+    def __init__(
+        self,
+        parameters: Sequence[TunedParameter],
+        code: str,
+        game: GameName,
+        definition: PlayerDefinition,
+        make: Callable[..., PlayerDefinition] | None,
+    ) -> None:
+        self._parameters = parameters
+        #: Parameters of the engine, with their indices.
+        self._used = [(i, p) for i, p in enumerate(parameters) if not p.not_used]
+        self._code = code
+        self._game = game
+        self._make = make
+        #: The last player by suffix, shared by the games of an iteration.
+        self._players: dict[str, tuple[ValuesByCode, Player]] = {}
+        self._base: Player | None = None
+        if make is None:
+            try:
+                self._base = definition.make(code, game)
+            except SettingError as error:
+                raise error.under("players", code) from None
+        errors = [*self._clashes(), *self._failures()]
+        if errors:
+            raise SettingErrors(errors)
+
+    def player(self, suffix: str, values: ValuesByCode) -> Player:
+        """Return the player with these values of all parameters.
+
+        suffix  end of its code
+        values  must not be changed afterwards
+        Raises SettingError when the values do not make a player.
+        """
+        last = self._players.get(suffix)
+        if last is None or last[0] != values:
+            last = self._players[suffix] = values, self._new(f"{self._code}{suffix}", values)
+        return last[1]
+
+    def _new(self, code: str, values: ValuesByCode) -> Player:
+        if self._base is None:
+            make = self._make
+            assert make is not None
+            named = {p.code: self._transformed(i, values[p.code]) for i, p in self._used}
+            return player_made_by(lambda: make(**named), code, self._game)
+        options: dict[str, OptionValue] = {}
+        commands: list[tuple[str, ...]] = []
+        words: list[str] = []
+        environ: dict[str, str] = {}
+        for i, parameter in self._used:
+            value = self.value(i, values[parameter.code])
+            if parameter.gtp is not None:
+                commands.append(tuple(_filled(parameter.gtp, value).split()))
+            elif parameter.argument is not None:
+                words += _filled(parameter.argument, value).split()
+            elif parameter.environ is not None:
+                environ[parameter.environ] = str(value)
+            else:
+                options[parameter.option or parameter.code] = value
+        base = self._base
+        return msgspec.structs.replace(
+            base,
+            code=code,
+            options={**base.options, **options},
+            startup_gtp_commands=(*base.startup_gtp_commands, *commands),
+            command=(*base.command, *words),
+            environ={**base.environ, **environ},
+        )
+
+    def value(self, index: int, value: int | float) -> OptionValue:
+        """Return a parameter's value after transform and format.  Raises SettingError."""
+        transformed = self._transformed(index, value)
+        template = self._parameters[index].format
+        if template is None:
+            return transformed
+        try:
+            return template % (transformed,)
+        except Exception as error:  # from any type of value
+            raise SettingError(
+                ("parameters", index, "format"),
+                f"{template!r} cannot show {shown(transformed)}: {error}",
+                "a text with one conversion such as %d or %.3f",
+            ) from None
+
+    def _transformed(self, index: int, value: int | float) -> OptionValue:
+        transform = self._parameters[index].transform
+        if transform is None:
+            return value
+        path = ("parameters", index, "transform")
+        code = self._parameters[index].code
+        context = Context(_NOWHERE)
+        interpreted: OptionValue = _SCALAR.interpret(
+            call(transform, value, path, code), (), context
+        )
+        if context.problems:
+            problem = context.problems[0]
+            raise SettingError(
+                path,
+                f"parameter {code!r}: called with ({value!r}), it returned a wrong value: "
+                f"{problem.message}",
+                problem.expected,
+            )
+        return interpreted
+
+    def _clashes(self) -> list[SettingError]:
+        """Return errors for wrong and conflicting bindings."""
+        errors: list[SettingError] = []
+        codes: dict[tuple[str, str], str] = {}
+        base = self._base
+        for i, parameter in self._used:
+            way = next((w for w in BINDINGS if getattr(parameter, w) is not None), None)
+            place = ("parameters", i) if way is None else ("parameters", i, way)
+            if base is None:
+                if way is not None:
+                    errors.append(
+                        SettingError(place, f"{way} has no meaning beside make_candidate")
+                    )
+                continue
+            name = getattr(parameter, way or "option") or parameter.code
+            problem = _problem(way, name, base.protocol)
+            if problem is not None:
+                errors.append(SettingError(place, *problem))
+                continue
+            # names of options are case-insensitive
+            key = (way or "option", name.casefold() if way in (None, "option") else name)
+            if key in codes:
+                what = {"gtp": "GTP command", "environ": "variable"}.get(key[0], key[0])
+                errors.append(
+                    SettingError(
+                        place,
+                        f"parameters {codes[key]!r} and {parameter.code!r} are the same "
+                        f"{what} {name!r}",
+                        "a make_candidate function to combine parameters in one value",
+                    )
+                )
+            codes.setdefault(key, parameter.code)
+        return errors
+
+    def _failures(self) -> list[SettingError]:
+        """Return errors at the start and the bounds, one a parameter."""
+        errors: list[SettingError] = []
+        for i, parameter in self._used:
+            with noting(errors):
+                self._check_fractions(i)
+                for value in (parameter.start, parameter.minimum, parameter.maximum):
+                    self._check_template(i, self.value(i, parameter.played_value(value)))
+        return errors
+
+    def failures_between(self) -> list[SettingError]:
+        """Return errors of transforms, formats and make_candidate between the bounds, one a
+        function."""
+        errors: list[SettingError] = []
+        most = max(_LEAST_PROBES, _PROBES // len(self._used))
+        columns = [_probes(p, most) for _, p in self._used]
+        for (i, parameter), column in zip(self._used, columns, strict=True):
+            if parameter.transform is None and parameter.format is None:
+                continue
+            with noting(errors):
+                for value in column:
+                    self._check_template(i, self.value(i, value))
+        if errors or self._make is None:
+            return errors
+        middle = [p.played_value(p.start) for _, p in self._used]
+        codes = [p.code for _, p in self._used]
+        with noting(errors):
+            for point in combinations(middle, columns):
+                self._new(self._code, dict(zip(codes, point, strict=True)))
+        return errors
+
+    def _check_fractions(self, index: int) -> None:
+        """Raise SettingError for conversions that truncate fractions, which would bias one
+        side of a gradient."""
+        parameter = self._parameters[index]
+        if parameter.integer or parameter.transform is not None:
+            return
+        for name in ("format", "gtp", "argument"):
+            template = getattr(parameter, name)
+            for match in _CONVERSION.finditer(template or ""):
+                if match[1] in "dioxX":
+                    raise SettingError(
+                        ("parameters", index, name),
+                        f"{match[0]} in {template!r} cuts fractions off",
+                        "integer=True in its Parameter, or another conversion such as %.3f",
+                    )
+
+    def _check_template(self, index: int, value: OptionValue) -> None:
+        parameter = self._parameters[index]
+        for name in ("gtp", "argument"):
+            template = getattr(parameter, name)
+            if template is None:
+                continue
+            try:
+                _filled(template, value)
+            except (TypeError, ValueError) as error:
+                raise SettingError(
+                    ("parameters", index, name),
+                    f"{template!r} cannot take {shown(value)}: {error}",
+                    "words with one conversion such as %s, or with none (the value comes last)",
+                ) from None
+
+
+def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
+    """Return played values within a parameter's bounds, ascending; of a frozen one, the start."""
+    low, high = parameter.minimum, parameter.maximum
+    if parameter.frozen:
+        return [parameter.played_value(parameter.start)]
+    if parameter.integer:
+        first = int(low)
+        return [first + place for place in spread(int(high) - first + 1, most)]
+    return [low + (high - low) * (place / (most - 1)) for place in range(most)]
+
+
+def _problem(way: str | None, name: str, protocol: str) -> tuple[str, str] | None:
+    """Return problem and remedy of a binding, None for a correct one."""
+    if way in (None, "option") and protocol == "gtp":
+        return (
+            "GTP has no options that parameters could be",
+            "gtp, argument or environ in its Parameter, or a make_candidate function that "
+            "returns a Player",
+        )
+    if way == "gtp" and protocol != "gtp":
+        return f"there are no GTP commands over {protocol.upper()}", "option, argument or environ"
+    if not is_text(name) or not name.strip() or "\n" in name or "\r" in name:
+        return f"{shown(name)} cannot be sent to an engine", "text on one line"
+    if way == "environ" and "=" in name:
+        return f"{shown(name)} is not the name of a variable", "a name without ="
+    return None
+
+
+def _filled(template: str, value: OptionValue) -> str:
+    """Return a command with its value.
+
+    Raises TypeError, ValueError for a template of more than one value.
+    """
+    if all(match[1] == "%" for match in _CONVERSION.finditer(template)):
+        template += " %s"
+    return template % (value,)
+
+
+def tuned_options(
+    check: str, base: Player, ends: Mapping[str, Sequence[Callable[[], Player]]]
+) -> TunedOptions:
+    """Return the parameters as options, without parameters with failing functions.
+
+    base  the player of the startup check
+    ends  by parameter code: functions that return the player with another value of it
+    """
+    changes: list[OptionChange] = []
+    idle: list[str] = []
+    for code, makers in ends.items():
+        try:
+            players = [msgspec.structs.replace(make(), code=base.code) for make in makers]
+        except SettingError:
+            continue
+        others = [player for player in players if player != base]
+        if not others:
+            idle.append(code)
+        elif all(_differs_in_options_only(player, base) for player in others):
+            changes.append(OptionChange(code, tuple(_changed(base, p) for p in others)))
+    return TunedOptions(check, tuple(changes), tuple(idle))
+
+
+def _differs_in_options_only(player: Player, base: Player) -> bool:
+    return (
+        player.options.keys() >= base.options.keys()
+        and msgspec.structs.replace(player, options=base.options) == base
+    )
+
+
+def _changed(base: Player, player: Player) -> dict[str, bool | int | float | str]:
+    was = base.options
+    return {k: v for k, v in player.options.items() if k not in was or was[k] != v}

@@ -1,0 +1,235 @@
+"""Arguments of Parameter(…): those that spsa and texel share, and scales of mc_tuner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ringmaster.errors import SettingError, shown
+from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
+from ringmaster.model.settings import (
+    Boolean,
+    Call,
+    CallOf,
+    Context,
+    Float,
+    Function,
+    ListOf,
+    Maybe,
+    Setting,
+    SettingPath,
+    SettingType,
+    String,
+)
+
+#: Played values of all parameters by code, in their own units.
+ValuesByCode = dict[str, int | float]
+
+#: Arguments that bind a parameter to an engine; each parameter has at most one.
+BINDINGS = ("option", "gtp", "argument", "environ")
+
+
+def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
+    """Return the parameter of a Parameter(…).  Raises SettingError."""
+    low, high, start = values["min"], values["max"], values["start"]
+    code = values["code"]
+    if not code:
+        raise SettingError(("code",), "a parameter must have a name")
+    if low > high:
+        raise SettingError(("min",), f"parameter {code!r}: min {low:g} is more than max {high:g}")
+    if low == high:
+        raise SettingError(("min",), f"parameter {code!r}: min and max are both {low:g}")
+    if not max(1e-60, 1e-9 * max(-low, high)) < high - low < 1e60:
+        raise SettingError(
+            ("min",), f"parameter {code!r}: a range of {high - low:g} is out of numerical bounds"
+        )
+    if not low <= start <= high:
+        raise SettingError(
+            ("start",),
+            f"parameter {code!r}: start {start:g} is outside its bounds",
+            f"a number from {low:g} to {high:g}",
+        )
+    if values["integer"]:
+        for name in ("min", "max"):
+            if values[name] != int(values[name]):
+                raise SettingError(
+                    (name,), f"parameter {code!r}: {values[name]:g} is not an integer", "an integer"
+                )
+    if values.get("c_end") is not None and values["c_end"] > (high - low) / 2:
+        raise SettingError(
+            ("c_end",),
+            f"parameter {code!r}: c_end {values['c_end']:g} is more than half the range",
+            f"at most {(high - low) / 2:g}",
+        )
+    bindings = [name for name in BINDINGS if values[name] is not None]
+    if len(bindings) > 1:
+        raise SettingError(
+            (bindings[1],),
+            f"parameter {code!r} is sent to engines in two ways, {bindings[0]} and {bindings[1]}",
+            "one of them",
+        )
+    names = {"min": "minimum", "max": "maximum"}
+    values = {**values, "frozen": values["frozen"] or values.get("not_used", False)}
+    return TunedParameter(**{names.get(name, name): value for name, value in values.items()})
+
+
+#: Code, start and bounds.
+BOUNDS: tuple[Setting, ...] = (
+    Setting("code", String(), "Name; also of the engine option, unless set otherwise."),
+    Setting("start", Float(), "Start value.", change="report"),
+    Setting("min", Float(), "Smallest value."),
+    Setting("max", Float(), "Largest value."),
+)
+
+#: Perturbations and steps of SPSA.
+GAINS: tuple[Setting, ...] = (
+    Setting(
+        "c_end",
+        Maybe(Float(above=0)),
+        "Perturbation at the last iteration; some methods find their own.",
+        None,
+    ),
+    Setting(
+        "r_end",
+        Maybe(Float(above=0, maximum=1000)),
+        'Relative apply factor at the last iteration; by default 0.002 with "classic", and 1, '
+        'a factor of epsilon, with "blog".',
+        None,
+    ),
+)
+
+#: The binding to an engine.
+BINDING: tuple[Setting, ...] = (
+    Setting("integer", Boolean(), "Whether values are whole numbers.", False),
+    Setting("option", Maybe(String()), "Name of the UCI or USI option.", None),
+    Setting(
+        "gtp",
+        Maybe(String()),
+        'GTP command that sets the value before each game, such as "param mobility %s".',
+        None,
+    ),
+    Setting(
+        "argument",
+        Maybe(String()),
+        'Words of the command line, such as "--mobility=%s".',
+        None,
+    ),
+    Setting("environ", Maybe(String()), "Name of an environment variable.", None),
+    Setting(
+        "format",
+        Maybe(String()),
+        'Format of the value for engines and reports, such as "%.3f".',
+        None,
+    ),
+    Setting(
+        "transform",
+        Maybe(Function("a function of a number")),
+        "Function from the value to the engine's value; by default none.",
+        None,
+    ),
+    Setting("frozen", Boolean(), "Do not tune it.", False),
+)
+
+#: The rest of its row in a parameter file.
+ROW: tuple[Setting, ...] = (
+    Setting(
+        "comment",
+        Maybe(String()),
+        "Comment in parameter files.",
+        None,
+        change="report",
+    ),
+    Setting(
+        "not_used",
+        Boolean(),
+        "Keep it for parameter files only, neither tuned nor sent to engines: ``[[NOT USED]]`` "
+        "in a ``.params``.",
+        False,
+    ),
+)
+
+
+def duplicates(codes: Sequence[str]) -> list[SettingError]:
+    """Return an error for each repeated code of a parameter."""
+    return [
+        SettingError(("parameters", i, "code"), f"parameter {code!r} is declared twice")
+        for i, code in enumerate(codes)
+        if code in codes[:i]
+    ]
+
+
+def check_codes(parameters: Sequence[TunedParameter]) -> list[SettingError]:
+    """Return errors of the parameters as a whole."""
+    errors = duplicates([p.code for p in parameters])
+    if all(p.frozen for p in parameters):
+        errors.append(
+            SettingError(("parameters",), "every parameter is frozen: there is nothing to tune")
+        )
+    return errors
+
+
+_BOUNDS = (
+    Setting("lower_bound", Float(), "Value at the lower end."),
+    Setting("upper_bound", Float(), "Value at the upper end."),
+    Setting("integer", Boolean(), "Whether values are rounded to whole numbers.", False),
+)
+
+
+def _build_log(values: dict[str, Any], context: Context) -> Log:
+    for name in ("lower_bound", "upper_bound"):
+        if values[name] == 0:
+            raise SettingError((name,), "a logarithmic scale cannot contain 0", "another bound")
+    if values["lower_bound"] * values["upper_bound"] < 0:
+        raise SettingError(
+            ("upper_bound",),
+            "the bounds of a logarithmic scale are of different signs",
+            "bounds of the same sign",
+        )
+    return Log(**values)
+
+
+class _Anything(SettingType):
+    """A value of any type."""
+
+    def describe(self) -> str:
+        return "anything"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        return value
+
+
+LINEAR = CallOf(
+    "LINEAR",
+    _BOUNDS,
+    lambda values, context: Linear(**values),
+    positional=("lower_bound", "upper_bound", "integer"),
+)
+LOG = CallOf("LOG", _BOUNDS, _build_log, positional=("lower_bound", "upper_bound", "integer"))
+EXPLICIT = CallOf(
+    "EXPLICIT",
+    (Setting("values", ListOf(_Anything(), minimum=1), "The values, in order."),),
+    lambda values, context: Explicit(**values),
+    positional=("values",),
+)
+
+
+class Scale(SettingType):
+    """A predefined scale, or a function of one number from 0 to 1."""
+
+    def __init__(self) -> None:
+        self._predefined = {call.kind: call for call in (LINEAR, LOG, EXPLICIT)}
+        self._function = Function("a function of a number from 0 to 1")
+
+    def describe(self) -> str:
+        return "LINEAR(…), LOG(…), EXPLICIT([…]) or a function of a number from 0 to 1"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, Call):
+            call = self._predefined.get(value.kind)
+            if call is None:
+                return context.refuse(path, f"{shown(value)} is not a scale", self.describe())
+            return call.interpret(value, path, context)
+        return self._function.interpret(value, path, context)
+
+
+SCALE = Scale()

@@ -1,0 +1,208 @@
+"""The common base of spsa and texel: parameters, players and the closing match."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
+from ringmaster.competitions.competition import Competition, MatchupInfo
+from ringmaster.competitions.opening_settings import OpeningBook
+from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
+from ringmaster.competitions.tuning.closing_match_settings import Sides
+from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.errors import SettingError
+from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Task, Ticket
+from ringmaster.model.parameters import TunedParameter
+from ringmaster.model.players import GameName, Player
+from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
+
+#: Ends of the codes of the tuned player's sides, in the tune and the closing match.
+_SIDES = ("", "+", "-", ":tuned", ":start")
+
+#: A function for players that need more than options.
+MAKE_CANDIDATE = Setting(
+    "make_candidate",
+    Maybe(
+        Function(
+            "a function that takes parameter values by name and returns a Player",
+            result=PLAYER,
+        )
+    ),
+    "Function that returns a player with parameter values; by default they are engine options.",
+    None,
+)
+
+
+class PlayerTune(Competition):
+    """Base of `spsa` and `texel`, which tune the parameters of one player.
+
+    declared    parameters of the control file
+    parameters  the declared ones that are used
+    settings    settings of the games
+    book        openings of the tune
+    closing     closing matches
+    """
+
+    settings: GameSettings
+    book: OpeningBook
+    closing: ClosingMatches
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        self._game: GameName = values["game"]
+        self.declared: tuple[TunedParameter, ...] = values["parameters"]
+        self.parameters = tuple(p for p in self.declared if not p.not_used)
+        #: Indices of `parameters` in `declared`.
+        self._indices = [i for i, p in enumerate(self.declared) if not p.not_used]
+        #: Whether only the closing match is played (the action `verify`).
+        self._verifying = False
+
+    def _set_player(self, definition: PlayerDefinition, counted: str) -> None:
+        """Set the tuned player; `settings` must be set before.
+
+        counted  unit of the tune: iterations, passes
+        Raises SettingError, SettingErrors for a wrong player or closing match.
+        """
+        values = self.values
+        self._binding = ParameterBinding(
+            self.declared, values["player"], self._game, definition, values["make_candidate"]
+        )
+        self.book = OpeningBook(values["openings"], self._game, values["seed"], values["variant"])
+        # fails before the first job
+        self._binding.player("", self.start_values)
+        self.closing = ClosingMatches(
+            values["verify"],
+            sides=Sides(values["player"], values["players"], self._binding.player, self.settings),
+            start=self.start_values,
+            book=self.book,
+            seed=values["seed"],
+            counted=counted,
+        )
+
+    # values and players
+
+    @property
+    def start_values(self) -> ValuesByCode:
+        """The start values of all parameters."""
+        return {p.code: p.played_value(p.start) for p in self.parameters}
+
+    @abstractmethod
+    def estimated(self) -> ValuesByCode:
+        """Return the present estimate of all parameters, as played."""
+
+    def function_failures(self) -> list[SettingError]:
+        return self._binding.failures_between()
+
+    def _delivered_value(self, index: int, value: float) -> Any:
+        """Return the engine value of a parameter, or a text that it fails.
+
+        index  in `parameters`
+        value  on the tuner's scale
+        """
+        try:
+            return self._binding.value(
+                self._indices[index], self.parameters[index].played_value(value)
+            )
+        except SettingError as error:
+            return f"[{error.path[-1]} fails at {value:g}]"
+
+    def _candidate_checks(self, samples: Mapping[str, ValuesByCode]) -> list[CheckJob]:
+        """Return startup checks of the player with the given values.
+
+        samples  values by the name of the check
+        """
+        return [
+            CheckJob(self._check_id(name), self._binding.player("", values), self.settings)
+            for name, values in samples.items()
+        ]
+
+    def reported_players(self) -> list[Player]:
+        return [self._binding.player("", self.start_values), *self.closing.opponents()]
+
+    def reported_code(self, code: str) -> str:
+        player: str = self.values["player"]
+        own = code.startswith(player) and code[len(player) :] in _SIDES
+        return player if own else code
+
+    def openings(self) -> dict[str, dict[str, Any]]:
+        own = self.closing.openings()
+        if own is None:
+            return {"": self.book.describe()}
+        return {"the tune": self.book.describe(), "the closing match": own}
+
+    def _check_id(self, sample: str) -> str:
+        return f"check-{self.values['player']}-{sample}"
+
+    def place_of(self, code: str) -> SettingPath:
+        is_function = self.values["make_candidate"] is not None and code == self.values["player"]
+        return ("make_candidate",) if is_function else ("players", code)
+
+    # the closing match
+
+    @property
+    @abstractmethod
+    def is_tuned(self) -> bool:
+        """Whether the tune is complete, without its closing match."""
+
+    @abstractmethod
+    def _standing(self) -> Standing:
+        """Return the progress of the tune for the closing match."""
+
+    @property
+    def _due(self) -> bool:
+        """Whether to play a closing match now: by `verify`, or after a complete tune."""
+        return self._verifying or (self.closing.settings is not None and self.is_tuned)
+
+    def verify(self, games: int | None = None) -> None:
+        self._verifying = True
+        self.closing.request(games)
+
+    @property
+    def ending(self) -> str:
+        if not self._verifying:
+            return super().ending
+        nothing = self.closing.nothing(self._standing())
+        return "nothing to verify" if nothing else "closing match complete"
+
+    def finished(self) -> bool:
+        standing = self._standing()
+        return self.closing.complete(standing) if standing.due else self.is_tuned
+
+    def matchup_infos(self) -> list[MatchupInfo]:
+        return self.closing.infos(self._standing())
+
+    # issuing
+
+    @abstractmethod
+    def _register(self, ticket: Ticket) -> bool:
+        """Register an issued ticket; idempotent.  Return whether its result is expected."""
+
+    def _issue(self, job_id: str, ticket: Ticket) -> Task:
+        """Return a job and count it as issued, unless a function of the control file fails."""
+        job = self.make_job(job_id, 0, ticket)
+        self._register(ticket)
+        return job
+
+    def _match_game(self) -> Task | None:
+        """Return the next game of a closing match that is due, else None."""
+        standing = self._standing()
+        following = self.closing.next_game(standing) if standing.due else None
+        return None if following is None else self._issue(*following)
+
+    def _match_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        """Return a game of the closing match."""
+        first, second = self.closing.sides(ticket)
+        return self._game_job(
+            game_id,
+            attempt,
+            (first.player, second.player),
+            self.settings,
+            ticket,
+            self.closing.opening(ticket),
+            (first.values, second.values),
+            round=self.closing.round_of(ticket),
+            series=match_id(ticket["v"]),
+        )

@@ -1,0 +1,218 @@
+"""Calls in control files: the calls that a settings table has, their recording, and
+`read_parameters`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from ringmaster.control.source import Source
+from ringmaster.errors import ParameterFileError, UsageError, is_text, shown
+from ringmaster.model.settings import MOST_ITEMS, Call, CallOf, Setting, SettingType
+
+
+def types_in(table: Sequence[Setting]) -> Iterator[SettingType]:
+    """Yield every type in a table once, outer types before inner types.
+
+    Inner types are the SettingTypes and Settings in a type's attributes, directly or in
+    lists, tuples and dictionaries.
+    """
+    yield from _walk(table, set())
+
+
+def _walk(value: object, seen: set[int]) -> Iterator[SettingType]:
+    if isinstance(value, Setting):
+        yield from _walk(value.type, seen)
+    elif isinstance(value, SettingType):
+        if id(value) not in seen:
+            seen.add(id(value))
+            yield value
+            for inner in _attributes(value):
+                yield from _walk(inner, seen)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _walk(item, seen)
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _walk(item, seen)
+
+
+def _attributes(value: SettingType) -> Iterator[object]:
+    yield from getattr(value, "__dict__", {}).values()
+    for cls in type(value).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__"):
+                yield getattr(value, name, None)
+
+
+def calls_in(table: Sequence[Setting]) -> dict[str, CallOf]:
+    """Return the first CallOf of each kind, by kind, in the order of the table."""
+    calls: dict[str, CallOf] = {}
+    for type_ in types_in(table):
+        if isinstance(type_, CallOf):
+            calls.setdefault(type_.kind, type_)
+    return calls
+
+
+class Recorder:
+    """Records calls of one kind made from one control file.
+
+    positional  names of the positional arguments
+    """
+
+    __slots__ = ("_kind", "_positional", "_source")
+
+    def __init__(self, kind: str, source: Source, positional: tuple[str, ...] = ()) -> None:
+        self._kind = kind
+        self._source = source
+        self._positional = positional
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Call:
+        position = calling_position(self._source, 2)
+        items = tuple(map(_listed, args))
+        named = {name: _listed(value) for name, value in kwargs.items()}
+        return Call(self._kind, items, named, position, self._positional)
+
+    def __repr__(self) -> str:
+        return self._kind
+
+    def canonical(self) -> dict[str, str]:
+        """Return its name, for the comparison of two runs."""
+        return {"$": "name", "text": self._kind}
+
+
+def _listed(argument: Any) -> Any:
+    """Return an iterator as a list, so that a call can be interpreted several times.
+
+    An endless iterator is returned unchanged.
+    """
+    if not isinstance(argument, map | filter | zip):
+        return argument
+    items = list(itertools.islice(argument, MOST_ITEMS + 1))
+    return items if len(items) <= MOST_ITEMS else argument
+
+
+def calling_position(source: Source, depth: int) -> tuple[int, int] | None:
+    """Return (line, column) of the current call in the control file, or None.
+
+    depth  calls between the control file and this function
+    """
+    # a helper module may be the caller: its own caller in the control file counts
+    frame = sys._getframe(depth)
+    while frame.f_code.co_filename != source.filename:
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    span = source.instruction(frame.f_code, frame.f_lasti)
+    return None if span is None else (span.line, span.column)
+
+
+#: Its name in control files.
+NAME = "read_parameters"
+#: Arguments of Parameter(…) that such files need.
+_NEEDED = frozenset({"start", "min", "max"})
+
+
+class ParameterReader:
+    """The function `read_parameters` of one control file.
+
+    It reads another tuner's file as if each parameter were written as Parameter(…).
+
+    known       arguments of Parameter(…)
+    positional  names of its positional arguments
+    note        receives the place of the call and an assumption about the file
+    """
+
+    __slots__ = ("_known", "_note", "_positional", "_source")
+
+    def __init__(
+        self,
+        source: Source,
+        known: Collection[str],
+        positional: tuple[str, ...],
+        note: Callable[[tuple[int, int] | None, str], None],
+    ) -> None:
+        self._source = source
+        self._known = known
+        self._positional = positional
+        self._note = note
+
+    def __call__(
+        self,
+        /,
+        file: str,
+        *,
+        format: str | None = None,
+        games: int | None = None,
+        integer: bool | None = None,
+    ) -> list[Call]:
+        """Return the parameters of a file.
+
+        file     its name, relative to the competition directory
+        format   its format, by default the one that its content shows
+        games    length of the tune, for formats whose gains depend on it
+        integer  whether engines accept whole numbers only, by default the file decides
+
+        Raises ParameterFileError for the file, UsageError for an argument.
+        """
+        from ringmaster.parameter_files import LARGEST, ReadOptions, Text, arguments, read_file
+
+        position = calling_position(self._source, 2)
+        if not set(self._known) >= _NEEDED:
+            raise UsageError(f"{NAME} is for competition_type 'spsa'")
+        path = self._path(file)
+        if games is not None and (isinstance(games, bool) or not isinstance(games, int)):
+            raise UsageError(f"{NAME}: games {shown(games)} is not a whole number")
+        if games is not None and not 2 <= games <= 10**9:
+            raise UsageError(f"{NAME}: games {games} is out of range; expected at least 2")
+        if integer not in (None, True, False):
+            raise UsageError(f"{NAME}: integer {shown(integer)} is neither True nor False")
+        if format is not None and not isinstance(format, str):
+            raise UsageError(f"{NAME}: format {shown(format)} is not a name in quotes")
+        try:
+            with open(path, "rb") as stream:
+                data = stream.read(LARGEST + 1)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise ParameterFileError(f"{file}: cannot be read: {reason}") from None
+        parameters = read_file(Text.decoded(data, file), format, ReadOptions(games, integer))
+        calls = []
+        for entry in parameters.entries:
+            if entry.choices:
+                raise ParameterFileError(
+                    f"{file}: {entry.code} is a choice, and SPSA needs an order; "
+                    "expected a range, or no such parameter"
+                )
+            values = arguments(entry)
+            missing = values.keys() - self._known
+            calls.append(
+                Call(
+                    "Parameter",
+                    (entry.code,),
+                    {name: value for name, value in values.items() if name not in missing},
+                    position,
+                    self._positional,
+                )
+            )
+        if all(entry.not_used for entry in parameters.entries):
+            raise ParameterFileError(f"{file}: none of its parameters is used")
+        for note in parameters.notes:
+            self._note(position, f"{file}: {note}")
+        return calls
+
+    def _path(self, file: Any) -> str:
+        if not isinstance(file, str) or not file or not is_text(file):
+            raise UsageError(f"{NAME}: {shown(file)} is not a file name")
+        return os.path.join(self._source.file.parent, os.path.expanduser(file))
+
+    def __repr__(self) -> str:
+        return NAME
+
+    def canonical(self) -> dict[str, str]:
+        """Return its name, for the comparison of two runs."""
+        return {"$": "name", "text": NAME}

@@ -1,0 +1,245 @@
+"""The reaper: a tiny process that outlives a run and kills the engines that are left.
+
+No engine survives, even when ringmaster and its workers are killed with SIGKILL.  This file
+is the program (`python -I -S reaper.py`, standard library only) and the functions by which
+a worker registers its engines.  Orderly ends (quit, SIGTERM, waiting) are in `process`.
+
+It reads lines of ASCII from its standard input, a pipe whose write end ringmaster and every
+worker hold.  A line is shorter than PIPE_BUF, so each write is atomic:
+
+    + <slot> <pid> <start time>   an engine was started, leader of its own session
+    - <slot> <pid>                an engine has ended, with its whole group
+    ! <slot>                      this slot's worker has died: kill its engines
+    = <marker>                    engines of this run have RINGMASTER_RUN=<marker>
+
+When every writer is gone it kills the engines still registered, then (with a /proc) every
+process of the same user that carries a marker, and exits.  Malformed lines are ignored.
+
+Without /proc (macOS, the BSDs) only the process group can be killed: a grandchild that
+leaves it survives, and a reused process id is not recognised.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+MARKER_NAME = "RINGMASTER_RUN"
+
+_LINE_LIMIT = 512  # PIPE_BUF is at least this everywhere (POSIX)
+_ROUNDS = 200  # of killing and looking again, _PAUSE seconds apart
+_PAUSE = 0.01
+
+
+# Functions for workers
+
+
+def announce(fd: int | None, slot: int, pid: int) -> None:
+    """Register the engine `pid` of the worker in `slot` right after its start.
+
+    The engine must lead its own process group.  Does nothing when `fd` is None.  A dead
+    reaper is no error: the worker still ends its own engines.
+    """
+    _write(fd, f"+ {slot} {pid} {start_time(pid)}")
+
+
+def retire(fd: int | None, slot: int, pid: int) -> None:
+    """Unregister an engine that has ended with its whole group."""
+    _write(fd, f"- {slot} {pid}")
+
+
+def start_time(pid: int) -> int:
+    """Return the start of a process in clock ticks since boot; 0 when it is unknown (no such
+    process, no /proc).  Pid and start time identify a process for good."""
+    status = _status(pid)
+    return status.start if status else 0
+
+
+def _write(fd: int | None, line: str) -> None:
+    if fd is not None:
+        try:
+            os.write(fd, line.encode("ascii") + b"\n")
+        except BrokenPipeError:
+            pass
+
+
+# Looking at processes
+
+
+class _Status:
+    """Some fields of /proc/<pid>/stat."""
+
+    __slots__ = ("group", "parent", "session", "start", "state")
+
+    def __init__(self, text: bytes) -> None:
+        # The second field is the program's name in brackets, which may contain brackets
+        # and spaces (proc_pid_stat(5)).
+        fields = text.rpartition(b")")[2].split()
+        self.state = fields[0]
+        self.parent = int(fields[1])
+        self.group = int(fields[2])
+        self.session = int(fields[3])
+        self.start = int(fields[19])
+
+
+def _status(pid: int) -> _Status | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return _Status(file.read())
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _pids() -> list[int]:
+    try:
+        return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    except OSError:
+        return []
+
+
+def _living() -> dict[int, _Status]:
+    """Return every process that is not a zombie; empty without /proc."""
+    statuses = ((pid, _status(pid)) for pid in _pids())
+    return {pid: s for pid, s in statuses if s is not None and s.state not in (b"Z", b"X")}
+
+
+def _marked(markers: set[bytes]) -> list[int]:
+    """Return the processes of this user whose environment carries a marker."""
+    wanted = {MARKER_NAME.encode() + b"=" + marker for marker in markers}
+    user = os.geteuid()
+    marked = []
+    for pid in _pids() if wanted else ():
+        try:
+            if os.stat(f"/proc/{pid}").st_uid != user:
+                continue
+            with open(f"/proc/{pid}/environ", "rb") as file:
+                environment = file.read()
+        except OSError:
+            continue
+        if not wanted.isdisjoint(environment.split(b"\0")):
+            marked.append(pid)
+    return marked
+
+
+def _belonging(engines: dict[int, int], living: dict[int, _Status]) -> set[int]:
+    """Return the living processes of `engines` (pid: start time).
+
+    They are its group, its session and its descendants.  The number of a group or session
+    is not reused while a member lives, so a leader with another start time means that the
+    engine's group is gone.
+    """
+    roots = {
+        pid for pid, start in engines.items() if pid not in living or living[pid].start == start
+    }
+    family = {pid for pid, s in living.items() if s.group in roots or s.session in roots}
+    family |= roots & living.keys()
+    grown = True
+    while grown:
+        children = {pid for pid, s in living.items() if s.parent in family} - family
+        family |= children
+        grown = bool(children)
+    return family
+
+
+# Killing
+
+
+def _signal(pid: int) -> None:
+    if pid > 1 and pid != os.getpid():
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def kill_engines(engines: dict[int, int]) -> None:
+    """Kill engines (pid: start time) with their groups, sessions and descendants."""
+    if not engines:
+        return
+    if not os.path.exists("/proc/self/stat"):
+        for pid in engines:
+            try:
+                os.killpg(pid, signal.SIGKILL)
+            except (ProcessLookupError, PermissionError):
+                pass
+        return
+    # A child whose parent was just killed has a new parent, so every process that once
+    # belonged to an engine is remembered with its start time.
+    known: dict[int, int] = {}
+    for _ in range(_ROUNDS):
+        living = _living()
+        known.update((pid, living[pid].start) for pid in _belonging(engines, living))
+        left = [pid for pid, start in known.items() if pid in living and living[pid].start == start]
+        if not left:
+            return
+        for pid in left:
+            _signal(pid)
+        time.sleep(_PAUSE)
+
+
+def kill_marked(markers: set[bytes]) -> None:
+    """Kill every process with a marker in its environment."""
+    for _ in range(_ROUNDS):
+        left = _marked(markers)
+        if not left:
+            return
+        for pid in left:
+            _signal(pid)
+        time.sleep(_PAUSE)
+
+
+# The program
+
+
+class Registry:
+    """The registered engines and markers."""
+
+    def __init__(self) -> None:
+        self.engines: dict[int, dict[int, int]] = {}
+        self.markers: set[bytes] = set()
+
+    def handle(self, line: bytes) -> dict[int, int]:
+        """Handle one line; return the engines (pid: start time) to kill now."""
+        words = line.split()
+        verb = words[0] if words else b""
+        if verb == b"=" and len(words) == 2:
+            self.markers.add(words[1])
+            return {}
+        if not all(word.isdigit() for word in words[1:]):
+            return {}
+        numbers = [int(word) for word in words[1:]]
+        if verb == b"+" and len(numbers) == 3 and numbers[1] > 1:
+            slot, pid, start = numbers
+            self.engines.setdefault(slot, {})[pid] = start
+        elif verb == b"-" and len(numbers) == 2:
+            slot, pid = numbers
+            self.engines.get(slot, {}).pop(pid, None)
+        elif verb == b"!" and len(numbers) == 1:
+            return self.engines.pop(numbers[0], {})
+        return {}
+
+    def everything(self) -> dict[int, int]:
+        """Return the engines of all slots."""
+        return {pid: start for engines in self.engines.values() for pid, start in engines.items()}
+
+
+def main() -> None:
+    """Read until the last writer is gone; then kill the remaining engines."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    registry = Registry()
+    rest = b""
+    while data := os.read(0, 65536):
+        *lines, rest = (rest + data).split(b"\n")
+        rest = rest[:_LINE_LIMIT]
+        for line in lines:
+            kill_engines(registry.handle(line[:_LINE_LIMIT]))
+    kill_engines(registry.everything())
+    kill_marked(registry.markers)
+
+
+if __name__ == "__main__":
+    main()
+    sys.exit(0)

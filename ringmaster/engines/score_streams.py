@@ -1,0 +1,340 @@
+"""Streams of requests for the scores of many positions, and the forms of their answers.
+
+Requests are written ahead of answers, and output is searched by the chunk, never line by
+line: some engines print two kilobytes for a position.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ringmaster.engines.channel import Stream
+from ringmaster.engines.uci_messages import last_score_lines, read_info, read_score
+from ringmaster.errors import EngineProtocolError, shown
+from ringmaster.model.jobs import ScoreKind
+
+#: Centipawns of a mate.
+MATE = 10_000.0
+#: Bytes kept of the end of an answer.
+MAX_ANSWER = 1 << 14
+
+_READY = b"isready\n"
+_READYOK = re.compile(rb"\nreadyok[ \t\r]*(?=\n)")
+_BESTMOVE = b"\nbestmove"
+
+
+class Requests(Stream):
+    """Requests with a limit of unanswered ones.
+
+    requests   whole lines for each position, in order
+    in_flight  limit of unanswered requests
+    end        bytes behind the last request
+    """
+
+    def __init__(self, requests: Sequence[bytes], in_flight: int, end: bytes = b"") -> None:
+        self._requests = requests
+        self._in_flight = max(1, in_flight)
+        # Refilled when half is answered: fewer writes and wake-ups.
+        self._refill = max(1, self._in_flight // 2)
+        self._end = end
+        self._sent = 0
+        # A quarter: the engine must not run out of requests.
+        self.slack = self._in_flight // 4
+        self.done = 0
+
+    def begin(self) -> bytes:
+        return self._more()
+
+    def _more(self) -> bytes:
+        """Return the next requests to write, b"" for none."""
+        sent, total = self._sent, len(self._requests)
+        unanswered = sent - self.done
+        if sent == total or self._in_flight - unanswered < self._refill:
+            return b""
+        upto = self._sent = min(total, self.done + self._in_flight)
+        return b"".join(self._requests[sent:upto]) + (self._end if upto == total else b"")
+
+    def _check_count(self) -> None:
+        if self.done > self._sent:
+            raise EngineProtocolError(f"it gave {self.done} answers to {self._sent} requests")
+
+    @abstractmethod
+    def take(self, lines: bytes) -> bytes | None:
+        """See Stream."""
+
+
+class EvaluationStream(Requests):
+    """Answers with one line of a known form each; isready follows the last request, so a
+    missing answer is noticed at once.
+
+    pattern  begins with a newline; its group is the score, or "none"
+    values   the scores as printed, NaN for "none"
+    """
+
+    def __init__(
+        self, requests: Sequence[bytes], in_flight: int, pattern: re.Pattern[bytes]
+    ) -> None:
+        super().__init__(requests, in_flight, _READY)
+        self._find = pattern.findall
+        self.values: list[float] = []
+        self._nones = 0
+
+    def take(self, lines: bytes) -> bytes | None:
+        text = b"\n" + lines
+        scores = self._find(text)
+        if scores:
+            try:
+                self.values += map(float, scores)
+            except ValueError:
+                del self.values[self.done :]
+                self.values += map(self._value, scores)
+            self.done = len(self.values)
+            self._check_count()
+        if self._sent < len(self._requests):
+            return self._more()
+        if _READYOK.search(text) is None:
+            return b""
+        self._check()
+        return None
+
+    def _value(self, text: bytes) -> float:
+        if text == b"none":
+            self._nones += 1
+            return math.nan
+        try:
+            return float(text)
+        except ValueError:
+            raise EngineProtocolError(
+                f"it gave {shown(text.decode('ascii', 'replace'))} for a score"
+            ) from None
+
+    def _check(self) -> None:
+        if self.done != len(self._requests):
+            raise EngineProtocolError(
+                f"it gave a score for {self.done} of {len(self._requests)} positions, and"
+                " it is unknown for which"
+            )
+        if sum(map(math.isnan, self.values)) != self._nones or any(map(math.isinf, self.values)):
+            bad = next(v for v in self.values if not math.isfinite(v))
+            raise EngineProtocolError(f"it gave {bad} for a score")
+
+
+class SearchStream(Requests):
+    """Answers to `go`, which end with bestmove.
+
+    values  each answer's last exact score for the mover, in centipawns; a mate is ±MATE,
+            NaN without an exact score
+    """
+
+    def __init__(self, requests: Sequence[bytes], in_flight: int) -> None:
+        super().__init__(requests, in_flight)
+        self.values: list[float] = []
+        self.last_line = b""
+        self._unfinished = b""
+
+    def take(self, lines: bytes) -> bytes | None:
+        *answers, rest = (b"\n" + lines).split(_BESTMOVE)
+        earlier = self._unfinished
+        for answer in answers:
+            line = last_score_lines(answer)[0] or earlier
+            earlier = b""
+            self.values.append(score_of(line))
+            self.last_line = line
+        self._unfinished = last_score_lines(rest)[0] or earlier
+        self.done = len(self.values)
+        self._check_count()
+        return None if self.done == len(self._requests) else self._more()
+
+    @property
+    def depth(self) -> int | None:
+        """The depth of the last answer's score, None without one."""
+        return read_info(self.last_line).get("depth")
+
+
+def score_of(line: bytes) -> float:
+    """Return the score of an info line for the mover, NaN for b""."""
+    score, mate = read_score(line)
+    if mate is not None:
+        # "mate 0": the mover is mated.
+        return MATE if mate > 0 else -MATE
+    return math.nan if score is None else float(score)
+
+
+class AnswerStream(Requests):
+    """Answers as texts: the output up to readyok (isready follows each request), or up to
+    and with the bestmove line where the request is a `go`.
+
+    answers  the end of each text, at most MAX_ANSWER bytes
+    """
+
+    def __init__(self, requests: Sequence[bytes], in_flight: int, *, searches: bool) -> None:
+        if not searches:
+            requests = [request + _READY for request in requests]
+        super().__init__(requests, in_flight)
+        self.answers: list[bytes] = []
+        self._searches = searches
+        self._unfinished = b""
+
+    def take(self, lines: bytes) -> bytes | None:
+        lines = lines.replace(b"\r\n", b"\n") if b"\r" in lines else lines
+        sign = b"bestmove" if self._searches else b"readyok"
+        text = self._unfinished + lines
+        at = 0
+        begin = max(0, len(self._unfinished) - len(sign))
+        while (index := self._find(text, sign, begin)) >= 0:
+            end = text.index(b"\n", index) + 1
+            answer = text[at : end if self._searches else index]
+            self.answers.append(answer[-MAX_ANSWER:])
+            at = begin = end
+        self._unfinished = text[at:][-MAX_ANSWER:]
+        self.done = len(self.answers)
+        self._check_count()
+        return None if self.done == len(self._requests) else self._more()
+
+    @staticmethod
+    def _find(text: bytes, sign: bytes, begin: int) -> int:
+        """Return the index of a line that begins with `sign`, -1 without one."""
+        at = text.find(sign, begin)
+        while at > 0 and text[at - 1] != 10:
+            at = text.find(sign, at + 1)
+        return at
+
+
+#: Lines of an answer in a refusal.
+_SHOWN = 6
+#: Characters of an answer in a message.
+_QUOTED = 200
+
+
+@dataclass(frozen=True)
+class EvaluationForm:
+    """One engine family's answer to `eval`.
+
+    family        for messages
+    pattern       matches the line in b"\\n" + whole lines, once an answer; its group is the
+                  score, or "none"
+    unit          centipawns of 1
+    pov           "first": of the side that moves first in a game, "mover": to move
+    needs_search  whether new options take effect only when a search begins, so that one has
+                  to precede the first `eval`
+    """
+
+    family: str
+    pattern: re.Pattern[bytes]
+    unit: float
+    pov: Literal["first", "mover"]
+    needs_search: bool = False
+
+
+#: Measured on colour-flipped positions, or from the engines' sources where noted.
+FORMS = (
+    # "Final evaluation       -0.40 (white side)"; with a network a remark follows;
+    # "Final evaluation: none (in check)"
+    EvaluationForm(
+        "Stockfish", re.compile(rb"\nFinal evaluation:?[ \t]+([^\s(]+)"), 100.0, "first"
+    ),
+    # Stockfish 7 to 11, and Fairy-Stockfish, whose White moves first in shogi, too.
+    EvaluationForm(
+        "Stockfish", re.compile(rb"\nTotal [Ee]valuation:[ \t]+([^\s(]+)"), 100.0, "first"
+    ),
+    # Its middle-game pawn has 204 units (value.h).
+    EvaluationForm("Glaurung", re.compile(rb"\nFull eval:[ \t]+(\S+)"), 100 / 204, "mover", True),
+    # "eval = 42"; its pawn has 90 units (usi.cpp, evaluate.h).
+    EvaluationForm("YaneuraOu", re.compile(rb"\neval = (\S+)"), 100 / 90, "mover"),
+)
+
+
+def recognise(answer: bytes) -> EvaluationForm:
+    """Return the form of an engine's answer to `eval`.
+
+    Raises EngineProtocolError with the answer for an unknown form.
+    """
+    text = b"\n" + answer
+    for form in FORMS:
+        scores = form.pattern.findall(text)
+        if len(scores) == 1 and _is_score(scores[0]):
+            return form
+    raise EngineProtocolError(
+        f"its answer to 'eval' {_shown_end(answer)}.  Name the command and the place of the"
+        ' score: score = Score(command="eval", pattern=r"Total: (\\S+)", unit=100,'
+        ' pov="white"); or let it search: score = "depth 1"'
+    )
+
+
+def needs_search(answer: bytes) -> bool:
+    """Return whether an answer's family reads its options when a search begins."""
+    text = b"\n" + answer
+    return any(form.needs_search and form.pattern.search(text) is not None for form in FORMS)
+
+
+def _is_score(text: bytes) -> bool:
+    if text == b"none":
+        return True
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _shown_end(answer: bytes) -> str:
+    lines = [line for line in answer.decode("utf-8", "replace").splitlines() if line.strip()]
+    if not lines:
+        return "is nothing at all"
+    end = " / ".join(shown(line.strip()) for line in lines[-_SHOWN:])
+    return f"has no score in a known form: {end}"
+
+
+class CustomForm:
+    """The score's place by the control file's own pattern.
+
+    Raises EngineProtocolError for an invalid pattern, or one without a group.
+    """
+
+    def __init__(self, kind: ScoreKind) -> None:
+        assert kind.pattern is not None
+        self.unit, self.pov = kind.unit, kind.pov
+        try:
+            self._pattern = re.compile(kind.pattern)
+        except re.error as error:
+            raise EngineProtocolError(
+                f"the pattern {kind.pattern!r} is no regular expression: {error}"
+            ) from None
+        if not self._pattern.groups:
+            raise EngineProtocolError(
+                f"the pattern {kind.pattern!r} has no group; put the score in brackets,"
+                r' as in r"Total: (\S+)"'
+            )
+
+    def value(self, answer: bytes) -> float:
+        """Return the score of an answer in the engine's units, NaN without one.
+
+        Raises EngineProtocolError for a match that is no number.
+        """
+        search = self._pattern.search
+        for line in reversed(answer.decode("utf-8", "replace").splitlines()):
+            if (match := search(line)) is not None:
+                break
+        else:
+            return math.nan
+        if (match[1] or "").casefold() == "none":
+            return math.nan
+        try:
+            value = float(match[1] or "")
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise EngineProtocolError(
+                f"the pattern {self._pattern.pattern!r} finds {shown(match[1] or '')} in"
+                f" {shown(line.strip())}, which is no score"
+            )
+        return value
+
+    def explain(self, answer: bytes) -> str:
+        """Return the pattern and the answer for a message."""
+        text = answer.decode("utf-8", "replace").strip()[-_QUOTED:]
+        return f"the pattern {self._pattern.pattern!r} is looked for in {shown(text, _QUOTED)}"

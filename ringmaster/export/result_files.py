@@ -1,0 +1,236 @@
+"""The formats of `export`: tables with a row a game or an iteration, game records, and final
+positions.  The memory does not depend on the number of games."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol
+
+import msgspec
+
+from ringmaster.competitions.competition import Trajectory
+from ringmaster.errors import RingmasterError, UsageError
+from ringmaster.export.output import check_output, open_output
+from ringmaster.export.records import write_positions, write_records
+from ringmaster.model.players import GameName
+from ringmaster.results import Game, Results
+from ringmaster.results.games import FIXED, Kind, RowColumns, Value, fixed_row, plain
+
+#: Rows of a Parquet row group.
+GROUP = 20_000
+
+
+class Table(Protocol):
+    """A table with columns of names and kinds."""
+
+    @property
+    def columns(self) -> Sequence[tuple[str, Kind]]: ...
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        """Yield the values of each row, in the order of the columns."""
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """Yield each row as JSON data."""
+
+
+class GameTable:
+    """A row for each game.  As JSON, each player's parameters are an object."""
+
+    def __init__(self, results: Results, void: bool) -> None:
+        self._results, self._void = results, void
+
+    @cached_property
+    def _columns(self) -> RowColumns:
+        return self._results.columns(void=self._void)
+
+    @property
+    def columns(self) -> Sequence[tuple[str, Kind]]:
+        return self._columns.typed
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        return map(self._columns.row, self._results.iter_games(void=self._void))
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        names = [name for name, _ in FIXED]
+        return (_object(names, game) for game in self._results.iter_games(void=self._void))
+
+
+class TrajectoryTable:
+    """A row for each iteration of a tune."""
+
+    def __init__(self, course: Trajectory) -> None:
+        self._course = course
+
+    @property
+    def columns(self) -> Sequence[tuple[str, Kind]]:
+        first, *codes = self._course.names
+        # a texel tune may use a part of a pass
+        kind: Kind = "integer" if first == "iteration" else "number"
+        return [(first, kind), *((code, "number") for code in codes)]
+
+    def rows(self) -> Iterator[Sequence[Value]]:
+        return self._course.rows()
+
+    def objects(self) -> Iterator[dict[str, Any]]:
+        names = self._course.names
+        return (dict(zip(names, row, strict=True)) for row in self._course.rows())
+
+
+def write_csv(table: Table, stream: BinaryIO) -> None:
+    """Write CSV (RFC 4180) in UTF-8.
+
+    Unknown values are empty, truth values are "true" and "false".  Engine text is quoted and not
+    changed otherwise.
+    """
+    writer = csv.writer(_Encoding(stream))
+    writer.writerow([name for name, _ in table.columns])
+    # a column of text may have truth values
+    if all(kind in ("integer", "number") for _, kind in table.columns):
+        writer.writerows(table.rows())
+        return
+    for row in table.rows():
+        writer.writerow([_BOOLEANS[v] if isinstance(v, bool) else v for v in row])
+
+
+class _Encoding:
+    """Encode text for a stream of bytes."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        self._stream.write(text.encode("utf-8", "backslashreplace"))
+
+
+_BOOLEANS = {True: "true", False: "false"}
+
+
+def write_jsonl(table: Table, stream: BinaryIO) -> None:
+    """Write one JSON object a line.  Unknown values are null."""
+    encode = msgspec.json.Encoder().encode
+    for row in table.objects():
+        stream.write(encode(row) + b"\n")
+
+
+def _object(names: list[str], game: Game) -> dict[str, Any]:
+    row: dict[str, Any] = dict(zip(names, fixed_row(game), strict=True))
+    for number, side in enumerate(game.sides, 1):
+        row[f"parameters_{number}"] = plain(side.parameters)
+    return row
+
+
+def write_parquet(table: Table, stream: BinaryIO) -> None:
+    """Write Parquet in groups of GROUP rows.  Raises RingmasterError without pyarrow."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise RingmasterError(
+            "parquet needs pyarrow, which is not installed: pip install ringmaster-engines[parquet]"
+        ) from None
+    types: dict[Kind, Any] = {
+        "text": pyarrow.string(),
+        "integer": pyarrow.int64(),
+        "number": pyarrow.float64(),
+        "boolean": pyarrow.bool_(),
+        "time": pyarrow.timestamp("ms", tz="UTC"),
+    }
+    schema = pyarrow.schema([(name, types[kind]) for name, kind in table.columns])
+    rows = table.rows()
+    with pyarrow.parquet.ParquetWriter(stream, schema) as writer:
+        while group := list(islice(rows, GROUP)):
+            arrays = [
+                pyarrow.array(_typed(values, kind), types[kind])
+                for values, (_, kind) in zip(zip(*group, strict=True), table.columns, strict=True)
+            ]
+            writer.write_table(pyarrow.table(arrays, schema=schema))
+
+
+def _typed(values: tuple[Value, ...], kind: Kind) -> Sequence[Any]:
+    """Return values for a column of this kind."""
+    if kind == "time":
+        return [None if value is None else datetime.fromisoformat(str(value)) for value in values]
+    if kind == "text":
+        return [value if value is None or type(value) is str else _text(value) for value in values]
+    return values
+
+
+def _text(value: Value) -> str:
+    return _BOOLEANS[value] if isinstance(value, bool) else str(value)
+
+
+_TABLES: dict[str, Callable[[Table, BinaryIO], None]] = {
+    "csv": write_csv,
+    "jsonl": write_jsonl,
+    "parquet": write_parquet,
+}
+#: Formats of game records with their game.
+_RECORDS: dict[str, GameName] = {"pgn": "chess", "sgf": "go", "csa": "shogi", "kif": "shogi"}
+#: Formats of final positions with their game.
+_POSITIONS: dict[str, GameName] = {"epd": "chess", "sfen": "shogi"}
+#: All formats.
+FORMATS = (*_TABLES, *_RECORDS, *_POSITIONS)
+
+
+def format_of(output: Path | None) -> str:
+    """Return the format of a file's suffix, "csv" for other suffixes."""
+    suffix = "" if output is None else output.suffix.lower().removeprefix(".")
+    suffix = "kif" if suffix == "kifu" else suffix
+    return suffix if suffix in FORMATS else "csv"
+
+
+def export_results(
+    results: Results,
+    format: str,
+    output: Path | None = None,
+    *,
+    void: bool = False,
+    trajectory: bool = False,
+) -> list[str]:
+    """Write results in one of FORMATS; return notes on missing game records.
+
+    output      None for standard output
+    void        with void games
+    trajectory  with a tune's iterations instead of games
+
+    Raises UsageError for an impossible format or file, StoreError, BrokenPipeError.
+    """
+    game = _RECORDS.get(format) or _POSITIONS.get(format)
+    if trajectory:
+        _check_trajectory(results, format)
+    if game is not None and game != results.game:
+        fitting = next((name for name, g in _RECORDS.items() if g == results.game), "csv")
+        raise UsageError(
+            f"{format} is for games of {game}, and {results.path} is of {results.game}; "
+            f"did you mean --format {fitting}?"
+        )
+    if output is None and format == "parquet":
+        raise UsageError("parquet is not for a terminal or a pipe; give --output FILE")
+    check_output(output, results.path)
+    with open_output(output) as stream:
+        if format in _POSITIONS:
+            return write_positions(results, format, stream, void)
+        if game is not None:
+            return write_records(results, format, stream, void)
+        course = results.course if trajectory else None
+        table = GameTable(results, void) if course is None else TrajectoryTable(course)
+        _TABLES[format](table, stream)
+        return [course.note] if course is not None and course.note else []
+
+
+def _check_trajectory(results: Results, format: str) -> None:
+    """Raise UsageError for a competition without trajectory, or a format other than a table."""
+    if format not in _TABLES:
+        raise UsageError(
+            f"--trajectory is a table, and {format} is not; choose from {', '.join(_TABLES)}"
+        )
+    if results.course is None:
+        raise UsageError(
+            f"--trajectory is for competition_type 'spsa' and 'texel'; {results.path} is of type "
+            f"{results.competition_type!r}"
+        )

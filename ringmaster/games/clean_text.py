@@ -1,0 +1,45 @@
+"""Make engine text harmless before it enters a record or a message.
+
+Names, comments and moves come from hostile processes.  Cleaning removes control characters,
+lone surrogates (which UTF-8 cannot hold) and excess length.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+#: C0 and C1 controls, line and paragraph separators, and bidirectional overrides, which
+#: reorder a line on the terminal.
+_CONTROLS: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+")
+_CONTROLS_BUT_NEWLINE: Final = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]+"
+)
+_SURROGATES: Final = re.compile(r"[\ud800-\udfff]")
+_NEWLINES: Final = re.compile("\r\n?|[\v\f\x85\u2028\u2029]")
+
+
+def cut(text: str, limit: int) -> str:
+    """Return `text` in at most `limit` characters, with "…" at a cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def shown(text: str, limit: int = 40) -> str:
+    """Return `text` quoted for an error message, escaped, cut to `limit` characters."""
+    return repr(cut(text, limit))
+
+
+def one_line(text: str, limit: int = 500) -> str:
+    """Return `text` on one line, with a space for each run of control characters."""
+    # printable text, in Python's sense, has nothing to replace
+    if len(text) <= limit and text.isprintable():
+        return text.strip()
+    text = _CONTROLS.sub(" ", text[: 2 * limit])
+    return cut(_SURROGATES.sub("\ufffd", text).strip(), limit)
+
+
+def lines(text: str, limit: int = 20_000) -> str:
+    """Return `text` with its line breaks as "\\n" and no other control character."""
+    text = _NEWLINES.sub("\n", text[: 2 * limit])
+    text = _CONTROLS_BUT_NEWLINE.sub(" ", text)
+    return cut(_SURROGATES.sub("\ufffd", text).strip(), limit)

@@ -1,0 +1,348 @@
+"""A loaded control file with its competition, output files and recorded results.
+
+Every command starts here; only `run` needs the loop in `ringmaster`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions import KINDS, competition_class, type_names
+from ringmaster.competitions.competition import Competition
+from ringmaster.competitions.game_settings import check_files
+from ringmaster.conditions import ReportedConditions
+from ringmaster.control.changes import (
+    Comparison,
+    allow_all,
+    canonical_settings,
+    find_changes,
+    judge_by_played,
+    other_type,
+)
+from ringmaster.control.loader import ControlFile, load
+from ringmaster.control.values import not_compared
+from ringmaster.errors import (
+    ControlFileError,
+    SettingError,
+    SettingErrors,
+    StateRefused,
+    StoreUnwritable,
+)
+from ringmaster.model.jobs import CheckJob
+from ringmaster.model.players import Player
+from ringmaster.model.report import Report
+from ringmaster.model.results import CheckResult, Problem
+from ringmaster.model.settings import Setting, SettingPath
+from ringmaster.reporting.tables import render_report
+from ringmaster.storage.entries import IssuedJob
+from ringmaster.storage.paths import OutputPaths
+from ringmaster.storage.store import Store
+
+
+def _begins(template: str | None, command: str) -> bool:
+    """Whether a template such as "level %d" may have produced a GTP command."""
+    words = command.split()[:-1]
+    if template is None or not words:
+        return False
+    fixed, conversion, _ = template.partition("%")
+    return fixed.split() == words and (not conversion or fixed.endswith(" "))
+
+
+def _table_of(type_name: str) -> tuple[Setting, ...] | None:
+    competition = competition_class(type_name)
+    return None if competition is None else competition.table
+
+
+def _restore(competition: Competition, state: dict[str, Any]) -> None:
+    """Restore a competition from a stored state; raise StateRefused for an unreadable state."""
+    try:
+        competition.restore(state)
+    except (msgspec.ValidationError, KeyError) as error:
+        raise StateRefused(
+            "this version cannot read the stored state of an earlier version "
+            f"({error}): finish with that version, or `reset` to start over",
+            ("competition_type",),
+        ) from None
+
+
+class _TypesBySetting(Mapping[str, tuple[str, ...]]):
+    """Map settings to the competition types that have them; a look-up imports the types."""
+
+    @cached_property
+    def _types(self) -> dict[str, tuple[str, ...]]:
+        types: dict[str, tuple[str, ...]] = {}
+        for type_name in type_names():
+            for setting in _table_of(type_name) or ():
+                types[setting.name] = (*types.get(setting.name, ()), type_name)
+        return types
+
+    def __getitem__(self, name: str) -> tuple[str, ...]:
+        return self._types[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._types)
+
+    def __len__(self) -> int:
+        return len(self._types)
+
+
+class LoadedCompetition:
+    """A loaded control file and its competition.
+
+    The constructor raises ControlFileError with every independent error.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.control_file: ControlFile = load(
+            path, _table_of, type_names(), kinds=KINDS, elsewhere=_TypesBySetting()
+        )
+        #: The interpreted settings as JSON data, with `competition_type`.  They are computed
+        #: before any call of the file's functions, since a function may change its globals.
+        self.settings: dict[str, Any] = {
+            "competition_type": self.control_file.competition_type,
+            **canonical_settings(
+                self.control_file.table, self.control_file.values, self.control_file.origin.filename
+            ),
+        }
+        self.paths = OutputPaths(path)
+        self.competition: Competition = self._make_competition()
+        self.conditions = ReportedConditions(self.competition)
+        #: Effects of edits of the control file on the state (`Competition.apply_edits`), after
+        #: `restore`.
+        self.effects: list[str] = []
+
+    @property
+    def code(self) -> str:
+        """The competition code."""
+        return self.control_file.code
+
+    def _make_competition(self) -> Competition:
+        make = competition_class(self.control_file.competition_type)
+        assert make is not None
+        try:
+            competition = make(self.code, self.control_file.values)
+            competition.positions_file = self.paths.positions
+            return competition
+        except SettingErrors as several:
+            raise self.control_file.error(several.errors) from None
+        except SettingError as error:
+            raise self.control_file.error([error]) from None
+
+    def prepare(self) -> None:
+        """Load openings and positions.  Raises OpeningsError, ControlFileError."""
+        try:
+            self.competition.prepare()
+            jobs = self.competition.check_jobs()
+            # each set of files once, for any number of players
+            for settings in {job.settings.tablebases: job.settings for job in jobs}.values():
+                check_files(settings)
+        except SettingError as error:
+            raise self.control_file.error([error]) from None
+
+    def check_functions(self, *, played: bool) -> None:
+        """Call the control file's functions with values that later games may need.
+
+        played  whether there are results: then a failure is a warning, since these values
+                may never be needed
+        Raises ControlFileError.
+        """
+        errors = self.competition.function_failures()
+        if errors and not played:
+            raise self.control_file.error(errors)
+        self.control_file.warn_all(errors)
+
+    def check_jobs(self) -> list[CheckJob]:
+        """Return the startup checks of players.  Raises ControlFileError."""
+        try:
+            return self.competition.check_jobs()
+        except SettingError as error:
+            raise self.control_file.error([error]) from None
+
+    def warnings(self) -> list[str]:
+        """Return the warnings about the control file as text."""
+        rendered = [str(warning) for warning in self.control_file.warnings]
+        return rendered + [f"warning: {line}" for line in self.competition.warnings()]
+
+    def compare(self, store: Store | None) -> Comparison:
+        """Return the changes of the control file since the last run."""
+        last = None if store is None else store.last_run()
+        if store is None or last is None:
+            return Comparison()
+        completed, void = store.counts()
+        played = completed + void > 0
+        last_type = last.settings.get("competition_type")
+        if last_type not in (None, self.competition.type_name):
+            changes = [other_type(last_type, self.competition.type_name)]
+        else:
+            changes = find_changes(
+                self.competition.table, last.settings, self.settings, self.control_file.path_text
+            )
+            if played and any(change.change == "played" for change in changes):
+                changes = judge_by_played(changes, self._contradictions(store))
+        notes = []
+        if last.source_hash != self.control_file.source_hash:
+            notes = [*dict.fromkeys(not_compared(self.settings))]
+        return Comparison(
+            run=last.number,
+            started=last.started,
+            completed=completed,
+            unit=self.competition.unit.removesuffix("s"),
+            played=played,
+            changes=tuple(changes) if played else allow_all(changes),
+            notes=tuple(notes),
+        )
+
+    def _contradictions(self, store: Store) -> dict[SettingPath, str]:
+        snapshot = store.snapshot()
+        assert snapshot is not None  # there are results
+        tickets = (game.ticket for game in store.games() if game.result.outcome != "void")
+        return self.competition.contradictions(snapshot[1], tickets)
+
+    def check_changes(self, store: Store) -> Comparison:
+        """Return the changes since the last run.
+
+        Raises ControlFileError if the results so far would lose their meaning.
+        """
+        comparison = self.compare(store)
+        failure = self.changes_failure(comparison)
+        if failure is not None:
+            raise failure
+        return comparison
+
+    def changes_failure(self, comparison: Comparison) -> ControlFileError | None:
+        """Return the refused changes as errors of the control file, or None."""
+        refused = comparison.refused
+        return self.control_file.error(change.error() for change in refused) if refused else None
+
+    def state_failure(self, store: Store | None) -> ControlFileError | None:
+        """Return an error if the recorded state does not fit the settings, else None.
+
+        `compare` sees only the last run and may miss it.
+        """
+        snapshot = None if store is None or not any(store.counts()) else store.snapshot()
+        if snapshot is not None:
+            try:
+                _restore(self._make_competition(), snapshot[1])
+            except StateRefused as refused:
+                return self._refused(refused)
+        return None
+
+    def _refused(self, refused: StateRefused) -> ControlFileError:
+        return self.control_file.error([SettingError(refused.path, str(refused))])
+
+    def engine_key(self, player: Player) -> Hashable:
+        """Return a key of players that one thorough check covers.
+
+        They may differ in code and in the values of options and limits.
+        """
+        limits = (player.time_control, player.move_time, player.nodes, player.depth)
+        return (
+            (player.command, player.cwd, player.protocol, player.ponder),
+            frozenset(player.environ.items()),
+            frozenset(player.options),
+            frozenset(command[:1] for command in player.startup_gtp_commands),
+            tuple(limit is not None for limit in limits),
+        )
+
+    def check_failure(self, results: Sequence[CheckResult]) -> ControlFileError | None:
+        """Return the problems of startup checks as errors of the control file, or None."""
+        errors: dict[Hashable, SettingError] = {}
+        for result in results:
+            for problem in result.problems:
+                key: Hashable = problem
+                if problem.kind == "command":
+                    # commands of candidates differ in the last word, a parameter's value
+                    key = (problem.subject.rpartition(" ")[0] or problem.subject, problem.reason)
+                errors.setdefault((result.code, key), self._check_error(result.code, problem))
+        return self.control_file.error(errors.values()) if errors else None
+
+    def _check_error(self, code: str, problem: Problem) -> SettingError:
+        """Return a player's problem with the setting that probably causes it."""
+        lines = " | ".join(str(problem).splitlines()).replace(": | ", ": ")
+        message = f"player {code!r}: {lines}"
+        place = self.competition.place_of(code)
+        for i, parameter in enumerate(self.control_file.values.get("parameters", ())):
+            if problem.kind == "command":
+                if _begins(getattr(parameter, "gtp", None), problem.subject):
+                    return SettingError(("parameters", i, "gtp"), message)
+            elif problem.subject and problem.subject in (parameter.option, parameter.code):
+                # a common mistake: the parameter has fractional values
+                is_integer = getattr(parameter, "integer", True)
+                is_mistake = problem.expected.startswith("an integer") and not is_integer
+                expected = "integer=True in its Parameter" if is_mistake else ""
+                return SettingError(("parameters", i), message, expected)
+        if problem.kind == "option" and len(place) > 1:
+            place = (*place, "options", problem.subject)
+        return SettingError(place, message)
+
+    def starts_over(self, store: Store) -> bool:
+        """Whether the settings have changed before the first result.
+
+        Then the store's state and issued games are obsolete.
+        """
+        return not any(store.counts()) and bool(self.compare(store).changes)
+
+    def restore(self, store: Store) -> list[IssuedJob]:
+        """Restore the competition from the store.
+
+        Return the issued games without a result that are still needed.  Raises ControlFileError
+        if the state does not fit the settings.
+        """
+        self.competition.attach(store.scores)
+        if self.starts_over(store):
+            return []
+        snapshot = store.snapshot()
+        after = 0
+        if snapshot is not None:
+            after, state = snapshot
+            try:
+                _restore(self.competition, state)
+            except StateRefused as refused:
+                raise self._refused(refused) from None
+        for recorded in store.results(after):
+            self.competition.record_result(recorded.ticket, recorded.result)
+        self.conditions.restore(store)
+        issues = store.issues()
+        self.effects = self.competition.apply_edits([issue.ticket for issue in issues])
+        return [issue for issue in issues if self.competition.resume(issue.ticket)]
+
+    def report_text(self) -> str:
+        """Return the report."""
+        description = self.control_file.values["description"]
+        return render_report(
+            Report((*self.competition.report().blocks, *self.conditions.blocks())),
+            heading=f"{self.competition.type_name}: {self.code}",
+            description=None if description is None else description.strip(),
+        )
+
+    def write_report(self) -> None:
+        """Write the report's file.  Raises StoreUnwritable, ForeignFiles."""
+        self.paths.check([self.paths.report])
+        try:
+            self.paths.report.write_text(self.report_text(), encoding="utf-8")
+        except OSError as error:
+            raise StoreUnwritable(f"cannot write {self.paths.report}: {error.strerror}") from error
+
+    def summary(self, store: Store | None, in_progress: int) -> dict[str, Any]:
+        """Return the data for `show --json`."""
+        counts = (0, 0) if store is None else store.counts()
+        completed, void = self.competition.count_games(*counts)
+        return {
+            "competition": self.code,
+            "competition_type": self.competition.type_name,
+            "games": {
+                "completed": completed,
+                "void": void,
+                "in_progress": in_progress,
+                "total": self.competition.progress().total,
+            },
+            "void_by_kind": self.competition.void_kinds(),
+            **self.competition.summary(),
+            "conditions": self.conditions.summary(),
+            "runs": 0 if store is None else store.runs(),
+        }

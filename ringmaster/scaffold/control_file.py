@@ -1,0 +1,277 @@
+"""The text of control files, and an imported match with its control file.
+
+Values become literals and texts become comments: foreign text cannot become code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ringmaster.errors import is_text
+
+#: Columns of a line; an unbreakable word may be longer.
+WIDTH = 96
+
+
+@dataclass(frozen=True)
+class Code:
+    """Python source of our own, never foreign text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call such as Player("engine", nodes=1000)."""
+
+    kind: str
+    args: tuple[Any, ...] = ()
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+
+def literal(value: Any, indent: int = 0, room: int = WIDTH) -> str:
+    """Return a Python expression for `value`: one line if it fits into `room` columns, else
+    several lines, with the inner lines indented by `indent` + 4 columns."""
+    flat = _flat(value)
+    if len(flat) <= room or not isinstance(value, Call | list | tuple | Mapping):
+        return flat
+    pad = " " * (indent + 4)
+    inner = WIDTH - indent - 4 - 1
+    items: list[str] = []
+    opening, closing = "[", "]"
+    match value:
+        case Call(kind=kind, args=args, kwargs=kwargs):
+            opening, closing = f"{kind}(", ")"
+            items += [literal(item, indent + 4, inner) for item in args]
+            items += [
+                f"{name}={literal(item, indent + 4, inner - len(name) - 1)}"
+                for name, item in kwargs.items()
+            ]
+        case Mapping():
+            opening, closing = "{", "}"
+            for key, item in value.items():
+                name = _flat(key)
+                items.append(f"{name}: {literal(item, indent + 4, inner - len(name) - 2)}")
+        case _:
+            items += [literal(item, indent + 4, inner) for item in value]
+    if not items:
+        return flat
+    return f"{opening}\n{pad}" + f",\n{pad}".join(items) + f",\n{' ' * indent}{closing}"
+
+
+def _flat(value: Any) -> str:
+    match value:
+        case Code(text=text):
+            return text
+        case Call(kind=kind, args=args, kwargs=kwargs):
+            parts = [*map(_flat, args), *(f"{k}={_flat(v)}" for k, v in kwargs.items())]
+            return f"{kind}({', '.join(parts)})"
+        case str():
+            return _quoted(value)
+        case Mapping():
+            return "{" + ", ".join(f"{_flat(k)}: {_flat(v)}" for k, v in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(_flat, value)) + "]"
+        case None | bool() | int() | float():
+            return repr(value)
+    raise TypeError(f"no literal for {type(value).__name__}")
+
+
+def _quoted(text: str) -> str:
+    """Return a string literal, in double quotes if repr has plain single quotes."""
+    literal = repr(text)
+    return literal if "'" in text or '"' in text else f'"{literal[1:-1]}"'
+
+
+def assignment(name: str, value: Any) -> str:
+    """Return an assignment.  The name is not escaped."""
+    return f"{name} = {literal(value, room=WIDTH - len(name) - 3)}"
+
+
+def comment(text: str, indent: str = "") -> str:
+    """Return a wrapped comment with unprintable characters escaped.
+
+    indent  before the continuation lines of each line of `text`
+    """
+    lines: list[str] = []
+    for line in text.split("\n"):
+        lines += textwrap.wrap(
+            printable(line),
+            WIDTH - 2,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return "\n".join(f"# {line}".rstrip() for line in lines)
+
+
+def printable(text: str) -> str:
+    """Return a text with unprintable characters escaped."""
+    return "".join(
+        c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for c in text
+    )
+
+
+def identifier(name: str, used: Iterable[str], otherwise: str = "engine") -> str:
+    """Return an unused player code for a name: ASCII letters, digits and + . _ stay, other
+    characters become "-", and a used code gets a number."""
+    # 50: codes stand in file names and in tables
+    text = re.sub("[^A-Za-z0-9+._]+", "-", name).strip("-.")[:50].strip("-.") or otherwise
+    used_codes, code, number = set(used), text, 1
+    while code in used_codes:
+        number += 1
+        code = f"{text}-{number}"
+    return code
+
+
+def plain(words: Sequence[str]) -> bool:
+    """Return whether all words are plain text, without NUL and lone surrogates."""
+    return all(map(is_text, words))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Absolute folders where relative file names start.
+
+    source   for names in the imported material
+    control  for names in the control file
+    """
+
+    source: Path
+    control: Path
+
+    def exists(self, name: str) -> bool:
+        """Return whether a file with this imported name exists."""
+        try:
+            return (self.source / name).is_file()
+        except (OSError, ValueError):
+            return False
+
+    def file(self, name: str) -> str:
+        """Return an imported file name for the control file."""
+        if os.path.isabs(name):
+            return name
+        if self.source != self.control:
+            name = os.path.relpath(self.source / name, self.control)
+        # only a control file expands "~"
+        return f"./{name}" if name.startswith("~") else name
+
+    def executable(self, name: str) -> str:
+        """Return the name of an executable file, with a slash so that PATH is not searched."""
+        name = self.file(name)
+        return name if "/" in name else f"./{name}"
+
+
+@dataclass
+class Entrant:
+    """A player of an imported match with the arguments of Player(…)."""
+
+    code: str
+    name: str
+    command: list[str]
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def call(self) -> Call:
+        """Return Player(…)."""
+        plain = len(self.command) == 1 and " " not in self.command[0]
+        command = self.command[0] if plain and not _needs_quoting(self.command[0]) else self.command
+        arguments = {k: v for k, v in self.arguments.items() if v not in (None, {})}
+        return Call("Player", (command,), arguments)
+
+
+def _needs_quoting(word: str) -> bool:
+    """Return whether splitting a one-word command like a shell would change it."""
+    return any(c in word for c in "\"'\\#") or not word.isprintable() or not word.isascii()
+
+
+@dataclass
+class Match:
+    """An imported match or tune.
+
+    origin     the imported material, named at the head of the control file
+    settings   by name, in the order of the file; `comments` stand before them
+    notes      ignored settings
+    different  differences from the other program
+    assumed    settings that the material does not have
+    parallel   games at a time, None if the material does not say
+    simulate   arguments of the action `simulate` for the material's own simulation, or ""
+    """
+
+    origin: str
+    type_name: str = "playoff"
+    game: str = "chess"
+    description: str = ""
+    entrants: list[Entrant] = field(default_factory=list)
+    settings: dict[str, Any] = field(default_factory=dict)
+    comments: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)
+    parallel: int | None = None
+    simulate: str = ""
+
+    def note(self, text: str) -> None:
+        """Add an ignored setting, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def messages(self) -> list[str]:
+        """Return a line for each ignored, different or assumed setting."""
+        lines = [f"not imported: {text}" for text in self.notes]
+        lines += [f"different here: {text}" for text in self.different]
+        return lines + [f"assumed: {text}" for text in self.assumed]
+
+    def enter(self, name: str, command: list[str], arguments: dict[str, Any]) -> None:
+        """Add a player with a code for its name or its executable."""
+        code = identifier(name or os.path.basename(command[0]), self.codes())
+        self.entrants.append(Entrant(code, name, command, arguments))
+
+    def codes(self) -> list[str]:
+        """Return the players' codes."""
+        return [entrant.code for entrant in self.entrants]
+
+    def render(self, name: str) -> str:
+        """Return the control file.  `name` is its name in comments."""
+        # a name from the command line must not look like a declared encoding
+        head = [comment("Written by `ringmaster import`.  Read it, then:")]
+        shown = printable(name) if name.isascii() else "FILE"
+        head += [
+            "#",
+            f"#   ringmaster {shown} check",
+            *([f"#   ringmaster {shown} plan"] if self.type_name == "spsa" else ()),
+            *([f"#   ringmaster {shown} simulate {self.simulate}"] if self.simulate else ()),
+            f"#   ringmaster {shown} run",
+            "#",
+            comment(f"Imported from: {self.origin}", "    "),
+        ]
+        parts = ["\n".join(head)]
+        if self.messages():
+            parts.append("\n".join(comment(line, "    ") for line in self.messages()))
+        parts.append(assignment("competition_type", self.type_name))
+        if self.description:
+            parts.append(assignment("description", self.description))
+        parts.append(assignment("game", self.game))
+        if self.parallel is not None:
+            about = "# Games at a time, unless the command line has -j."
+            parts.append(f"{about}\n{assignment('parallel', self.parallel)}")
+        parts.append("\n".join(self._players()))
+        for setting, value in self.settings.items():
+            lines = [comment(self.comments[setting])] if setting in self.comments else []
+            parts.append("\n".join([*lines, assignment(setting, value)]))
+        return "\n\n".join(parts) + "\n"
+
+    def _players(self) -> Iterator[str]:
+        yield "players = {"
+        for entrant in self.entrants:
+            if entrant.name and entrant.name != entrant.code:
+                yield f"    # {printable(entrant.name)}"
+            head = f"    {literal(entrant.code)}: "
+            yield f"{head}{literal(entrant.call(), 4, 95 - len(head))},"
+        yield "}"

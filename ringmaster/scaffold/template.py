@@ -1,0 +1,261 @@
+"""`ringmaster new`: write a commented control file to start from.  The comments are the help texts
+of the settings tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ringmaster.competitions import competition_class, type_names
+from ringmaster.competitions.common_settings import PLAYER
+from ringmaster.errors import UsageError, nearest
+from ringmaster.model.players import PROTOCOL_OF_GAME, GameName
+from ringmaster.model.settings import REQUIRED, Setting
+from ringmaster.scaffold.control_file import Call, assignment, comment, literal
+from ringmaster.scaffold.engines import Declared, Which, installed, tunable, which
+from ringmaster.scaffold.skeletons import SKELETONS, Skeleton
+
+GAMES: tuple[GameName, ...] = ("chess", "shogi", "go")
+
+#: Settings without a meaning for a game.
+_OTHER_GAMES: dict[GameName, frozenset[str]] = {
+    "go": frozenset(
+        {
+            "openings",
+            "variant",
+            "tablebases",
+            "entering_king",
+            "draw_adjudication",
+            "resign_adjudication",
+            "record_info",
+            "record_format",
+        }
+    ),
+    "chess": frozenset({"entering_king", "record_format"}),
+    "shogi": frozenset({"variant", "tablebases"}),
+}
+_GO_ONLY = frozenset(
+    {
+        "board_size",
+        "komi",
+        "handicap",
+        "handicap_style",
+        "scorer",
+        "scoring",
+        "internal_scorer_handicap_compensation",
+        "ko_rule",
+        "suicide",
+        "cleanup",
+    }
+)
+#: Arguments of Player(…) for GTP only, and for other protocols only.
+_GTP_ONLY = frozenset(
+    {
+        "startup_gtp_commands",
+        "gtp_aliases",
+        "is_reliable_scorer",
+        "allow_claim",
+        "sgf_player_name_from_gtp",
+    }
+)
+_NOT_GTP = frozenset({"options", "nodes", "depth", "ponder"})
+
+#: Example values of settings without a default value.
+_EXAMPLES: dict[str, Any] = {
+    "openings": Call("Openings", ("openings.epd",), {"order": "random"}),
+    "draw_adjudication": Call(
+        "DrawAdjudication", (), {"move_number": 40, "move_count": 8, "score": 10}
+    ),
+    "resign_adjudication": Call(
+        "ResignAdjudication", (), {"move_count": 3, "score": 600, "two_sided": False}
+    ),
+    "tablebases": Call("Tablebases", ("path/to/syzygy",)),
+    "sprt": Call("SPRT", (), {"elo0": 0, "elo1": 5, "alpha": 0.05, "beta": 0.05}),
+    "verify": Call("Verify", (), {"games": 1000}),
+    "handicap": 2,
+    "target": Call("GaussianLambda", (0.5,)),
+    "score": "eval",
+    "optimiser": "gauss_newton",
+    "record_info": ["seldepth", "nodes", "nps"],
+    "log_tree_to_history_period": 100,
+    "move_limit_result": "draw",
+    "description": "The purpose of this competition.",
+    "record_format": "kif",
+}
+#: The settings most often changed.
+_FIRST = (
+    "openings",
+    "description",
+    "variant",
+    "sprt",
+    "verify",
+    "draw_adjudication",
+    "resign_adjudication",
+    "tablebases",
+    "failures",
+    "margin",
+    "move_limit",
+    "move_limit_result",
+)
+_OPENINGS_WARNING = (
+    "Without openings every game begins from the start position, and deterministic engines repeat "
+    "the same game."
+)
+
+
+def new_control_file(
+    game: str,
+    type_name: str,
+    name: str = "FILE",
+    find: Which = which,
+    openings: str | None = None,
+    declared: Declared | None = None,
+) -> str:
+    """Return a control file for a game and a competition type.
+
+    name      of the file, in comments
+    find      returns the command of an installed program, None if it is not installed
+    openings  the name of an opening file in the same folder, or None
+    declared  the engine to tune with its parameters, None for an installed engine
+
+    Raises UsageError for an unknown game or type.
+    """
+    if game not in GAMES:
+        raise UsageError(f"there is no game {game!r}; choose from {', '.join(GAMES)}")
+    chosen: GameName = game
+    competition = competition_class(type_name)
+    if competition is None or type_name not in SKELETONS:
+        raise UsageError(
+            f"there is no competition type {type_name!r}; expected {nearest(type_name, known())}"
+        )
+    purpose, build = SKELETONS[type_name]
+    if declared is None:
+        skeleton = build(chosen, installed(chosen, find), tunable(chosen, find))
+    elif type_name != "spsa":
+        raise UsageError(f"--from-engine makes the parameters of spsa, not of {type_name}")
+    else:
+        skeleton = build(chosen, (declared.engine,), declared.engine)
+        about = f"{skeleton.comments['parameters']}\n{declared.comment()}"
+        skeleton.comments["parameters"] = about
+    if chosen == "go":
+        skeleton.settings = {"board_size": 9, "komi": 7.5, **skeleton.settings}
+    else:
+        if openings is not None:
+            book = Call("Openings", (openings,), {"order": "random"})
+            skeleton.settings = {"openings": book, **skeleton.settings}
+        skeleton.settings["failures"] = "loss"
+        skeleton.comments["failures"] = (
+            "An engine that crashes, hangs or breaks the protocol during a game loses the game.  "
+            'With "void" the game is repeated, which favours a faulty engine.'
+        )
+    parts = [
+        _heading(purpose, type_name, name),
+        assignment("competition_type", type_name),
+        f"# {_help(competition.table, 'game')}\n{assignment('game', game)}",
+        *_players(chosen, skeleton),
+        *_settings(competition.table, skeleton),
+        comment(
+            "Further settings with their default values, or with an example.  Remove the # to "
+            f"change a setting.  docs/reference/{type_name}.rst describes all settings."
+        ),
+        *_others(chosen, competition.table, skeleton),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def opening_file(game: str, folder: Path) -> str | None:
+    """Return the name of the first opening file of a folder, or None."""
+    suffix = {"chess": ".epd", "shogi": ".sfen"}.get(game)
+    try:
+        names = sorted(p.name for p in folder.iterdir() if p.suffix == suffix and p.is_file())
+    except OSError:
+        return None
+    return next((name for name in names if name.isprintable() and name[0] != "~"), None)
+
+
+def known() -> list[str]:
+    """Return the competition types of `new`."""
+    return [name for name in type_names() if name in SKELETONS]
+
+
+def _heading(about: str, type_name: str, name: str) -> str:
+    plan = [comment(f"  ringmaster {name} plan       estimates the length and the gain")]
+    if type_name != "spsa":
+        plan = []
+    texel = type_name == "texel"
+    run = "tunes, with two engines" if texel else "plays, two games at a time"
+    jobs = "the work in progress" if texel else "the games in progress"
+    return "\n".join(
+        [
+            comment(about),
+            "#",
+            comment(f"  ringmaster {name} check      tests the engines"),
+            *plan,
+            comment(f"  ringmaster {name} run -j 2   {run}"),
+            comment(f"  ringmaster {name} show       shows the results, also during a run"),
+            "#",
+            comment(
+                f"Stop the run at any time (Ctrl-X: after {jobs}, Ctrl-C: at once), change this "
+                "file, and run it again: it continues."
+            ),
+        ]
+    )
+
+
+def _help(table: tuple[Setting, ...], name: str) -> str:
+    for setting in table:
+        if setting.name == name:
+            return setting.help.replace("``", "")
+    return ""
+
+
+def _players(game: GameName, skeleton: Skeleton) -> Iterator[str]:
+    needs_sys = "sys.executable" in repr(skeleton.players)
+    if needs_sys:
+        yield "import sys"
+    head = ["The engines by player code, a short name for reports and for the settings below."]
+    head += dict.fromkeys(engine.note for engine in skeleton.engines if engine.note)
+    lines = [comment("\n".join(head)), "players = {"]
+    for code, call in skeleton.players.items():
+        lines.append(f'    "{code}": {literal(call, 4, 80 - len(code))},')
+    lines.append("}")
+    yield "\n".join(lines)
+    used = {name for call in skeleton.players.values() for name in call.kwargs}
+    hidden = (_NOT_GTP if PROTOCOL_OF_GAME[game] == "gtp" else _GTP_ONLY) | used | {"protocol"}
+    rows = [comment("Further arguments of a player:")]
+    for setting in PLAYER.settings:
+        if setting.name not in hidden and setting.default is not REQUIRED:
+            rows.append(comment(f"  {setting.name}: {setting.help.replace('``', '')}", "      "))
+    yield "\n".join(rows)
+
+
+def _settings(table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
+    for name, value in skeleton.settings.items():
+        before = skeleton.before.get(name)
+        if before is not None:
+            yield before
+        text = skeleton.comments.get(name) or _help(table, name)
+        yield f"{comment(text)}\n{assignment(name, value)}"
+
+
+def _place(setting: Setting) -> int:
+    return _FIRST.index(setting.name) if setting.name in _FIRST else len(_FIRST)
+
+
+def _others(game: GameName, table: tuple[Setting, ...], skeleton: Skeleton) -> Iterator[str]:
+    hidden = {"game", "players", "make_candidate", "player", *skeleton.settings}
+    hidden |= _OTHER_GAMES[game] | (frozenset() if game == "go" else _GO_ONLY)
+    for setting in sorted(table, key=_place):
+        if setting.name in hidden or setting.default is REQUIRED:
+            continue
+        value = _EXAMPLES.get(setting.name, setting.default)
+        if isinstance(value, tuple):
+            value = list(value)
+        if game == "shogi" and setting.name == "openings":
+            value = Call("Openings", ("openings.sfen",), {"order": "random"})
+        text = setting.help.replace("``", "")
+        if setting.name == "openings":
+            text = f"{text}  {_OPENINGS_WARNING}"
+        code = assignment(setting.name, value).replace("\n", "\n#")
+        yield f"{comment(text)}\n#{code}"

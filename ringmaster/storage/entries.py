@@ -1,0 +1,139 @@
+"""Entries of a store: runs, issued jobs, results and game records, and their JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from ringmaster.model.jobs import Ticket
+from ringmaster.model.results import EngineUsage, EvaluationResult, GameResult
+
+decode = msgspec.json.decode
+_encode = msgspec.json.encode
+
+
+class IssuedJob(msgspec.Struct, frozen=True):
+    """An issued job without a recorded result."""
+
+    game_id: str
+    attempt: int
+    ticket: Ticket
+
+
+class StoredGame(msgspec.Struct, frozen=True):
+    """The recorded result of a game, without record and standard error.
+
+    seq       counts from 1 in order of recording, void results included
+    finished  whole seconds since the epoch
+    """
+
+    seq: int
+    ticket: Ticket
+    result: GameResult
+    finished: float | None = None
+
+
+class StoredShard(msgspec.Struct, frozen=True):
+    """The recorded result of a shard, without scores, answers and standard error."""
+
+    seq: int
+    ticket: Ticket
+    result: EvaluationResult
+    finished: float | None = None
+
+
+class RunEntry(msgspec.Struct, frozen=True):
+    """One run of the competition.
+
+    started, ended  seconds since the epoch (ended None: running or killed)
+    settings        the interpreted settings as JSON data, by name
+    """
+
+    number: int
+    started: float
+    version: str
+    source: str
+    source_hash: str
+    settings: dict[str, Any]
+    parallel: int = 1
+    ended: float | None = None
+    end_reason: str = ""
+
+
+class PendingRecord(msgspec.Struct, frozen=True):
+    """A game record without a file."""
+
+    game_id: str
+    attempt: int
+    folder: str
+    name: str
+    text: str
+
+
+class PlacedRecord(msgspec.Struct, frozen=True):
+    """A game record with its place in the collected file; later places are larger."""
+
+    place: int
+    pending: PendingRecord
+
+
+def encode(value: Any) -> str:
+    """Return a value as JSON text."""
+    return _encode(value).decode()
+
+
+def storable_game(result: GameResult) -> GameResult:
+    """Return a game's result as a store returns it.
+
+    Record and standard error are dropped, times are whole microseconds, and lone
+    surrogates in text are replaced.
+    """
+    first, second = result.usage
+    return msgspec.structs.replace(
+        result,
+        reason=_clean(result.reason),
+        detail=_clean(result.detail),
+        score=_clean(result.score),
+        seconds=round(result.seconds, 6),
+        usage=(_stored_usage(first), _stored_usage(second)),
+        record=None,
+        record_suffix="",
+        stderr=(),
+    )
+
+
+def storable_evaluation(result: EvaluationResult) -> EvaluationResult:
+    """Return a shard's result as a store returns it: without scores, answers, stderr."""
+    return msgspec.structs.replace(
+        result,
+        reason=_clean(result.reason),
+        detail=_clean(result.detail),
+        seconds=round(result.seconds, 6),
+        usage=_stored_usage(result.usage),
+        scores=None,
+        answers=None,
+        stderr=(),
+    )
+
+
+def _stored_usage(usage: EngineUsage) -> EngineUsage:
+    # microseconds are enough, and a third of the bytes
+    return msgspec.structs.replace(
+        usage,
+        name=_clean(usage.name),
+        cpu_time=_microseconds(usage.cpu_time),
+        thinking=round(usage.thinking, 6),
+        slowest=round(usage.slowest, 6),
+        description=_clean(usage.description),
+        ponder_cpu_time=_microseconds(usage.ponder_cpu_time),
+    )
+
+
+def _microseconds(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds, 6)
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which engines' text may hold and UTF-8 cannot."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()

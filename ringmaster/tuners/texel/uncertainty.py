@@ -1,0 +1,222 @@
+"""Standard errors of fitted values and intervals of improvements; labels are correlated by game.
+
+All positions of a game share its result.  With H the mean curvature and sᵧ the sum of
+weight·slope over game γ, the clustered sandwich estimator of the covariance is
+H⁻¹·(Σ sᵧsᵧᵀ/W²)·H⁻¹ (Liang & Zeger, "Longitudinal data analysis using generalized linear
+models", 1986).  It ignores the ridge, which would trade variance for an unknown bias.  Sums are
+kept by game; too many games share places with random signs, which leaves the estimate unbiased
+(the count sketch of Charikar, Chen & Farach-Colton, 2002).
+
+The interval of an improvement is a bootstrap over games: each resample counts every game as
+often as a Poisson variable of mean 1 (Hanley & MacGibbon, "Creating non-parametric bootstrap
+samples using Poisson frequencies", 2006).  Beyond MOST_GROUPS, games are resampled in groups.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ringmaster.model.randomness import BOOTSTRAP_STREAM, word_array
+from ringmaster.tuners.texel.loss import Array, Sum
+from ringmaster.tuners.texel.optimiser import Data, Split
+
+#: Eigenvalues below this share of the largest count as 0.
+SINGULAR = 1e-10
+#: The 97.5 % point of the normal distribution.
+NORMAL = 1.959963984540054
+#: Most sums kept, 8 bytes each.
+_MOST = 1 << 24
+#: Largest part of a parameter in directions without signal.
+_SHARE = 1e-2
+#: Multipliers of the finaliser of splitmix64 (Steele, Lea & Flood, 2014).
+_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+
+class ClusterSums:
+    """Σ weight·slope of each game, for k parameters."""
+
+    def __init__(self, parameters: int) -> None:
+        self._places = max(_MOST // max(parameters, 1), 1024)
+        self._sums = np.zeros((0, parameters))
+        self._highest = -1
+
+    def add(self, slopes: Array, games: npt.NDArray[np.uint32]) -> None:
+        """Add weight·∂loss/∂θ of each position, (n, k), with the numbers of their games."""
+        if not len(games):
+            return
+        self._highest = max(self._highest, int(games.max()))
+        place = games % np.uint32(min(self._places, 1 << 31))
+        order = np.argsort(place, kind="stable")
+        place = place[order]
+        first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])
+        sums = np.add.reduceat((slopes * _signs(games)[:, np.newaxis])[order], first, axis=0)
+        needed = int(place[-1]) + 1
+        if needed > len(self._sums):
+            room = min(max(needed, 2 * len(self._sums)), self._places)
+            self._sums = np.vstack(
+                [self._sums, np.zeros((room - len(self._sums), self._sums.shape[1]))]
+            )
+        self._sums[place[first]] += sums
+
+    def meat(self) -> Array:
+        """Return Σ sᵧsᵧᵀ, (k, k), corrected for a small number of games."""
+        filled = self._sums[np.any(self._sums != 0, axis=1)]
+        count = len(filled)
+        if count < 2:
+            return np.full((self._sums.shape[1],) * 2, np.inf)
+        return np.asarray(filled.T @ filled * (count / (count - 1)))
+
+
+def _signs(games: npt.NDArray[np.uint32]) -> Array:
+    """Return a pseudo-random sign of each game, 1 or −1."""
+    z = games.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * _MIX[0]
+    z = (z ^ (z >> np.uint64(27))) * _MIX[1]
+    return 1.0 - 2.0 * ((z ^ (z >> np.uint64(31))) & np.uint64(1)).astype(np.float64)
+
+
+class Estimate(NamedTuple):
+    """Evidence of the positions about k parameters.
+
+    step       Newton step to the least loss without a penalty, (k,)
+    deviation  standard errors there, (k,); infinite for parameters that the positions cannot
+               distinguish
+    """
+
+    step: Array
+    deviation: Array
+
+
+def unpenalised_optimum(curvature: Array, slope: Array, meat: Array, weight: float) -> Estimate:
+    """Return the Newton step to the unpenalised optimum, with its standard errors.
+
+    curvature  mean ∂²loss/∂θ², (k, k)
+    slope      mean ∂loss/∂θ, (k,)
+    meat       see `ClusterSums`
+    weight     Σ weight
+    """
+    count = len(curvature)
+    if not np.isfinite(meat).all() or weight <= 0:
+        return Estimate(np.zeros(count), np.full(count, np.inf))
+    size = np.sqrt(np.diag(curvature))
+    known = size > 0
+    unit = np.where(known, size, 1.0)
+    values, vectors = np.linalg.eigh(curvature / np.outer(unit, unit))
+    kept = values > SINGULAR * max(values.max(initial=0.0), 1e-300)
+    lost = np.square(vectors[:, ~kept]).sum(axis=1) > _SHARE
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    covariance = inverse @ (meat / np.outer(unit, unit) / weight**2) @ inverse
+    deviation = np.sqrt(np.maximum(np.diag(covariance), 0.0)) / unit
+    step = -(inverse @ (slope / unit)) / unit
+    return Estimate(step, np.where(known & ~lost, deviation, np.inf))
+
+
+def standard_errors(curvature: Array, meat: Array, weight: float) -> Array:
+    """Return the standard errors of `unpenalised_optimum`."""
+    return unpenalised_optimum(curvature, np.zeros(len(curvature)), meat, weight).deviation
+
+
+RESAMPLES = 2_000
+#: Most groups of games that are resampled.
+MOST_GROUPS = 4_096
+
+
+@dataclass(frozen=True)
+class BootstrapResult:
+    """The decrease of a mean loss from one pass to another.
+
+    before, after  the mean losses
+    low, high      ends of the 95 % interval of before − after
+    share          share of resamples with before > after; equal ones count half
+    games          number of games
+    """
+
+    before: float
+    after: float
+    low: float
+    high: float
+    share: float
+    games: int
+
+    @property
+    def improvement(self) -> float:
+        """Before − after."""
+        return self.before - self.after
+
+
+def bootstrap(
+    data: Data,
+    before: int,
+    after: int,
+    part: Split = "validation",
+    *,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> BootstrapResult | None:
+    """Compare two kept passes; None if no position of the part has a weight.
+
+    The same seed and blocks give the same result.
+    """
+    loss = data.loss
+    # Σ weight·(before − after) and Σ weight by group of games
+    gains, weights = np.zeros(MOST_GROUPS), np.zeros(MOST_GROUPS)
+    first, second = Sum(), Sum()
+    seen: set[int] = set()
+    for block in data.blocks((before, after), part):
+        counts = block.weight > 0
+        game, weight = block.game[counts], block.weight[counts].astype(np.float64)
+        old, new = (loss.values(scores[counts], block.target[counts]) for scores in block.scores)
+        place = (game % np.uint32(MOST_GROUPS)).astype(np.intp)
+        gains += np.bincount(place, weight * (old - new), MOST_GROUPS)
+        weights += np.bincount(place, weight, MOST_GROUPS)
+        total = float(weight.sum())
+        first = Sum(first.loss + float(weight @ old), first.weight + total)
+        second = Sum(second.loss + float(weight @ new), second.weight + total)
+        seen.update(np.unique(game).tolist())
+    if not first.weight:
+        return None
+    filled = weights > 0
+    means = _resampled(gains[filled], weights[filled], seed, resamples)
+    # NaN if a resample has no game
+    means = means[~np.isnan(means)]
+    if not len(means):
+        means = np.array([(first.loss - second.loss) / first.weight])
+    low, high = np.quantile(means, [0.025, 0.975])
+    return BootstrapResult(
+        first.loss / first.weight,
+        second.loss / second.weight,
+        float(low),
+        float(high),
+        float((means > 0).mean() + (means == 0).mean() / 2),
+        len(seen),
+    )
+
+
+def _resampled(gains: Array, weights: Array, seed: int, resamples: int) -> Array:
+    """Return the mean gain of each resample, (resamples,)."""
+    count = len(gains)
+    means = np.full(resamples, np.nan)
+    for r in range(resamples):
+        bits = word_array(seed, BOOTSTRAP_STREAM, r, -(-count // 4)).view(np.uint16)[:count]
+        times = _TIMES[bits]
+        weight = times @ weights
+        if weight > 0:
+            means[r] = (times @ gains) / weight
+    return means
+
+
+def _times() -> Array:
+    """Return Poisson counts for 16 random bits: the inverse of the distribution function."""
+    ends, total = [], 0.0
+    for k in range(9):
+        total += math.exp(-1) / math.factorial(k)
+        ends.append(round(total * 65536))
+    return np.searchsorted(np.array(ends), np.arange(65536), side="right").astype(np.float64)
+
+
+_TIMES = _times()

@@ -1,0 +1,451 @@
+"""Settings of a game and its players: rules, adjudication, records, clocks, failures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
+from ringmaster.competitions.game_settings import check_files
+from ringmaster.errors import SettingError
+from ringmaster.loaded_competition import LoadedCompetition
+from ringmaster.model.jobs import DrawAdjudication, GameSettings, ResignAdjudication, Tablebases
+from ringmaster.model.players import Player
+from ringmaster.model.settings import INVALID, Context
+from ringmaster.model.time_control import TimeControl
+from tests.competitions.settings_of import Refused, call, make, uci
+
+
+def job(first: Any = None, **settings: Any) -> Any:
+    """Return the first job of a playoff of two Go players."""
+    return make(
+        "playoff",
+        players={"a": first or call("Player", "a"), "b": call("Player", "b")},
+        matchups=[call("Matchup", "a", "b")],
+        **{"board_size": 9, "komi": 6.5, **settings},
+    ).next_job()
+
+
+def refusal(first: Any = None, **settings: Any) -> str:
+    with pytest.raises(Refused) as refused:
+        job(first, **settings)
+    return str(refused.value)
+
+
+def test_rules_are_gomills_unless_set() -> None:
+    settings = job().settings
+    assert (settings.ko_rule, settings.suicide, settings.cleanup) == ("simple", True, False)
+    assert (settings.scoring, settings.scorer) == ("area", "players")
+    assert settings.internal_scorer_handicap_compensation == "full"
+
+
+def test_rules_are_set() -> None:
+    settings = job(ko_rule="situational", suicide=False, cleanup=True).settings
+    assert (settings.ko_rule, settings.suicide, settings.cleanup) == ("situational", False, True)
+
+
+@pytest.mark.parametrize(
+    ("compensated", "scoring", "compensation"),
+    [
+        (None, "area", "full"),
+        (None, "territory", "no"),
+        ("short", "territory", "short"),
+        ("no", "area", "no"),
+    ],
+)
+def test_territory_scoring_compensates_a_handicap_only_on_request(
+    compensated: str | None, scoring: str, compensation: str
+) -> None:
+    settings = job(
+        scorer="internal", scoring=scoring, internal_scorer_handicap_compensation=compensated
+    ).settings
+    assert settings.internal_scorer_handicap_compensation == compensation
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"ko_rule": "super"}, "ko_rule: 'super' is not a valid choice"),
+        ({"scoring": "territory"}, "scoring: the players use scoring rules of their own"),
+        (
+            {"scoring": "territory", "scorer": "internal", "cleanup": True},
+            "cleanup: under territory scoring",
+        ),
+        ({"suicide": "no"}, "suicide: 'no' is not a truth value"),
+        ({"board_size": 1}, "board_size"),
+        ({"board_size": 26}, "board_size"),
+        ({"handicap": 1}, "handicap: 1 is out of range"),
+        ({"handicap": 5, "board_size": 8}, "fixed handicap 5 is too large"),
+        ({"handicap": 81, "handicap_style": "free"}, "free handicap 81 is too large"),
+    ],
+)
+def test_incompatible_rules_are_refused(settings: dict[str, Any], message: str) -> None:
+    assert message in refusal(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"ko_rule": "positional"}, {"suicide": False}, {"cleanup": True}, {"scoring": "territory"}],
+)
+def test_rules_of_go_have_no_meaning_in_chess(settings: dict[str, Any]) -> None:
+    (name,) = settings
+    chess = {"game": "chess", "players": {"a": uci(), "b": uci()}}
+    matchups = [call("Matchup", "a", "b")]
+    with pytest.raises(Refused, match=f"'{name}' has no meaning in chess"):
+        make("playoff", matchups=matchups, **chess, **settings)
+
+
+def test_go_players_have_clocks_and_move_times() -> None:
+    players = job(call("Player", "a", time_control="600+5x30", move_time=10)).players
+    assert str(players[0].time_control) == "600+5x30"
+    assert players[0].move_time == 10
+    assert players[1].time_control is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            {"time_control": "40/60"},
+            "players.a.time_control: GTP has no time control such as 40/60; "
+            "expected Canadian byo-yomi, '0+40/60'",
+        ),
+        ({"nodes": 5}, "players.a.nodes: nodes has no meaning over GTP"),
+        ({"depth": 5}, "players.a.depth: depth has no meaning over GTP"),
+        ({"time_control": "600+5y30"}, "players.a.time_control: '600+5y30' is not a time control"),
+        ({"gtp_aliases": {"genmove": "reg genmove"}}, "'reg genmove' is not one word"),
+        ({"gtp_aliases": {"genmove": ""}}, "'' is not one word"),
+    ],
+)
+def test_player_settings_without_meaning_over_gtp_are_refused(
+    arguments: dict[str, Any], message: str
+) -> None:
+    assert message in refusal(call("Player", "a", **arguments))
+
+
+@pytest.mark.parametrize("text", ["600+5x30", "600+30byo", "600+25/300"])
+def test_byo_yomi_is_refused_over_uci(text: str) -> None:
+    players = {"a": call("Player", "a", time_control=text), "b": uci()}
+    with pytest.raises(Refused, match=r"players.a.time_control: UCI has no byo-yomi"):
+        make("playoff", game="chess", players=players, matchups=[call("Matchup", "a", "b")])
+
+
+def shogi_job(game: str = "shogi", **settings: Any) -> Any:
+    """Return the first job of a playoff of two players."""
+    player = call("Player", "x", nodes=1)
+    return make(
+        "playoff",
+        game=game,
+        players={"a": player, "b": player},
+        matchups=[call("Matchup", "a", "b")],
+        **settings,
+    ).next_job()
+
+
+def test_shogi_is_played_over_usi_by_the_27_point_rule_and_recorded_as_csa() -> None:
+    first_job = shogi_job()
+    assert first_job.players[0].protocol == "usi"
+    assert first_job.settings.entering_king == "27"
+    assert first_job.settings.record_format is None
+
+
+@pytest.mark.parametrize("rule", ["27", "24", "trial", "none"])
+def test_the_rule_of_entering_kings_is_set(rule: str) -> None:
+    assert shogi_job(entering_king=rule).settings.entering_king == rule
+
+
+@pytest.mark.parametrize("format", ["csa", "kif"])
+def test_the_format_of_records_is_set(format: str) -> None:
+    assert shogi_job(record_format=format).settings.record_format == format
+
+
+def test_default_format_of_a_game_may_be_set() -> None:
+    assert shogi_job("chess", record_format="pgn").settings.record_format == "pgn"
+    assert shogi_job("chess", entering_king="27").settings.entering_king == "27"
+
+
+@pytest.mark.parametrize(
+    ("game", "settings", "message"),
+    [
+        ("shogi", {"entering_king": "28"}, "entering_king: '28'"),
+        ("shogi", {"entering_king": 27}, "entering_king: 27"),
+        ("shogi", {"record_format": "pgn"}, "games of shogi are not recorded in pgn"),
+        ("shogi", {"record_format": "sgf"}, "'csa' or 'kif'"),
+        ("shogi", {"komi": 6.5}, "komi: 'komi' has no meaning in shogi"),
+        ("shogi", {"board_size": 9}, "board_size: 'board_size' has no meaning in shogi"),
+        ("shogi", {"suicide": False}, "suicide: 'suicide' has no meaning in shogi"),
+        ("chess", {"entering_king": "24"}, "'entering_king' has no meaning in chess"),
+        ("chess", {"record_format": "kif"}, "games of chess are not recorded in kif"),
+    ],
+)
+def test_settings_of_other_games_are_refused(
+    game: str, settings: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(Refused) as refused:
+        shogi_job(game, **settings)
+    assert message in str(refused.value)
+
+
+TABLES = Path(__file__).parent.parent / "data" / "syzygy"
+
+
+def settings_of(
+    game: str = "chess", directory: Path = Path("/nowhere"), **settings: Any
+) -> GameSettings:
+    players = {"a": uci(), "b": uci()} if game != "go" else {}
+    players = players or {"a": call("Player", "a"), "b": call("Player", "b")}
+    if game == "go":
+        settings = {"board_size": 9, "komi": 7.5, **settings}
+    playoff = make(
+        "playoff",
+        directory,
+        game=game,
+        players=players,
+        matchups=[call("Matchup", "a", "b")],
+        **settings,
+    )
+    game_settings: GameSettings = playoff.next_job().settings
+    return game_settings
+
+
+def test_nothing_is_adjudicated_by_default() -> None:
+    settings = settings_of()
+    assert settings.draw_adjudication is settings.resign_adjudication is settings.tablebases is None
+    assert (settings.move_limit_result, settings.record_info) == (None, ())
+
+
+def test_adjudication_is_set_with_the_fields_defaults() -> None:
+    settings = settings_of(
+        draw_adjudication=call("DrawAdjudication"),
+        resign_adjudication=call("ResignAdjudication", 4, two_sided=True),
+        move_limit_result="unknown",
+        record_info=["nps", "pv"],
+    )
+    assert settings.draw_adjudication == DrawAdjudication(40, 8, 10)
+    assert settings.resign_adjudication == ResignAdjudication(4, 600, True)
+    assert settings.move_limit_result == "unknown"
+    assert settings.record_info == ("nps", "pv")
+
+
+def test_tablebases_are_folders_of_the_competition_directory(tmp_path: Path) -> None:
+    assert settings_of(directory=tmp_path, tablebases="tb").tablebases == Tablebases(
+        (str(tmp_path / "tb"),)
+    )
+    several = call("Tablebases", ["/a", "b"], pieces=5, ignore_50_moves=True)
+    assert settings_of(directory=tmp_path, tablebases=several).tablebases == Tablebases(
+        ("/a", str(tmp_path / "b")), 5, True
+    )
+    assert settings_of(tablebases="/a:/b").tablebases == Tablebases(("/a", "/b"))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"draw_adjudication": call("DrawAdjudication", score=-1)}, "score: -1 is out of range"),
+        ({"draw_adjudication": call("DrawAdjudication", move_count=0)}, "0 is out of range"),
+        ({"resign_adjudication": call("ResignAdjudication", score=0)}, "0 is out of range"),
+        ({"resign_adjudication": call("ResignAdjudication", sides=2)}, "no argument 'sides'"),
+        ({"resign_adjudication": 600}, "600 is not a ResignAdjudication definition"),
+        ({"tablebases": call("Tablebases", [])}, "tablebases.path"),
+        ({"tablebases": 5}, "tablebases.path: 5 is not a folder"),
+        ({"tablebases": call("Tablebases", "/a", pieces=2)}, "2 is out of range"),
+        ({"move_limit_result": "loss"}, "move_limit_result: 'loss' is not a valid choice"),
+        ({"record_info": ["nodes", "eval"]}, "record_info.1: 'eval' is not a valid choice"),
+    ],
+)
+def test_wrong_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as refused:
+        settings_of(**settings)
+    assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"draw_adjudication": call("DrawAdjudication")},
+        {"resign_adjudication": call("ResignAdjudication")},
+        {"tablebases": "/a"},
+        {"record_info": ["nodes"]},
+    ],
+)
+def test_go_has_no_scores_to_adjudicate_by(settings: dict[str, Any]) -> None:
+    (name,) = settings
+    with pytest.raises(Refused, match=f"{name}: '{name}' has no meaning in go: GTP has no scores"):
+        settings_of("go", **settings)
+
+
+def test_go_may_set_the_result_at_the_move_limit() -> None:
+    assert settings_of("go", move_limit_result="draw").move_limit_result == "draw"
+
+
+def test_missing_tablebases_are_reported_before_the_first_game(tmp_path: Path) -> None:
+    check_files(GameSettings("chess"))
+    check_files(GameSettings("chess", tablebases=Tablebases((str(TABLES),))))
+    with pytest.raises(SettingError, match="there is no Syzygy file") as refused:
+        check_files(GameSettings("chess", tablebases=Tablebases((str(tmp_path),))))
+    assert refused.value.path == ("tablebases",)
+
+
+def shogi_player(tmp_path: Any, **settings: Any) -> Player:
+    context = Context(tmp_path)
+    value = PLAYER.interpret(call("Player", "engine", **settings), (), context)
+    assert value is not INVALID, context.problems
+    assert isinstance(value, PlayerDefinition)
+    return value.make("p", "shogi")
+
+
+def playoff(*, player: dict[str, Any] | None = None, **settings: Any) -> Any:
+    return make(
+        "playoff",
+        game="chess",
+        players={"a": uci(**(player or {})), "b": uci()},
+        matchups=[call("Matchup", "a", "b")],
+        **settings,
+    )
+
+
+def test_limits_margin_and_pondering_reach_the_job() -> None:
+    limits = {"time_control": "10+0.1", "depth": 9, "move_time": 2, "margin": 0.2}
+    job = playoff(
+        player={**limits, "ponder": True, "ready_timeout": 300}, failures="loss"
+    ).next_job()
+    player = next(player for player in job.players if player.code == "a")
+    other = next(player for player in job.players if player.code == "b")
+    assert (player.nodes, player.depth, player.move_time, player.margin) == (100, 9, 2, 0.2)
+    assert player.time_control == TimeControl(10, 0.1)
+    assert (player.ponder, player.ready_timeout) == (True, 300)
+    assert (other.ponder, other.ready_timeout, other.margin) == (False, None, None)
+    assert job.settings.failures == "loss"
+    assert playoff().next_job().settings.failures == "void"
+
+
+@pytest.mark.parametrize(
+    ("player", "problem"),
+    [
+        ({"margin": -1}, "players.a.margin"),
+        ({"score_pov": "engine"}, "players.a.score_pov"),
+        ({"ready_timeout": 0}, "players.a.ready_timeout"),
+        ({"ponder": "yes"}, "players.a.ponder"),
+        ({"time_control": "0+10byo"}, "players.a.time_control: UCI has no byo-yomi"),
+        ({"time_control": "9+1+10byo"}, "players.a.time_control: UCI has no byo-yomi"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(player: dict[str, Any], problem: str) -> None:
+    with pytest.raises(Refused, match=problem):
+        playoff(player=player)
+
+
+def test_view_of_scores_reaches_the_job_and_go_engines_have_none() -> None:
+    job = playoff(player={"score_pov": "white"}).next_job()
+    assert {player.code: player.score_pov for player in job.players} == {"a": "white", "b": "mover"}
+    with pytest.raises(Refused, match=r"players\.a\.score_pov: GTP has no scores"):
+        make(
+            "playoff",
+            game="go",
+            board_size=9,
+            komi=6.5,
+            players={"a": call("Player", "gnugo", score_pov="white"), "b": call("Player", "x")},
+            matchups=[call("Matchup", "a", "b")],
+        )
+
+
+def test_go_engine_has_no_increment_with_byo_yomi() -> None:
+    player = call("Player", "gnugo", time_control="600+5+10byo")
+    with pytest.raises(Refused, match=r"GTP has no increment with byo-yomi such as 600\+5\+10byo"):
+        make(
+            "playoff",
+            game="go",
+            board_size=9,
+            komi=6.5,
+            players={"a": player, "b": call("Player", "gnugo")},
+            matchups=[call("Matchup", "a", "b")],
+        )
+
+
+def test_unknown_treatment_of_failures_is_refused() -> None:
+    with pytest.raises(Refused, match="failures"):
+        playoff(failures="draw")
+
+
+def test_go_engine_cannot_ponder() -> None:
+    with pytest.raises(Refused, match=r"players\.a\.ponder: GTP has no pondering"):
+        make(
+            "playoff",
+            game="go",
+            board_size=9,
+            komi=6.5,
+            players={"a": call("Player", "gnugo", ponder=True), "b": call("Player", "gnugo")},
+            matchups=[call("Matchup", "a", "b")],
+        )
+
+
+@pytest.mark.parametrize(
+    "control", ["600", "600+10", "600+10byo", "0+10byo", "600+1x10", "600+5+10byo"]
+)
+def test_clocks_of_usi(tmp_path: Any, control: str) -> None:
+    player = shogi_player(tmp_path, time_control=control)
+    assert player.time_control == TimeControl.parse(control)
+
+
+@pytest.mark.parametrize(
+    ("control", "problem"),
+    [
+        ("40/60", "USI has no time control for a number of moves such as 40/60"),
+        ("600+5x30", "USI has no byo-yomi of several periods such as 600[+]5x30"),
+        ("600+25/300", "USI has no Canadian byo-yomi such as 600[+]25/300"),
+    ],
+)
+def test_clocks_that_usi_has_no_word_for_are_refused(
+    tmp_path: Any, control: str, problem: str
+) -> None:
+    with pytest.raises(SettingError, match=problem) as refused:
+        shogi_player(tmp_path, time_control=control)
+    assert refused.value.path == ("time_control",)
+
+
+def test_shogi_player_without_any_limit_is_refused(tmp_path: Any) -> None:
+    with pytest.raises(SettingError, match="nothing limits the moves"):
+        shogi_player(tmp_path)
+
+
+MARGINS = """competition_type = "mc_tuner"
+game = "chess"
+margin = {top}
+players = {{"opp": Player("engine", nodes=9,
+                        margin={own})}}
+opponent = "opp"
+candidate_colour = "alternating"
+def make_candidate(x):
+    return Player("engine", nodes=9, margin={made})
+parameters = [Parameter("x", split=3, scale=LINEAR(1, 9))]
+exploration_coefficient = 0.4
+initial_visits = 2
+initial_wins = 1
+"""
+
+
+@pytest.mark.slow
+def test_margin_of_ten_seconds_or_more_has_a_warning_at_its_line(tmp_path: Any) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(MARGINS.format(top=50, own=10, made=200))
+    expected_warnings = [
+        line for line in LoadedCompetition(control).warnings() if "margin" in line.splitlines()[0]
+    ]
+    heads = sorted(line.splitlines()[0].partition("tune.ctl:")[2] for line in expected_warnings)
+    assert heads == [
+        "3:10: warning: margin: 50 seconds: for milliseconds, write 0.05; with 50 s "
+        "hardly any game is lost on time",
+        "5:32: warning: players['opp'].margin: 10 seconds: for milliseconds, write "
+        "0.01; with 10 s hardly any game is lost on time",
+        "8:5: warning: make_candidate: margin: 200 seconds: for milliseconds, write "
+        "0.2; with 200 s hardly any game is lost on time",
+    ]
+    assert "    3 | margin = 50" in expected_warnings[0] + expected_warnings[1]
+
+
+def test_smaller_margins_have_no_warning(tmp_path: Any) -> None:
+    control = tmp_path / "tune.ctl"
+    control.write_text(MARGINS.format(top=9.9, own=0, made=1))
+    assert not any("margin" in line for line in LoadedCompetition(control).warnings())

@@ -1,0 +1,258 @@
+"""Openings of a tournament's pairs, their settings, and turns of matchups."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import chess
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.competitions.tournaments.scheduling import OpeningNumbers, Turns
+from ringmaster.model.jobs import GameJob
+from tests.competitions.settings_of import Refused, again, call, drawn, make, uci
+from tests.requirements import package
+
+
+@pytest.fixture(name="book")
+def make_book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.epd"
+    boards = [chess.Board.from_chess960_pos(518) for _ in range(40)]
+    path.write_text("".join(f"{b.epd(fmvn=i + 1)}\n" for i, b in enumerate(boards)))
+    return path
+
+
+def matchups(book: Path, count: int, policy: str = "encounter", **more: Any) -> Any:
+    players = {code: uci() for code in "abcdef"}
+    pairs = [("a", "b"), ("a", "c"), ("b", "c"), ("d", "e")][:count]
+    return make(
+        "playoff",
+        game="chess",
+        players=players,
+        matchups=[call("Matchup", *pair, id="".join(pair)) for pair in pairs],
+        openings=call("Openings", str(book), policy=policy),
+        **more,
+    )
+
+
+def line(job: GameJob) -> int:
+    return int(job.opening.source.rpartition(":")[2])
+
+
+def jobs(competition: Any, count: int) -> list[GameJob]:
+    return [competition.next_job() for _ in range(count)]
+
+
+def by_pair(jobs: list[GameJob]) -> dict[tuple[str, int], set[int]]:
+    lines: dict[tuple[str, int], set[int]] = {}
+    for job in jobs:
+        lines.setdefault((job.ticket["m"], job.ticket["p"]), set()).add(line(job))
+    return lines
+
+
+def test_by_rounds_all_matchups_share_the_opening_of_a_round(book: Path) -> None:
+    issued = jobs(matchups(book, 3, "round"), 12)
+    assert [line(job) for job in issued] == [1] * 6 + [2] * 6
+    assert all("n" not in job.ticket for job in issued)
+
+
+def test_by_encounters_every_pair_has_an_opening_of_its_own(book: Path) -> None:
+    pairs = by_pair(jobs(matchups(book, 3), 24))
+    assert all(len(lines) == 1 for lines in pairs.values())
+    assert sorted(lines.pop() for lines in pairs.values()) == list(range(1, 13))
+
+
+def test_no_opening_comes_again_before_the_book_is_through(book: Path) -> None:
+    lines = Counter(line(job) for job in jobs(matchups(book, 4), 160))
+    assert lines == dict.fromkeys(range(1, 41), 4)
+
+
+@given(st.data())
+@settings(deadline=None)
+def test_interruptions_and_added_matchups_double_no_opening(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    book = make_book.__wrapped__(tmp_path_factory.mktemp("book"))  # type: ignore[attr-defined]
+    count = 2
+    competition = matchups(book, count)
+    issued: list[GameJob] = []
+    waiting: list[GameJob] = []
+    for _ in range(data.draw(st.integers(5, 50))):
+        if data.draw(st.integers(0, 7)) == 0:
+            count = min(count + data.draw(st.integers(0, 1)), 4)
+            competition = again(competition, matchups(book, count))
+            for job in waiting:
+                assert competition.resume(job.ticket)
+                assert competition.make_job(job.id, 0, job.ticket).opening == job.opening
+        elif waiting and data.draw(st.booleans()):
+            job = waiting.pop(data.draw(st.integers(0, len(waiting) - 1)))
+            competition.record_result(job.ticket, drawn(job))
+        else:
+            job = competition.next_job()
+            issued.append(job)
+            waiting.append(job)
+    pairs = by_pair(issued)
+    assert all(len(lines) == 1 for lines in pairs.values())
+    used = [lines.pop() for lines in pairs.values()]
+    assert sorted(used) == list(range(1, len(used) + 1))
+
+
+def test_results_alone_restore_the_issued_openings(book: Path) -> None:
+    first = matchups(book, 2)
+    played = jobs(first, 7)
+    # as after a crash: a state from before these games, then their results
+    later = matchups(book, 2)
+    for job in reversed(played):
+        later.record_result(job.ticket, drawn(job))
+    assert [line(job) for job in jobs(later, 5)] == [line(job) for job in jobs(first, 5)]
+
+
+@pytest.mark.parametrize("policies", [("round", "encounter"), ("encounter", "round")])
+def test_a_changed_policy_breaks_no_pair(book: Path, policies: tuple[str, str]) -> None:
+    one = matchups(book, 3, policies[0])
+    # half of the pairs of two matchups are issued
+    issued = jobs(one, 8)
+    for job in issued:
+        one.record_result(job.ticket, drawn(job))
+    issued += jobs(again(one, matchups(book, 3, policies[1])), 20)
+    assert all(len(lines) == 1 for lines in by_pair(issued).values())
+
+
+def test_policy_encounter_repeats_no_opening_of_earlier_rounds(book: Path) -> None:
+    one = matchups(book, 2, "round")
+    used = {line(job) for job in jobs(one, 12)}
+    later = jobs(again(one, matchups(book, 2)), 8)
+    assert not used & {line(job) for job in later}
+
+
+def test_the_numbers_kept_do_not_grow_with_the_games(book: Path) -> None:
+    competition = matchups(book, 3)
+    for job in jobs(competition, 100):
+        competition.record_result(job.ticket, drawn(job))
+    assert len(competition.state()["openings"]) == 3
+    assert (
+        OpeningNumbers(competition.state()["openings"]).state() == competition.state()["openings"]
+    )
+
+
+def test_plies_and_start_hold_for_a_book_in_pgn(tmp_path: Path) -> None:
+    path = tmp_path / "book.pgn"
+    path.write_text("1. e4 e5 2. Nf3 *\n1. d4 d5 2. c4 *\n")
+    competition = make(
+        "playoff",
+        game="chess",
+        players={"a": uci(), "b": uci()},
+        matchups=[call("Matchup", "a", "b")],
+        openings=call("Openings", str(path), plies=2, start=2),
+    )
+    assert [job.opening.moves for job in jobs(competition, 3)] == [
+        ("d2d4", "d7d5"),
+        ("d2d4", "d7d5"),
+        ("e2e4", "e7e5"),
+    ]
+
+
+def chess960(**more: Any) -> Any:
+    players = {"a": uci(), "b": uci()}
+    settings = {"game": "chess", "variant": "chess960", "players": players, **more}
+    return make("playoff", **{"matchups": [call("Matchup", "a", "b")], **settings})
+
+
+def test_chess960_without_openings_has_its_960_positions_in_the_order_of_the_seed() -> None:
+    one, same, other = chess960(seed=1), chess960(seed=1), chess960(seed=2)
+    assert one.warnings() == []
+    one.prepare()
+    openings = [job.opening for job in jobs(one, 1920)]
+    assert openings[::2] == openings[1::2]
+    assert len({opening.fen for opening in openings}) == 960
+    assert [job.opening for job in jobs(same, 20)] == openings[:20]
+    assert [job.opening for job in jobs(other, 20)] != openings[:20]
+    assert openings[0].source == f"chess960:{openings[0].source.rpartition(':')[2]}"
+
+
+def test_matchups_of_one_event_may_be_of_different_variants() -> None:
+    competition = chess960(
+        matchups=[call("Matchup", "a", "b", variant="standard"), call("Matchup", "a", "b")]
+    )
+    first, second = jobs(competition, 2)
+    assert (first.settings.variant, first.opening.fen) == ("standard", None)
+    assert second.settings.variant == "chess960"
+    assert second.opening.fen is not None
+
+
+@pytest.mark.optional
+def test_unknown_variant_is_refused_with_the_nearest_names() -> None:
+    package("pyffish")
+    message = "variant: there is no variant 'chess961'; the nearest are chess960, "
+    with pytest.raises(Refused, match=re.escape(message)):
+        chess960(variant="chess961")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"variant": 960}, "variant: 960 is not a string"),
+        (
+            {"openings": call("Openings", "x.bin", format="polyglot")},
+            "openings.format: Polyglot books are for standard chess, not for chess960",
+        ),
+        (
+            {"openings": call("Openings", "x", format="sfen")},
+            "openings.format: openings in the format 'sfen' are not for chess",
+        ),
+        ({"openings": call("Openings", "x", plies=0)}, "openings.plies: 0 is out of range"),
+        ({"openings": call("Openings", "x", policy="pair")}, "openings.policy: 'pair' is not"),
+    ],
+)
+def test_meaningless_settings_are_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused) as caught:
+        chess960(**settings)
+    assert str(caught.value).startswith(message)
+
+
+def test_a_variant_has_no_meaning_in_go() -> None:
+    with pytest.raises(Refused, match="variant: 'variant' has no meaning in go"):
+        make(
+            "playoff",
+            board_size=9,
+            komi=6,
+            variant="chess960",
+            players={"a": call("Player", "a"), "b": call("Player", "b")},
+            matchups=[call("Matchup", "a", "b")],
+        )
+
+
+def plain(issued: list[int], limits: list[int]) -> int | None:
+    """Return the next matchup by looking at all."""
+    wanting = [i for i, limit in enumerate(limits) if issued[i] < limit]
+    return min(wanting, key=issued.__getitem__) if wanting else None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 8)), max_size=6),
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=60),
+)
+def test_matchup_with_the_fewest_issued_games_is_first(
+    matchups: list[tuple[int, int]], steps: list[tuple[int, int]]
+) -> None:
+    issued = [begun for begun, _ in matchups]
+    limits = [limit for _, limit in matchups]
+    turns = Turns(range(len(matchups)), issued.__getitem__, lambda i: issued[i] < limits[i])
+    for other, more in steps:
+        first_matchup = turns.first()
+        assert first_matchup == plain(issued, limits)
+        assert turns.first() == first_matchup
+        if first_matchup is not None:
+            issued[first_matchup] += 1
+        if other < len(matchups):
+            # games of an earlier run are registered, or a test ends it
+            issued[other] += more
+            limits[other] -= more == 3
+    while (first_matchup := turns.first()) is not None:
+        assert first_matchup == plain(issued, limits)
+        issued[first_matchup] += 1
+    assert plain(issued, limits) is None

@@ -1,0 +1,409 @@
+"""The demo chess engine: its protocol, its moves and its options."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import chess
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.demo import chess_fallback, chess_rules
+from ringmaster.demo.chess_engine import ChessEngine
+from ringmaster.demo.chess_evaluation import NOISE, WEIGHTS, Evaluation
+from ringmaster.demo.console import Option, serve
+from tests.demo.scripted import ScriptedConsole
+
+WORDS = (
+    *("uci", "isready", "ucinewgame", "stop", "debug", "setoption", "name", "value", "Seed"),
+    *("Noise", "-1", "0", "1", "99", "9999999999999", "position", "startpos", "fen", "moves"),
+    *("8/8/8/8/8/8/8/8", "4k3/8/8/8/8/8/8/4K2R", "w", "KQkq", "-", "e2e4", "e7e8q", "0000"),
+    *("e1g1", "e1h1", "nodes"),
+)
+#: Openings with castling to both sides in their games.
+CASTLING = (7, 23, 30)
+OPENINGS = Path(__file__).parent.parent.parent / "controlfiles" / "openings.epd"
+
+
+class Quiet(ScriptedConsole):
+    """A console on which nothing arrives and that never ends."""
+
+    at_end = False
+
+
+def new_engine(**options: int) -> ChessEngine:
+    engine = ChessEngine(Quiet())
+    for name, value in options.items():
+        assert engine.handle(f"setoption name {name} value {value}") == []
+    return engine
+
+
+def best(engine: ChessEngine, position: str, limit: str = "depth 1") -> str:
+    assert engine.handle(f"position {position}") == []
+    answer = engine.handle(f"go {limit}")
+    assert answer[-1].startswith("bestmove ")
+    return answer[-1].removeprefix("bestmove ")
+
+
+def go(engine: ChessEngine, limits: str) -> list[str]:
+    """Return all lines of a search, including early ones."""
+    assert isinstance(engine.console, ScriptedConsole)
+    engine.console.written.clear()
+    answer = engine.handle(f"go {limits}")
+    return engine.console.written + answer
+
+
+def epd_lines() -> list[str]:
+    return OPENINGS.read_text(encoding="ascii").splitlines()
+
+
+def self_play(white: ChessEngine, black: ChessEngine, fen: str, plies: int) -> list[str]:
+    """Play up to `plies`, checking every move with python-chess."""
+    board, moves = chess.Board(fen), list[str]()
+    players = [black, white]
+    while len(moves) < plies and not board.is_game_over() and not board.is_repetition(3):
+        played = f" moves {' '.join(moves)}" if moves else ""
+        move = best(players[board.turn], f"fen {fen}{played}")
+        # By name: python-chess also takes a king that takes its rook for legal.
+        assert move in {legal.uci() for legal in board.legal_moves}, (board.fen(), move)
+        board.push_uci(move)
+        moves.append(move)
+    return moves
+
+
+def opening(number: int) -> str:
+    return " ".join(epd_lines()[number].split()[:4]) + " 0 1"
+
+
+def test_uci_lists_every_option_with_its_range() -> None:
+    answer = new_engine().handle("uci")
+    assert answer[0].startswith("id name ringmaster demo")
+    assert "option name KnightValue type spin default 320 min 50 max 900" in answer
+    assert sum(line.startswith("option name ") for line in answer) == len(WEIGHTS + NOISE)
+    assert answer[-1] == "uciok"
+
+
+def test_isready_and_unknown_commands() -> None:
+    engine = new_engine()
+    assert engine.handle("isready") == ["readyok"]
+    assert engine.handle("xyzzy foo") == []
+    assert engine.handle("joho debug on") == []
+    assert engine.handle("") == []
+
+
+def test_option_names_are_matched_without_case() -> None:
+    engine = new_engine()
+    assert engine.handle("setoption name knightvalue value 400") == []
+    assert engine.options.values["KnightValue"] == 400
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("setoption name Hash Size value 3", "unknown option 'Hash Size'"),
+        ("setoption name Mobility value 401", "must lie in -200 to 400, not 401"),
+        ("setoption name Mobility value 1.5", "must be an integer from -200 to 400"),
+        ("setoption name Mobility value 1_0", "must be an integer"),
+        ("setoption name Mobility", "must be an integer"),
+        ("setoption Mobility", "needs 'name'"),
+    ],
+)
+def test_wrong_option_is_reported_and_ignored(line: str, message: str) -> None:
+    engine = new_engine()
+    before = dict(engine.options.values)
+    (answer,) = engine.handle(line)
+    assert answer.startswith("info string ")
+    assert message in answer
+    assert engine.options.values == before
+
+
+def test_info_line_has_depth_score_nodes_time_and_line() -> None:
+    engine = new_engine()
+    engine.handle("position startpos moves e2e4 e7e5")
+    info = go(engine, "depth 2")[1].split()
+    assert info[:4] == ["info", "depth", "2", "score"]
+    assert [word for word in info if word in ("cp", "nodes", "time", "pv")] == [
+        "cp",
+        "nodes",
+        "time",
+        "pv",
+    ]
+
+
+def test_mate_in_one_is_found_and_announced() -> None:
+    engine = new_engine()
+    engine.handle("position fen 6k1/5ppp/8/8/8/8/8/R5K1 w - - 0 1")
+    info, bestmove = go(engine, "depth 4")
+    assert "score mate 1 " in info
+    assert bestmove == "bestmove a1a8"
+
+
+def test_being_mated_is_announced_with_a_minus() -> None:
+    engine = new_engine()
+    engine.handle("position fen 7k/8/8/8/8/8/r7/1r4K1 w - - 0 1")
+    assert go(engine, "depth 1") == ["bestmove (none)"]
+    engine.handle("position fen 7k/8/8/8/8/2r5/r7/6K1 w - - 0 1")
+    assert any("score mate -1 " in line for line in go(engine, "depth 3"))
+
+
+def test_stalemated_side_has_no_move() -> None:
+    engine = new_engine()
+    engine.handle("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    assert go(engine, "depth 3") == ["bestmove (none)"]
+
+
+def test_hanging_queen_is_taken_and_protected_pawn_left_alone() -> None:
+    engine = new_engine()
+    assert best(engine, "fen 4k3/8/8/3q4/4P3/8/8/4K3 w - - 0 1") == "e4d5"
+    assert best(engine, "fen 4k3/2p5/3p4/8/8/8/8/3QK3 w - - 0 1") != "d1d6"
+
+
+@pytest.mark.parametrize("move", ["e1g1", "e1h1"])
+def test_castling_is_read_in_either_notation(move: str) -> None:
+    engine = new_engine()
+    fen = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1"
+    assert engine.handle(f"position fen {fen} moves {move} e8c8 f1e1 d8e8") == []
+
+
+def test_castling_is_written_as_two_steps_of_the_king() -> None:
+    engine = new_engine(KingShield=80)
+    castled = set()
+    for number in CASTLING:
+        castled |= {"e1g1", "e1c1", "e8g8", "e8c8"}.intersection(
+            self_play(engine, engine, opening(number), 40)
+        )
+    assert len(castled) == 4
+
+
+def test_bad_positions_are_reported_and_change_nothing() -> None:
+    engine = new_engine()
+    engine.handle("position startpos moves e2e4")
+    before = go(engine, "depth 1")[-1]
+    for text in ("position", "position foo", "position fen", "position fen 8/8 w - -"):
+        (answer,) = engine.handle(text)
+        assert answer.startswith("info string ")
+    assert go(engine, "depth 1")[-1] == before
+
+
+def test_illegal_move_ends_the_list_of_moves() -> None:
+    engine = new_engine()
+    (answer,) = engine.handle("position startpos moves e2e4 e7e5 e4e5 g8f6")
+    assert "illegal move e4e5" in answer
+    other = new_engine()
+    other.handle("position startpos moves e2e4 e7e5")
+    assert go(engine, "depth 1")[-1] == go(other, "depth 1")[-1]
+
+
+def test_fen_without_counters_is_taken() -> None:
+    engine = new_engine()
+    assert engine.handle("position fen 4k3/8/8/8/8/8/4P3/4K3 w - -") == []
+    assert engine.handle("position fen 4k3/8/8/8/8/8/4P3/4K3 w - - 170 0") == []
+
+
+def test_a_position_that_goes_on_or_goes_back_gives_the_same_move() -> None:
+    engine = new_engine()
+    moves = "e2e4 e7e5 g1f3 b8c6 f1b5 a7a6"
+    first = best(engine, f"startpos moves {moves}")
+    best(engine, f"startpos moves {moves} b5a4 g8f6")
+    assert best(engine, f"startpos moves {moves}") == first
+
+
+def test_same_seed_gives_the_same_game_and_another_seed_another() -> None:
+    fen = opening(3)
+    first, again, other = (
+        self_play(new_engine(Seed=seed), new_engine(Seed=seed), fen, 50) for seed in (1, 1, 2)
+    )
+    assert first == again
+    assert first != other
+
+
+def test_noise_of_zero_leaves_the_seed_without_effect() -> None:
+    fen = opening(4)
+    first, second = (
+        self_play(new_engine(Seed=s, Noise=0), new_engine(Seed=s, Noise=0), fen, 30) for s in (1, 2)
+    )
+    assert first == second
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("option", WEIGHTS, ids=lambda option: option.name)
+def test_each_weight_changes_play(option: Option) -> None:
+    usual, changed = new_engine(), new_engine(**{option.name: option.min})
+    assert any(
+        self_play(usual, usual, opening(number), 150)
+        != self_play(changed, changed, opening(number), 150)
+        for number in (0, 1, 2)
+    )
+
+
+@pytest.mark.parametrize("number", [0, 100, 300])
+def test_every_move_of_a_game_is_legal_and_games_end(number: int) -> None:
+    engine = new_engine(Seed=number)
+    assert len(self_play(engine, engine, opening(number), 300)) < 300
+
+
+def test_side_that_is_ahead_mates_rather_than_repeats() -> None:
+    engine = new_engine()
+    for fen in (
+        "8/8/8/3k4/8/8/8/KQ6 w - - 0 1",
+        "8/8/8/3k4/8/8/8/KRR5 w - - 0 1",
+        "8/8/8/3k4/8/8/8/KR6 w - - 0 1",
+        "8/8/2k5/8/8/8/6PP/6K1 w - - 0 1",
+    ):
+        board = chess.Board(fen)
+        for move in self_play(engine, engine, fen, 200):
+            board.push_uci(move)
+        assert board.is_checkmate(), (fen, board.fen())
+
+
+@pytest.mark.slow
+def test_fallback_on_python_chess_gives_the_same_moves() -> None:
+    fast = new_engine(Seed=5)
+    slow = ChessEngine(Quiet(), chess_fallback)
+    slow.handle("setoption name Seed value 5")
+    fens = [
+        opening(7),
+        "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
+        "8/2p5/3p4/KP5r/1R3p1k/8/4P1P1/8 w - - 12 1",
+        "rnbq1k1r/pp1Pbppp/2p5/8/2B5/8/PPP1NnPP/RNBQK2R w KQ - 1 8",
+    ]
+
+    for fen in fens:
+        found = []
+        for engine in (fast, slow):
+            assert engine.handle(f"position fen {fen}") == []
+            found.append([line.split(" time ")[0] for line in go(engine, "depth 2")])
+        assert found[0] == found[1]
+    first = self_play(fast, fast, opening(8), 12)
+    assert self_play(slow, slow, opening(8), 12) == first
+
+
+def test_fallback_is_taken_where_cozy_chess_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cozy_chess", None)
+    assert chess_rules.load() is chess_fallback
+
+
+def test_node_limit_is_kept_and_gives_the_same_move_again() -> None:
+    engine = new_engine()
+    moves = set()
+    for _ in range(2):
+        engine.handle("position startpos moves d2d4 d7d5")
+        *infos, move = go(engine, "nodes 700")
+        assert all(int(line.split()[line.split().index("nodes") + 1]) <= 700 for line in infos)
+        moves.add(move)
+    assert len(moves) == 1
+    assert go(engine, "nodes 1")[-1].startswith("bestmove ")
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        "movetime 20",
+        "wtime 300 btime 300 winc 0 binc 0",
+        "wtime 50 btime 50 movestogo 1",
+        "wtime -5 btime -5",
+        "movetime 0",
+    ],
+)
+def test_time_limits_end_the_search(limits: str) -> None:
+    assert go(new_engine(), limits)[-1].startswith("bestmove ")
+
+
+def test_bad_limits_are_reported() -> None:
+    engine = new_engine()
+    answer = go(engine, "depth 1 nodes x movetime")
+    assert "info string go nodes needs a number" in answer
+    assert "info string go movetime needs a number" in answer
+    assert answer[-1].startswith("bestmove ")
+
+
+def test_stop_ends_an_endless_search_and_isready_is_answered_meanwhile() -> None:
+    console = ScriptedConsole([None, "isready", None, None, "stop", "isready"])
+    answer = ChessEngine(console).handle("go infinite")
+    assert "readyok" in console.written
+    assert answer[-1].startswith("bestmove ")
+    assert console.lines == type(console.lines)(["isready"])
+
+
+def test_no_bestmove_before_stop_even_if_there_is_nothing_to_search() -> None:
+    console = ScriptedConsole([None, "isready", "stop"])
+    engine = ChessEngine(console)
+    engine.handle("position fen 7k/5Q2/6K1/8/8/8/8/8 b - - 0 1")
+    assert engine.handle("go infinite") == ["bestmove (none)"]
+    assert console.written == ["readyok"]
+
+
+def test_quit_and_end_of_input_end_a_search() -> None:
+    engine = ChessEngine(ScriptedConsole([None, "quit"]))
+    assert engine.handle("go infinite")[-1].startswith("bestmove ")
+    assert engine.quit
+    engine = ChessEngine(ScriptedConsole())
+    assert engine.handle("go depth 30")[-1].startswith("bestmove ")
+
+
+def test_commands_sent_too_early_are_carried_out_after_the_search() -> None:
+    console = ScriptedConsole(
+        [
+            "go depth 3",
+            "setoption name KnightValue value 111",
+            "position startpos moves e2e4",
+            "go depth 1",
+            "quit",
+        ]
+    )
+    engine = ChessEngine(console)
+    serve(engine)
+    assert engine.options.values["KnightValue"] == 111
+    assert sum(line.startswith("bestmove") for line in console.written) == 2
+    assert any("depth 3" in line for line in console.written)
+
+
+def test_evaluation_is_the_same_for_both_sides() -> None:
+    values = {o.name: o.default for o in WEIGHTS + NOISE} | {"Noise": 0}
+    evaluation = Evaluation(values)
+    read = chess_rules.bitboard_reader(chess_fallback)
+    for number in range(0, 500, 25):
+        board = chess.Board(opening(number))
+        here = read(chess_fallback.Board(board))
+        there = read(chess_fallback.Board(board.mirror()))
+        for clock in (0, 60):
+            assert evaluation(here, True, 3, clock) == evaluation(there, False, 3, clock)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(
+        st.one_of(
+            st.text(max_size=60),
+            st.lists(
+                st.sampled_from(WORDS),
+                max_size=10,
+            ).map(" ".join),
+        ),
+        max_size=8,
+    )
+)
+def test_any_text_at_all_leaves_the_engine_at_work(lines: list[str]) -> None:
+    engine = new_engine()
+    for line in lines:
+        for answer in engine.handle(line):
+            assert answer.isprintable()
+    engine.handle("position startpos")
+    assert engine.handle("isready") == ["readyok"]
+    assert go(engine, "nodes 40")[-1].startswith("bestmove ")
+
+
+def test_openings_are_legal_varied_and_undecided() -> None:
+    lines = epd_lines()
+    assert len(lines) == 1000
+    positions, names = set(), set()
+    for line in lines:
+        board, operations = chess.Board.from_epd(line)
+        assert board.is_valid()
+        assert not board.is_check()
+        assert not board.is_game_over()
+        positions.add(board.epd())
+        names.add(operations["id"])
+    assert len(positions) == len(names) == 1000

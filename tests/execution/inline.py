@@ -1,0 +1,81 @@
+"""An executor without processes: `wait` runs the next job in this process."""
+
+from __future__ import annotations
+
+import math
+import select
+import traceback
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.executor import Done, Executor, JobEnd
+from ringmaster.model.jobs import Job
+from ringmaster.model.results import JobResult
+
+
+class InlineWork(Protocol):
+    """What carries out jobs; the same as a worker's work object."""
+
+    def run(self, job: Job) -> JobResult:
+        """Carry out a job."""
+
+    def close(self) -> None:
+        """End all engines."""
+
+
+class InlineExecutor(Executor):
+    """Carries out one job per `wait`, in order of submission.
+
+    slots  value of the property; jobs run one by one in any case
+
+    An exception in the work is an ExecutorError at once.
+    """
+
+    def __init__(self, worker: InlineWork, slots: int = 1) -> None:
+        self._worker = worker
+        self._slots = slots
+        self._jobs: deque[Job] = deque()
+        self._closed = False
+
+    @property
+    def slots(self) -> int:
+        """How many jobs the caller should keep submitted."""
+        return self._slots
+
+    def submit(self, job: Job) -> None:
+        """Take a job.  Raises ExecutorError after `close`."""
+        if self._closed:
+            raise ExecutorError(f"job {job.id} was submitted to an executor that is closed")
+        self._jobs.append(job)
+
+    def running(self) -> Sequence[Job]:
+        """Return the jobs submitted and not yet reported, oldest first."""
+        return list(self._jobs)
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[JobEnd]:
+        """Carry out the oldest job and return its event, whatever the timeout;
+        with no job, wait for `wake` or the timeout, or (given neither) return."""
+        if self._jobs:
+            job = self._jobs[0]
+            try:
+                result = self._worker.run(job)
+            except Exception as error:
+                self._jobs.popleft()
+                raise ExecutorError(f"job {job.id} failed:\n{traceback.format_exc()}") from error
+            self._jobs.popleft()
+            return [Done(job, result)]
+        if not self._closed and (wake or timeout is not None):
+            poll = select.poll()
+            for fd in wake:
+                poll.register(fd, select.POLLIN)
+            poll.poll(None if timeout is None else max(0, math.ceil(timeout * 1000)))
+        return []
+
+    def close(self, *, patience: float = 2.0) -> None:
+        """Close the work object; idempotent."""
+        if not self._closed:
+            self._closed = True
+            self._jobs.clear()
+            self._worker.close()

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from ringmaster.errors import ExecutorError
+from ringmaster.execution.executor import ErrorLines
+from ringmaster.model.jobs import Job
+from ringmaster.model.results import JobResult
+from ringmaster.play.worker import Echo
+from tests.contracts.executor_contract import ExecutorContract, Make
+from tests.execution.inline import InlineExecutor
+from tests.execution.scripted_work import Scripted, game
+
+
+class TestInlineExecutor(ExecutorContract):
+    @pytest.fixture
+    def make(self) -> Make:
+        return lambda slots: InlineExecutor(Scripted(), slots)
+
+
+class Counting(Scripted):
+    def __init__(self) -> None:
+        self.run_count = 0
+        self.close_count = 0
+
+    def run(self, job: Job) -> JobResult:
+        self.run_count += 1
+        return super().run(job)
+
+    def close(self) -> None:
+        self.close_count += 1
+
+
+def test_nothing_runs_before_it_is_waited_for() -> None:
+    work = Counting()
+    executor = InlineExecutor(work, 4)
+    for n in range(3):
+        executor.submit(game(n))
+    assert work.run_count == 0
+    assert len(executor.wait(0)) == 1
+    assert work.run_count == 1
+
+
+def test_the_work_is_closed_once() -> None:
+    work = Counting()
+    executor = InlineExecutor(work)
+    executor.close()
+    executor.close()
+    assert work.close_count == 1
+
+
+def test_an_exception_is_the_cause_of_the_error() -> None:
+    executor = InlineExecutor(Scripted())
+    executor.submit(game(1, **{"raise": "twice nothing"}))
+    with pytest.raises(ExecutorError, match=r"(?s)job 0_1 failed.*twice nothing") as caught:
+        executor.wait(0)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+@pytest.fixture
+def pipe() -> Iterator[ErrorLines]:
+    with closing(ErrorLines()) as lines:
+        yield lines
+
+
+def echo(pipe: ErrorLines, job_id: str) -> Echo:
+    echo_of_job = Echo(pipe.write_fd)
+    echo_of_job.job_id = job_id
+    return echo_of_job
+
+
+def test_lines_arrive_with_game_and_player_whole_and_in_order(pipe: ErrorLines) -> None:
+    assert pipe.take() == []
+    first, second = echo(pipe, "0_0"), echo(pipe, "0_1")
+    first("a", b"one\r\ntwo")
+    second("b", b"\xff")
+    first.job_id = "0_2"
+    first("a", b"x" * 900)
+    assert pipe.take() == [
+        "0_0 a stderr: one",
+        "0_0 a stderr: two",
+        "0_1 b stderr: \ufffd",
+        f"0_2 a stderr: {'x' * 500}",
+    ]
+    assert pipe.take() == []
+
+
+def test_half_a_line_waits_for_its_end(pipe: ErrorLines) -> None:
+    os.write(pipe.write_fd, b"one\ntw")
+    assert pipe.take() == ["one"]
+    os.write(pipe.write_fd, b"o\n")
+    assert pipe.take() == ["two"]
+
+
+def test_worker_never_waits_for_a_reader_and_no_line_is_cut(pipe: ErrorLines) -> None:
+    writer = echo(pipe, "0_0")
+    for number in range(20_000):
+        writer("a", b"%d " % number + b"x" * (number % 700))
+    assert select.select([pipe], [], [], 0)[0]
+    taken_lines = pipe.take()
+    assert 50 < len(taken_lines) < 20_000
+    for number, line in enumerate(taken_lines[:50]):
+        assert line == f"0_0 a stderr: {number} {'x' * number}"
+    assert all(line.startswith("0_0 a stderr: ") for line in taken_lines)
+
+
+def test_worker_goes_on_without_a_reader() -> None:
+    lines = ErrorLines()
+    fd = os.dup(lines.write_fd)
+    lines.close()
+    Echo(fd)("a", b"one")
+    os.close(fd)

@@ -1,0 +1,161 @@
+"""`ringmaster new` and `ringmaster import` as commands: files, messages, statuses."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ringmaster.cli import USAGE, run
+from ringmaster.commands.new import import_, new
+from ringmaster.errors import RingmasterError
+
+MATCH = "fastchess -engine cmd=/e/a name=a -engine cmd=/e/b name=b -each tc=10+0.1"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_new_writes_a_file_and_names_the_next_command(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", "go", "playoff", "my.ctl"]) == 0
+    assert 'game = "go"' in (folder / "my.ctl").read_text()
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "ringmaster: wrote my.ctl; read it, then: ringmaster my.ctl check\n"
+
+
+def test_new_has_a_default_file_name(folder: Path) -> None:
+    assert run(["new", "chess", "spsa"]) == 0
+    assert (folder / "spsa_chess.ctl").exists()
+
+
+def test_new_writes_to_standard_output(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "go", "playoff", "-"]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith("\n")
+    assert 'competition_type = "playoff"' in out
+    assert err == ""
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["new", "go", "playoff"], ["import", MATCH, "-o"]])
+def test_file_that_is_there_is_not_overwritten(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "my.ctl").write_text("mine")
+    assert run([*words, "my.ctl"]) == USAGE
+    assert (folder / "my.ctl").read_text() == "mine"
+    assert "my.ctl exists; nothing was written" in capsys.readouterr().err
+
+
+def test_dangling_link_is_not_followed(folder: Path) -> None:
+    os.symlink("elsewhere", folder / "my.ctl")
+    assert run(["new", "go", "playoff", "my.ctl"]) == USAGE
+    assert not (folder / "elsewhere").exists()
+
+
+@pytest.mark.parametrize("name", ["my.status", ".ctl", "a/b/", "x\0y", "no/such/folder.ctl"])
+def test_name_that_cannot_be_a_control_file_is_refused(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", "go", "playoff", name]) in (1, USAGE)
+    assert list(folder.iterdir()) == []
+    err = capsys.readouterr().err
+    assert err.startswith("ringmaster: ")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["new"],
+        ["new", "go"],
+        ["new", "go", "playoff", "a.ctl", "b.ctl"],
+        ["new", "go", "--force"],
+        ["new", "draughts", "playoff"],
+        ["new", "go", "knockout"],
+        ["import"],
+        ["import", "-o", "x.ctl"],
+        ["import", "--output"],
+        ["import", "-x", "y"],
+        ["import", "missing.json"],
+        ["import", "c-chess-cli -each tc=1"],
+        ["import", "fastchess 'unclosed"],
+        ["import", "a", "b"],
+    ],
+)
+def test_wrong_arguments_exit_with_2(
+    words: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == USAGE
+    assert capsys.readouterr().err.startswith("ringmaster: ")
+    assert list(folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [MATCH],
+        MATCH.split(),
+        ["--", *MATCH.split()],
+        [MATCH.replace(" -each", " \\\n  -each")],
+    ],
+)
+def test_command_line_is_imported_quoted_or_as_words(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["import", *words]) == 0
+    out, err = capsys.readouterr()
+    assert '"a": Player("/e/a", time_control="10+0.1"),' in out
+    assert "ringmaster: different here: fastchess ends the match" in err
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_list_of_engines_is_imported_into_a_file(before: bool, folder: Path) -> None:
+    engines = [{"name": n, "command": n, "protocol": "uci"} for n in ("a", "b")]
+    (folder / "engines.json").write_text(json.dumps(engines))
+    option = ["-o", "my.ctl"]
+    words = [*option, "engines.json"] if before else ["engines.json", *option]
+    assert run(["import", *words]) == 0
+    assert 'matchups = [Matchup("a", "b")]' in (folder / "my.ctl").read_text()
+
+
+def test_ignored_options_are_printed_on_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["import", MATCH + " -ratinginterval 5"]) == 0
+    err = capsys.readouterr().err
+    assert "ringmaster: not imported: -ratinginterval 5 (reports are up to date" in err
+
+
+@pytest.mark.parametrize("command", ["new", "import"])
+def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([command, "--help"]) == 0
+    assert f"usage: ringmaster {command}" in capsys.readouterr().out
+
+
+def test_control_file_of_the_name_of_a_command_can_be_reached(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "new").write_text("x = 1\n")
+    assert run(["./new", "show"]) == 1
+    assert "competition_type is not set" in capsys.readouterr().err
+
+
+@given(st.lists(st.text(max_size=20), max_size=5))
+def test_no_arguments_end_in_a_traceback(words: list[str]) -> None:
+    for command in (new, import_):
+        # "-": nothing that could be written
+        command_words = [*words[:2], "-"] if command is new else words
+        with contextlib.suppress(RingmasterError):
+            command(command_words)

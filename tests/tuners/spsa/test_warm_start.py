@@ -1,0 +1,262 @@
+"""SPSA tunes that continue with other parameters, bounds or methods."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ringmaster.tuners.spsa import Adaptive, Classic, Counting, GainMethod, Method, Space, Spsa
+from ringmaster.tuners.spsa.course import Averages
+from ringmaster.tuners.spsa.tuner import FormerParameter, warm_start
+
+
+def space(*bounds: tuple[float, float, float]) -> Space:
+    """A space of (minimum, start, maximum)."""
+    low, start, high = (np.array(column, dtype=np.float64) for column in zip(*bounds, strict=True))
+    return Space(start, low, high, np.zeros(len(bounds), dtype=np.bool_))
+
+
+A, B, C = (0, 50, 100), (-10, 0, 30), (1000, 1500, 3000)
+
+
+def classic(where: Space, N: float = 1000) -> GainMethod:
+    n = len(where)
+    gains = Classic(where.width / 20, np.full(n, 0.05), N, 0.602, 0.101, 0.1 * N, np.zeros(n))
+    return GainMethod(where, gains)
+
+
+def play(tune: Spsa, first: int, last: int) -> None:
+    """Tell iterations with results by played values; the optima are near the upper bounds."""
+    for iteration in range(first, last + 1):
+        perturbation = tune.ask(iteration)
+        best = np.array([90, 25, 2800])[tune.random_index]
+        width = np.array([100, 40, 2000])[tune.random_index]
+        loss = [
+            np.square((side - best) / width) for side in (perturbation.plus, perturbation.minus)
+        ]
+        gain = float(np.sort(loss[1] - loss[0]).sum())
+        luck = random.Random(iteration).gauss(0, 0.4)
+        tune.tell(
+            iteration,
+            perturbation.plus,
+            perturbation.minus,
+            float(np.clip(round(8 * gain + luck), -2, 2)),
+        )
+
+
+def state(tune: Spsa) -> Any:
+    return json.loads(json.dumps(tune.state()))
+
+
+@pytest.mark.parametrize("method", [classic, Adaptive])
+def test_unchanged_tune_continues_exactly(method: Any) -> None:
+    whole, tune = Spsa(method(space(A, B))), Spsa(method(space(A, B)))
+    play(whole, 1, 200)
+    play(tune, 1, 90)
+    later = Spsa(method(space(A, B)))
+    warm_start(later, tune, [0, 1], [None, None], same_method=True)
+    assert state(later) == state(tune)
+    play(later, 91, 200)
+    assert state(later) == state(whole)
+
+
+def test_warm_start_does_not_change_the_earlier_tune() -> None:
+    tune = Spsa(Adaptive(space(A, B)))
+    play(tune, 1, 90)
+    before = state(tune)
+    later = Spsa(Adaptive(space(A, B)))
+    warm_start(later, tune, [0, 1], [None, None], same_method=True)
+    play(later, 91, 200)
+    assert state(tune) == before
+
+
+def test_parameters_in_another_order_continue_with_their_own_results() -> None:
+    tune = Spsa(classic(space(A, B, C)))
+    play(tune, 1, 90)
+    reordered = Spsa(classic(space(C, A, B)), random_index=[2, 0, 1])
+    warm_start(reordered, tune, [2, 0, 1], [None] * 3, same_method=False)
+    play(tune, 91, 200)
+    play(reordered, 91, 200)
+    assert reordered.theta[[1, 2, 0]].tolist() == tune.theta.tolist()
+    assert reordered.averages.mean()[[1, 2, 0]].tolist() == tune.averages.mean().tolist()
+    second, first = reordered.regression.fits()[1], tune.regression.fits()[0]
+    assert msgspec.structs.asdict(second) == pytest.approx(msgspec.structs.asdict(first))
+
+
+def test_clipped_parameter_restarts_its_averages() -> None:
+    tune = Spsa(classic(space(A, B)))
+    play(tune, 1, 301)
+    mean = tune.averages.mean()
+    assert tune.theta[0] > 60
+    later = Spsa(classic(space((0, 50, 60), B)))
+    warm_start(later, tune, [0, 1], [None, None], same_method=False)
+    assert later.theta.tolist() == [60, tune.theta[1]]
+    assert later.averages.mean().tolist() == [60, mean[1]]
+
+
+def test_perturbation_of_a_parameter_does_not_depend_on_the_others() -> None:
+    three = Spsa(classic(space(A, B, C)))
+    two = Spsa(classic(space(C, A)), random_index=[2, 0])
+    for iteration in range(1, 40):
+        assert three.ask(iteration).delta[[2, 0]].tolist() == two.ask(iteration).delta.tolist()
+
+
+def test_bounds_beyond_theta_change_no_results() -> None:
+    tune = Spsa(classic(space(A, B)))
+    play(tune, 1, 90)
+    later = Spsa(classic(space((-500, 50, 700), B)))
+    warm_start(later, tune, [0, 1], [None, None], same_method=False)
+    before, now = state(tune), state(later)
+    assert now == before
+
+
+@pytest.mark.parametrize("method", [classic, Adaptive])
+def test_new_parameter_begins_at_its_start_without_results(method: Any) -> None:
+    tune = Spsa(method(space(A, B)))
+    play(tune, 1, 90)
+    later = Spsa(method(space(A, B, C)))
+    warm_start(later, tune, [0, 1, None], [None] * 3, same_method=False)
+    assert later.theta[2] == pytest.approx(1500)
+    assert later.theta[:2] == pytest.approx(tune.theta, abs=20)
+    assert later.averages.mean()[2] == pytest.approx(1500)
+    assert not later.regression.fits()[2].signal
+    assert later.regression.column(2)[1:] == [0] * 5
+
+
+def test_returning_parameter_has_its_results() -> None:
+    tune = Spsa(classic(space(A, B)))
+    play(tune, 1, 90)
+    left = FormerParameter.of(tune, 1, 12.5)
+    alone = Spsa(classic(space(A)), random_index=[0])
+    warm_start(alone, tune, [0], [None], same_method=False)
+    play(alone, 91, 120)
+    again = Spsa(classic(space(A, B)))
+    warm_start(again, alone, [0, None], [None, left], same_method=False)
+    assert again.theta[1] == 12.5
+    assert again.regression.column(1) == tune.regression.column(1)
+    course = dict(again.trajectory.points())
+    assert course[40] == pytest.approx(dict(tune.trajectory.points())[40])
+    assert course[100][1] == 12.5
+
+
+def test_iteration_without_a_parameter_teaches_it_nothing() -> None:
+    where = space(A, B)
+    for method in (classic(where), Adaptive(where), GainMethod(where, classic(where).gains, True)):
+        tune = Spsa(method)
+        play(tune, 1, 10)
+        before, sums = tune.theta.copy(), tune.regression.column(1)
+        tune.tell(11, [60, np.nan], [40, np.nan], 2)
+        assert tune.regression.column(1) == sums
+        if isinstance(method, GainMethod):
+            assert tune.theta[1] == before[1]
+            assert tune.theta[0] > before[0]
+
+
+def test_adaptive_method_rebuilds_its_memory_from_the_regression() -> None:
+    """Exactly so where all perturbations were alike and none was clipped."""
+    where = space(A, B)
+    own_c = where.width / 50
+    tune = Spsa(Adaptive(where, own_c))
+    play(tune, 1, 64)
+    memory = tune.method.resume(tune.theta, tune.regression, 64)
+    for name, array in tune.memory.items():
+        assert memory[name] == pytest.approx(array, rel=1e-9), name
+    # in other units, too
+    wider = Adaptive(space((-100, 50, 300), B))
+    sums = wider.resume(tune.theta, tune.regression, 64)["sums"]
+    assert sums[:, 1] == pytest.approx(tune.memory["sums"][:, 1])
+    scale = 200 / 50
+    powers = [0, 1, 2, -1, 0, -2]
+    assert sums[:, 0] * scale ** np.array(powers, dtype=np.float64) == pytest.approx(
+        tune.memory["sums"][:, 0]
+    )
+
+
+def test_adaptive_method_estimates_much_the_same_from_results_of_clipped_perturbations() -> None:
+    where = space(A, B)
+    tune = Spsa(Adaptive(where))
+    play(tune, 1, 256)
+    method = tune.method
+    memory = method.resume(tune.theta, tune.regression, 256)
+    resumed, own = method.estimate(memory), method.estimate(tune.memory)
+    assert resumed is not None
+    assert np.all(np.abs(resumed - own) < 0.1 * where.width)
+
+
+@pytest.mark.parametrize("method", [classic, Adaptive])
+def test_results_counted_from_another_start_give_the_same_fit(method: Any) -> None:
+    tune = Spsa(method(space(A, B)))
+    play(tune, 1, 500)
+    moved = Spsa(method(space((0, 80, 100), B)))
+    for i in (0, 1):
+        moved.regression.set_column(i, tune.regression.column(i))
+    moved.regression.games = tune.regression.games
+    moved.regression.squares = tune.regression.squares
+    one, other = tune.regression.fits()[0], moved.regression.fits()[0]
+    assert other.slope == pytest.approx(one.slope)
+    assert (other.optimum, other.low, other.high) == pytest.approx(
+        (one.optimum, one.low, one.high), rel=1e-6
+    )
+
+
+@settings(deadline=None)
+@given(before=st.integers(0, 300), after=st.integers(1, 300))
+def test_mean_of_restarted_averages_covers_their_own_last_half(before: int, after: int) -> None:
+    averages = Averages(np.zeros(2))
+    iterates = np.arange(before + after + 1, dtype=np.float64)
+    for value in iterates[1 : before + 1]:
+        averages.add(np.array([value, value]), np.ones(2))
+    averages = averages.rearranged([0, None], np.array([iterates[before], 1e6]))
+    own = []
+    for value in iterates[before + 1 :]:
+        own.append(1e6 + value)
+        averages.add(np.array([value, own[-1]]), np.ones(2))
+    mean = averages.mean()
+    # to within a block at the beginning of the half
+    known = [1e6] * before + own
+    half = after - after // 2
+    assert any(
+        mean[1] == pytest.approx(np.mean(known[-count:]))
+        for count in range(half, half + averages.length + 1)
+    )
+    later = Averages(np.zeros(2))
+    later.restore(json.loads(json.dumps(averages.state())))
+    assert later.mean().tolist() == mean.tolist()
+    assert later.drift().z.tolist() == averages.drift().z.tolist()
+
+
+EARLIER = st.lists(
+    st.tuples(st.integers(1, 30), st.integers(1, 4).map(lambda n: 2 * n)), max_size=4
+).map(tuple)
+
+
+@given(earlier=EARLIER, size=st.sampled_from([2, 4, 10]), game=st.integers(0, 600))
+def test_every_game_belongs_to_one_iteration(earlier: Any, size: int, game: int) -> None:
+    counting = Counting("games", size, earlier)
+    iteration = counting.iterations(game) + 1
+    assert counting.games_before(iteration) <= game < counting.games_before(iteration + 1)
+    assert counting.k(iteration) == counting.games_before(iteration + 1)
+
+
+def test_counting_continues_when_iterations_become_larger() -> None:
+    counting = Counting("pairs", 6, ((10, 2),))
+    assert [counting.k(i) for i in (1, 10, 11, 12)] == [1, 10, 11, 14]
+    assert counting.length(12) == 16
+    assert Counting("iterations", 6, ((10, 2),)).length(12) == 12
+
+
+def test_methods_that_resume_stay_within_the_bounds() -> None:
+    tune = Spsa(Adaptive(space(A, B)))
+    play(tune, 1, 400)
+    methods: list[Method] = [Adaptive(space((0, 1, 2), B)), classic(space((0, 1, 2), B))]
+    for method in methods:
+        later = Spsa(method)
+        warm_start(later, tune, [0, 1], [None, None], same_method=False)
+        assert 0 <= later.theta[0] <= 2

@@ -271,11 +271,16 @@ def is_text(value: str) -> bool:
         return False
 
 
-def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
-    """Return the names most like `name` as "'a' or 'b'", or all names if none is."""
+def similar(name: str, known: Sequence[str], most: int = 3) -> list[str]:
+    """Return the names most like `name`, the most similar first; [] if none is."""
     import difflib
 
     folded = {k.casefold(): k for k in known}
     close = difflib.get_close_matches(name.casefold(), folded, n=most, cutoff=0.6)
-    names = [folded[c] for c in close] or list(known)
+    return [folded[c] for c in close]
+
+
+def nearest(name: str, known: Sequence[str], most: int = 3) -> str:
+    """Return the names most like `name` as "'a' or 'b'", or all names if none is."""
+    names = similar(name, known, most) or list(known)
     return "one of " + ", ".join(names) if len(names) > 2 else " or ".join(map(repr, names))

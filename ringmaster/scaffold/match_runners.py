@@ -1,7 +1,7 @@
 """Import a match of fastchess or cutechess-cli from its command line.
 
 An option with an effect on presentation or storage only becomes a note.  An option that would make
-it another match is refused.
+it another match, or may make it one because it is unknown, is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
-from ringmaster.errors import UsageError, shown
+from ringmaster.errors import UsageError, shown, similar
 from ringmaster.scaffold.control_file import Call, Match, Places
 from ringmaster.scaffold.foreign_values import Option, choice, integer, options, real, truth
 from ringmaster.scaffold.match_engines import MatchEngine, margins
@@ -140,7 +140,11 @@ class _Reader:
         if option.name in _IGNORED:
             self.match.note(f"{option} ({_IGNORED[option.name]})")
         elif read_option is None and option.name not in _ATTRIBUTES:
-            self.match.note(f"{option} (unknown option of {self.program})")
+            methods = (name for name in dir(self) if name.startswith("_read_"))
+            known = [f"-{name.removeprefix('_read_')}" for name in methods]
+            close = similar(option.name, [*known, *_ATTRIBUTES, *_IGNORED])
+            hint = f"expected {' or '.join(close)}" if close else "leave it out"
+            raise UsageError(f"{self.program} has no option {shown(option.name)}; {hint}")
 
     # The option -NAME is read by _read_NAME.
 

@@ -5,6 +5,7 @@ Every command starts here; only `run` needs the loop in `ringmaster`.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -278,7 +279,16 @@ class LoadedCompetition:
                 return SettingError(("parameters", i), message, expected)
         if problem.kind == "option" and len(place) > 1:
             place = (*place, "options", problem.subject)
-        return SettingError(place, message)
+        return SettingError(place, message, self._file_beside(code))
+
+    def _file_beside(self, code: str) -> str:
+        """Return a remedy if a player's command is not on PATH, but beside the control file."""
+        players = [job.player for job in self.competition.check_jobs()]
+        name = next((p.command[0] for p in players if p.code == code), "/")
+        beside = "/" not in name and (self.paths.control.parent / name).is_file()
+        if not beside or shutil.which(name) is not None:
+            return ""
+        return f"'./{name}' for the file beside the control file"
 
     def starts_over(self, store: Store) -> bool:
         """Whether the settings have changed before the first result.

@@ -412,6 +412,7 @@ def test_bad_opening_is_named_by_file_and_line(
     ("player", "expected"),
     [
         ('Player("no-such-engine", nodes=1)', "no such program on PATH"),
+        ('Player("book.epd", nodes=1)', "on PATH; expected './book.epd' for the file beside the"),
         ('Player("./book.epd", nodes=1)', "not an executable file"),
         ('Player("true", nodes=1)', "it exited with status 0"),
         (DUEL.replace("nodes", "options={'Z': 1}, nodes"), "it has no option 'Z'"),

@@ -16,6 +16,7 @@ from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.scaffold.control_file import Places, printable
 from ringmaster.scaffold.engines import declared_by
 from ringmaster.scaffold.importers import import_material, material_of
+from ringmaster.scaffold.skeletons import POSITIONS
 from ringmaster.scaffold.template import GAMES, known, new_control_file, opening_file
 
 #: The name in the comments of a control file on standard output.
@@ -68,7 +69,9 @@ def new(words: Sequence[str]) -> None:
         say(_checked(text, _UNNAMED))
         return
     _write(Path(name), text)
-    complain(f"wrote {name}; read it, then: ringmaster {_quoted(name)} check")
+    lacks = type_name == "texel" and not (folder / POSITIONS).exists()
+    make = f" and make {POSITIONS} as it says" if lacks else ""
+    complain(f"wrote {name}; read it{make}, then: ringmaster {_quoted(name)} check")
 
 
 def import_(words: Sequence[str]) -> None:

@@ -12,6 +12,9 @@ from ringmaster.model.players import GameName
 from ringmaster.scaffold.control_file import Call, Code, identifier, literal
 from ringmaster.scaffold.engines import Engine, Level, Weight, evaluating
 
+#: The file that a texel tune needs besides its control file.
+POSITIONS = "positions.plain"
+
 
 @dataclass
 class Skeleton:
@@ -252,15 +255,18 @@ def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skelet
     skeleton.settings = {
         "player": code,
         "parameters": parameters,
-        "positions": Call("Positions", ("positions.epd",), {}),
+        "positions": Call("Positions", (POSITIONS,), {}),
         "score": tuned.score,
         "regularisation": Call("Ridge", (), {}),
         "verify": Call("Verify", (), {"games": 1000}),
     }
     skeleton.comments["parameters"] = "The parameters to tune."
     skeleton.comments["positions"] = (
-        "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst.  `ringmaster "
-        "match.ctl positions` makes them from the games of another control file."
+        "The labelled positions: EPD, .plain, PGN and others, see docs/positions.rst.  To make "
+        f"{POSITIONS} from the games of another control file:\n"
+        f"  ringmaster new {game} playoff match.ctl\n"
+        "  ringmaster match.ctl run\n"
+        f"  ringmaster match.ctl positions -o {POSITIONS}"
     )
     skeleton.comments["score"] = (
         'How to get the score of a position: "eval" if the engine prints its static evaluation, '

@@ -34,6 +34,20 @@ def test_new_writes_a_file_and_names_the_next_command(
     assert err == "ringmaster: wrote my.ctl; read it, then: ringmaster my.ctl check\n"
 
 
+def test_new_texel_names_the_commands_that_make_its_positions(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", "shogi", "texel", "t.ctl"]) == 0
+    text = (folder / "t.ctl").read_text()
+    assert "#   ringmaster new shogi playoff match.ctl\n" in text
+    assert "#   ringmaster match.ctl positions -o positions.plain\n" in text
+    assert 'positions = Positions("positions.plain")' in text
+    assert "read it and make positions.plain as it says, then: " in capsys.readouterr().err
+    (folder / "positions.plain").write_text("")
+    assert run(["new", "shogi", "texel", "u.ctl"]) == 0
+    assert "read it, then: " in capsys.readouterr().err
+
+
 def test_new_has_a_default_file_name(folder: Path) -> None:
     assert run(["new", "chess", "spsa"]) == 0
     assert (folder / "spsa_chess.ctl").exists()

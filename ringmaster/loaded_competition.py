@@ -29,6 +29,8 @@ from ringmaster.control.loader import ControlFile, load
 from ringmaster.control.values import not_compared
 from ringmaster.errors import (
     ControlFileError,
+    DatasetError,
+    OpeningsError,
     SettingError,
     SettingErrors,
     StateRefused,
@@ -69,6 +71,15 @@ def _restore(competition: Competition, state: dict[str, Any]) -> None:
             f"({error}): finish with that version, or `reset` to start over",
             ("competition_type",),
         ) from None
+
+
+def _places(data: Any, text: str) -> Iterator[SettingPath]:
+    """Yield the paths of a text in JSON data."""
+    items = data.items() if isinstance(data, dict) else ()
+    for key, value in enumerate(data) if isinstance(data, list) else items:
+        if value == text:
+            yield (key,)
+        yield from ((key, *path) for path in _places(value, text))
 
 
 class _TypesBySetting(Mapping[str, tuple[str, ...]]):
@@ -135,7 +146,10 @@ class LoadedCompetition:
             raise self.control_file.error([error]) from None
 
     def prepare(self) -> None:
-        """Load openings and positions.  Raises OpeningsError, ControlFileError."""
+        """Load openings and positions.
+
+        Raises ControlFileError, and OpeningsError or DatasetError for a line or record of a file.
+        """
         try:
             self.competition.prepare()
             jobs = self.competition.check_jobs()
@@ -144,6 +158,17 @@ class LoadedCompetition:
                 check_files(settings)
         except SettingError as error:
             raise self.control_file.error([error]) from None
+        except (OpeningsError, DatasetError) as error:
+            place = self._place_of_file(error.path)
+            line = error.line if isinstance(error, OpeningsError) else error.number
+            if line is not None or not place:
+                raise
+            raise self.control_file.error([SettingError(place, str(error))]) from None
+
+    def _place_of_file(self, name: str) -> SettingPath:
+        """Return the outermost setting that names a file, () if there is none."""
+        values = canonical_settings(self.control_file.table, self.control_file.values)
+        return min(_places(values, name), key=len, default=())
 
     def check_functions(self, *, played: bool) -> None:
         """Call the control file's functions with values that later games may need.

@@ -355,7 +355,7 @@ def test_transcripts_of_faults_only_are_written_on_request(folder: Path) -> None
         ("number_of_games=4", "number_of_games=1/0", ["event.ctl:8:", "ZeroDivisionError"]),
         ('"playoff"', '"playof"', ["event.ctl:1:", "'playoff'"]),
         ('competition_type = "playoff"', "x = 1", ["competition_type"]),
-        ("book.epd", "none.epd", ["none.epd", "o such file"]),
+        ("book.epd", "none.epd", ["event.ctl:7:", "openings", "none.epd: cannot read"]),
         ("matchups =", "matchup =", ["'matchups' is missing"]),
         ("openings =", "move_limmit = 9\nopenings =", ["event.ctl:7:1", "move_limit"]),
         ('Matchup("a"', 'Matchupp("a"', ["expected 'Matchup'"]),
@@ -377,6 +377,26 @@ def test_bad_control_file_is_reported_with_its_place_and_writes_nothing(
     assert len(message.splitlines()) < 24
     assert "Traceback" not in message
     assert outputs(folder) <= {"event.log"}
+
+
+def test_missing_file_of_positions_is_reported_at_its_setting(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    control.write_text(
+        f"""competition_type = "texel"
+game = "chess"
+players = {{"a": {DUEL}}}
+player = "a"
+parameters = [Parameter("Strength", start=500, min=0, max=1000, integer=True)]
+positions = Positions("book.epd", "none.epd")
+regularisation = Ridge()
+"""
+    )
+    assert run([str(control)]) == 1
+    message = capfd.readouterr().err
+    assert "event.ctl:6:13: error: positions" in message
+    assert "none.epd: cannot read the positions: no such file" in message
 
 
 def test_all_independent_errors_are_reported_at_once(

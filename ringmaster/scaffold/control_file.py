@@ -155,10 +155,14 @@ class Places:
             return False
 
     def file(self, name: str) -> str:
-        """Return an imported file name for the control file."""
-        if os.path.isabs(name):
+        """Return an imported file name for the control file.
+
+        A script's `$(dirname "$0")` makes absolute names in these folders; they become relative.
+        """
+        within = any(f"{name}/".startswith(f"{folder}/") for folder in (self.source, self.control))
+        if os.path.isabs(name) and not within:
             return name
-        if self.source != self.control:
+        if self.source != self.control or within:
             name = os.path.relpath(self.source / name, self.control)
         # only a control file expands "~"
         return f"./{name}" if name.startswith("~") else name

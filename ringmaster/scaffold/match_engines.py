@@ -183,8 +183,6 @@ class MatchEngine:
             # without arg=, cutechess-cli splits cmd
             first, *rest = shell_words(command, f"{self.what}: cmd")
         inside = os.path.join(self.directory, first)
-        if os.path.isabs(first):
-            return [first, *rest]
         if "/" in first or places.exists(inside):
             return [places.executable(inside), *rest]
         if places.exists(first) and shutil.which(first) is None:

@@ -152,3 +152,24 @@ def test_no_script_ends_in_a_traceback(text: str) -> None:
     for script in (text, f"{text}\n{MATCH}", f"{MATCH} {text}"):
         with contextlib.suppress(UsageError):
             command_of(script)
+
+
+def test_absolute_names_in_the_folders_of_script_and_control_file_become_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    script = tmp_path / "scripts" / "match.sh"
+    script.write_text(
+        'here=$(cd "$(dirname "$0")" && pwd)\n'
+        "fastchess -engine cmd=$here/../build/a dir=$(pwd) -engine cmd=/e/b -each nodes=9 \\\n"
+        "  -openings file=$(pwd)/scripts/book.epd\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert run(["import", "scripts/match.sh", "-o", "my.ctl"]) == 0
+    assert run(["import", "scripts/match.sh", "-o", "scripts/my.ctl"]) == 0
+    for control, parts in {
+        "my.ctl": ['Player("build/a", cwd=".",', 'Openings("scripts/book.epd"'],
+        "scripts/my.ctl": ['Player("../build/a", cwd="..",', 'Openings("book.epd"'],
+    }.items():
+        text = Path(control).read_text()
+        assert all(part in text for part in [*parts, 'Player("/e/b"'])

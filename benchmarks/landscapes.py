@@ -56,9 +56,7 @@ def _space(start: Any, *, integer: bool = False) -> Space:
 
 def _quadratic(e: Any, optimum: Any, start: Any, draws: float = 0.5) -> Landscape:
     e, optimum = np.asarray(e, dtype=np.float64), np.asarray(optimum, dtype=np.float64)
-    return Landscape(
-        _space(start), Shaped(optimum, e, np.full(len(e), HALF)), FixedDraws(draws)
-    )
+    return Landscape(_space(start), Shaped(optimum, e, np.full(len(e), HALF)), FixedDraws(draws))
 
 
 def _rotation(n: int, seed: int) -> Array:
@@ -142,9 +140,7 @@ def _beyond() -> Landscape:
         lost: Array = (e * np.square(u)).sum(axis=-1) - least
         return lost
 
-    return Landscape(
-        _space([30.0, 65, 45, 60]), LossFunction(outside, loss), FixedDraws(0.5)
-    )
+    return Landscape(_space([30.0, 65, 45, 60]), LossFunction(outside, loss), FixedDraws(0.5))
 
 
 def _lopsided() -> Landscape:

@@ -166,7 +166,7 @@ def test_mended_function_is_accepted_and_the_tune_continues(stuck: Path, source:
     assert change.allowed
     assert change.what == "its code has been changed"
     play(stuck)
-    assert command([str(stuck), "show", "--quiet"]) == 0
+    assert command([str(stuck), "show"]) == 0
     loaded = LoadedCompetition(stuck)
     store = Store.open_readonly(loaded.paths.status)
     loaded.restore(store)

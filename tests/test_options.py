@@ -23,8 +23,6 @@ def words(option: Option) -> list[str]:
 def test_option_is_refused_for_other_actions(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = []
     for option in ALL:
-        if option.anywhere:
-            continue
         action = next(name for name in ACTIONS if name not in option.actions)
         status = run(["event.ctl", action, *words(option)])
         message = f"ringmaster: {option.names[-1]} goes with {option.actions[0]}"

@@ -130,7 +130,6 @@ class Option:
     words     its names, then the name of its value in the help; without that it is a flag
     help      one text, or a text for each action
     actions   None for the actions of its group
-    anywhere  accepted with other actions too, without effect
     settings  further arguments of argparse's add_argument
     """
 
@@ -141,13 +140,11 @@ class Option:
         type: Callable[[str], Any] = str,
         *,
         actions: Sequence[str] | None = None,
-        anywhere: bool = False,
         **settings: Any,
     ) -> None:
         self.names = [word for word in words.split() if word.startswith("-")]
         self.key = self.names[-1].removeprefix("--").replace("-", "_")
         self.actions = actions or ()
-        self.anywhere = anywhere
         self._help = help
         metavar = words.split()[-1]
         self.settings: dict[str, Any] = {"metavar": metavar, "type": type, **settings}
@@ -184,17 +181,15 @@ OPTIONS: dict[str, tuple[Option, ...]] = {
             "file, else 1)",
             positive,
             actions=(*_PLAYING_OR_CHECK, *_FORECASTS),
-            anywhere=True,
         ),
-        Option("-g --max-games N", "start at most N games in this run", count, anywhere=True),
+        Option("-g --max-games N", "start at most N games in this run", count),
         Option(
             "-q --quiet",
             "print nothing but warnings and errors",
             actions=(*_PLAYING_OR_CHECK, "plot", "positions", "simulate"),
-            anywhere=True,
         ),
-        Option("--log-gtp", "write a transcript of every game's protocol traffic", anywhere=True),
-        Option("--log-faults", "write transcripts of void games and forfeits only", anywhere=True),
+        Option("--log-gtp", "write a transcript of every game's protocol traffic"),
+        Option("--log-faults", "write transcripts of void games and forfeits only"),
         Option(
             "--affinity CPUS",
             "give each game its own CPUs, from this list (0-3,8) or from all",
@@ -349,12 +344,12 @@ def read(argv: Sequence[str]) -> argparse.Namespace:
         for option in options:
             value = getattr(arguments, option.key)
             # 0 is a value
-            if value is None or value is False or option.anywhere:
+            if value is None or value is False:
                 continue
             if arguments.action not in option.actions:
                 *others, last = option.actions
                 fitting = f"{', '.join(others)} and {last}" if others else last
-                raise UsageError(f"--{option.key.replace('_', '-')} goes with {fitting}")
+                raise UsageError(f"{option.names[-1]} goes with {fitting}")
     return arguments
 
 

@@ -220,8 +220,13 @@ class LoadedCompetition:
             unit=self.competition.unit.removesuffix("s"),
             played=played,
             changes=tuple(changes) if played else allow_all(changes),
+            closing=self._closing_games(store) if changes else 0,
             notes=tuple(notes),
         )
+
+    def _closing_games(self, store: Store) -> int:
+        games = (game for game in store.games() if game.result.outcome != "void")
+        return self.competition.closing_games(game.ticket for game in games)
 
     def _contradictions(self, store: Store) -> dict[SettingPath, str]:
         snapshot = store.snapshot()

@@ -21,7 +21,7 @@ import ringmaster
 from ringmaster.competitions.competition import Reaction
 from ringmaster.conditions import NOTE
 from ringmaster.control.changes import MOST, Comparison
-from ringmaster.errors import CompetitionHalted, ControlFileError, SettingError
+from ringmaster.errors import CompetitionHalted, ControlFileError, SettingError, counted
 from ringmaster.execution.executor import Done, ErrorLines, Executor, Signals
 from ringmaster.loaded_competition import LoadedCompetition
 from ringmaster.model.jobs import CheckJob, GameJob, Task
@@ -370,7 +370,8 @@ class Ringmaster:
             return None
         limit = self._options.max_games
         if limit is not None and self._started >= limit:
-            self._stopping = f"the {limit} {self._competition.unit} of this run have been started"
+            jobs = counted(limit, self._competition.unit.removesuffix("s"))
+            self._stopping = f"stopped after {jobs}, the limit of --max-games"
             return None
         try:
             job = self._next_replay() or self._make_next(transaction)

@@ -959,6 +959,19 @@ def test_moved_folder_is_no_change_and_the_environment_is_not_stored(
     assert "players['o'].command[0] './one' → './two', applies" in output
 
 
+@pytest.mark.process
+def test_diff_has_no_heading_above_nothing(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    control = folder / "event.ctl"
+    assert run([str(control), "-q", "-g", "2"]) == 0
+    control.write_text(GOOD + "seed = 3\n")
+    status, text = run_action(capsys, control, "diff")
+    assert status == 1
+    assert "changed since" not in text
+    assert re.match(r"refused since the last run \(run 1, .*\), event cannot continue with:\n", text)
+
+
 def test_everything_may_be_changed_until_something_was_played(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -154,7 +154,7 @@ def test_run_of_no_games_changes_nothing(
     players = '{"a": Player("x"), "b": Player("y")}'
     control.write_text(PLAYOFF.replace("PLAYERS", players) + "skip_player_checks = True\n")
     assert command([str(control), "run", "-g", "0"]) == 0
-    assert "the 0 games of this run have been started (0/2 games" in capsys.readouterr().out
+    assert "stopped after 0 games, the limit of --max-games (0/2 games" in capsys.readouterr().out
     assert command([str(control), "run", "-g", "-1"]) == 2
 
 

@@ -19,7 +19,7 @@ def test_verify_plays_a_match_and_run_continues_the_tune(tmp_path: Path) -> None
     assert ringmaster(control, "-q", "-g", "21").returncode == 0
     done = ringmaster(control, "verify", "--games", "6", "-g", "3")
     assert done.returncode == 0
-    assert "the 3 games of this run have been started (3/6 games; run it again" in done.stdout
+    assert "stopped after 3 games, the limit of --max-games (3/6 games; run it again" in done.stdout
     done = ringmaster(control, "verify", "--games", "6", "-j", "2")
     assert "closing match complete (6/6 games)" in done.stdout
     assert ringmaster(control, "-q").returncode == 0
@@ -31,6 +31,8 @@ def test_verify_plays_a_match_and_run_continues_the_tune(tmp_path: Path) -> None
     match = package.load(control).matchups["verify1"]
     assert (match.total, match.number_of_games) == (6, 6)
     assert match.sprt is not None
+    control.write_text(control.read_text() + "move_limit = 300\n")
+    assert "after 40 games and 6 games of closing matches" in ringmaster(control, "diff").stdout
     export = ringmaster(control, "export").stdout.splitlines()
     assert sum(",verify1,duel:" in line for line in export) == 6
     history = control.with_suffix(".hist").read_text()

@@ -80,13 +80,15 @@ def diff(arguments: argparse.Namespace) -> int:
     date = time.strftime("%Y-%m-%d %H:%M", time.localtime(comparison.started))
     run = f"run {comparison.run}, {date}"
     lines = list(comparison.texts())
+    only_refused = comparison.changes and not comparison.allowed
     if not comparison.changes:
         lines.insert(0, f"no changes since the last run ({run})")
-    else:
+    elif not only_refused:
         played = "" if comparison.played else "; nothing has been played, everything may be changed"
         lines.insert(0, f"changed since the last run ({run}{played}):")
     lines += loaded.effects
     if failure is not None:
-        lines += [f"refused, {loaded.code} cannot continue with:", str(failure)]
+        since = f" since the last run ({run})" if only_refused else ""
+        lines += [f"refused{since}, {loaded.code} cannot continue with:", str(failure)]
     say("\n".join(lines) + "\n")
     return status

@@ -371,6 +371,11 @@ class Competition(ABC):
         """Return the numbers of games among counted and void results."""
         return completed, void
 
+    def closing_games(self, tickets: Iterable[Ticket]) -> int:
+        """Return the number of games of closing matches; only tunes with such matches read all
+        tickets."""
+        return 0
+
     @abstractmethod
     def void_kinds(self) -> VoidKinds:
         """Return the numbers of void results by faulty player ("" for no player) and reason."""

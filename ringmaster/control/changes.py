@@ -74,9 +74,10 @@ class SettingChange(msgspec.Struct, frozen=True):
         item = f" ({self.code})" if self.code else ""
         return f"{self.where}{item}{'' if self.what.startswith('[') else ' '}{self.what}"
 
-    def applies(self, completed: int, unit: str = "game") -> str:
+    def applies(self, completed: int, unit: str = "game", closing: int = 0) -> str:
         """Return from when on the change applies: "after 811 games"."""
-        after = f"after {counted(completed, unit)}" if completed else "at once"
+        after = f"after {counted(completed - closing, unit)}" if completed else "at once"
+        after += f" and {counted(closing, 'game')} of closing matches" if closing else ""
         return {"free": after, "report": "at once", "refused": ""}[self.change]
 
     def error(self) -> SettingError:
@@ -96,6 +97,7 @@ class Comparison(msgspec.Struct, frozen=True):
     played     whether there is any result, void ones included
     notes      sentences about values that could not be compared
     unit       name of one result that counts
+    closing    games of closing matches among the completed results
     """
 
     run: int | None = None
@@ -105,6 +107,7 @@ class Comparison(msgspec.Struct, frozen=True):
     changes: tuple[SettingChange, ...] = ()
     notes: tuple[str, ...] = ()
     unit: str = "game"
+    closing: int = 0
 
     @property
     def allowed(self) -> list[SettingChange]:
@@ -123,11 +126,14 @@ class Comparison(msgspec.Struct, frozen=True):
         """
         allowed = self.allowed
         for change in allowed[:most]:
-            first = f"{change}, applies {change.applies(self.completed, self.unit)}"
+            first = f"{change}, applies {self._applies(change)}"
             yield "\n".join([first, *(f"    {line}" for line in change.lines)])
         if most is not None and len(allowed) > most:
             yield f"{len(allowed) - most} more changes; `diff` lists them all"
         yield from self.notes
+
+    def _applies(self, change: SettingChange) -> str:
+        return change.applies(self.completed, self.unit, self.closing)
 
     def as_data(self) -> list[dict[str, Any]]:
         """Return all changes as JSON data; an absent value is null."""
@@ -138,7 +144,7 @@ class Comparison(msgspec.Struct, frozen=True):
                 "before": None if change.before is ABSENT else change.before,
                 "now": None if change.now is ABSENT else change.now,
                 "allowed": change.allowed,
-                "applies": change.applies(self.completed, self.unit) or None,
+                "applies": self._applies(change) or None,
                 "reason": change.reason or None,
             }
             for change in self.changes

@@ -313,6 +313,8 @@ def test_text_of_a_change_contains_when_it_applies() -> None:
     ]
     jobs = msgspec.structs.replace(comparison, unit="job")
     assert next(jobs.texts()) == "coefficient 0.45 → 0.3, applies after 811 jobs"
+    tune = msgspec.structs.replace(comparison, completed=128, closing=28)
+    assert next(tune.texts()).endswith("after 100 games and 28 games of closing matches")
     assert list(comparison.texts(1))[1] == "1 more changes; `diff` lists them all"
     assert comparison.as_data()[0] == {
         "setting": "seed",

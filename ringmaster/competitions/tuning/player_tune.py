@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
@@ -14,7 +14,14 @@ from ringmaster.competitions.tuning.closing_match_settings import Sides
 from ringmaster.competitions.tuning.parameter_binding import ParameterBinding
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.errors import SettingError
-from ringmaster.model.jobs import CheckJob, GameJob, GameSettings, Task, Ticket
+from ringmaster.model.jobs import (
+    CheckJob,
+    GameJob,
+    GameSettings,
+    Task,
+    Ticket,
+    is_of_closing_match,
+)
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import GameName, Player
 from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
@@ -81,6 +88,9 @@ class PlayerTune(Competition):
             seed=values["seed"],
             counted=counted,
         )
+
+    def closing_games(self, tickets: Iterable[Ticket]) -> int:
+        return sum(map(is_of_closing_match, tickets))
 
     # values and players
 

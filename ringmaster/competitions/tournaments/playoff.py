@@ -103,10 +103,10 @@ def same_players(before: Any, now: list[dict[str, Any]]) -> str | tuple[tuple[in
     for i, matchup in enumerate(now):
         id, players = matchup["id"] or str(i), (matchup["p1"], matchup["p2"])
         if sorted(was.get(id, players)) != sorted(players):
+            remedy = "with another id" if matchup["id"] else "at the end, or with an id"
             return (i,), (
-                f"matchup {id} was between {' and '.join(was[id])}, it is between "
-                f"{' and '.join(players)} now; put it back, or give the new matchup another id "
-                "(without ids matchups are numbered in order: add new ones at the end)"
+                f"matchup {id} was {' v '.join(was[id])}, now {' v '.join(players)}; "
+                f"add a new matchup {remedy}"
             )
     return ""
 

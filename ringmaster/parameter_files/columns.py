@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringmaster.errors import UsageError, shown
-from ringmaster.parameter_files.entries import Entry, ParameterFile, ReadOptions
+from ringmaster.parameter_files.entries import RENAME, Entry, ParameterFile, ReadOptions
 from ringmaster.parameter_files.reading import (
     NOT_USED,
     Reading,
@@ -161,7 +161,8 @@ def _name(format: str, name: str) -> str:
     if format == "spsa_tuner":
         if not _SPSA_TUNER_NAME.fullmatch(name):
             raise UsageError(
-                f"spsa_tuner: {shown(name)} cannot be a name; expected letters, digits, _, [ and ]"
+                f"spsa_tuner: {shown(name)} cannot be a name; expected letters, digits, _, [ and "
+                f"]; {RENAME}"
             )
         return name
     problem = name_problem(name)

@@ -12,6 +12,8 @@ import msgspec
 #: at the last iteration.
 DEFAULT_C = 1 / 20
 DEFAULT_R = 0.002
+#: The remedy for a name of an option that a format cannot have.
+RENAME = "rename the engine's option, or use a format with any names, such as fishtest or openbench"
 
 
 class Entry(msgspec.Struct, frozen=True):

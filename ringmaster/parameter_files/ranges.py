@@ -20,6 +20,7 @@ from typing import Any
 
 from ringmaster.errors import UsageError, nearest, shown
 from ringmaster.parameter_files.entries import (
+    RENAME,
     Entry,
     ParameterFile,
     ReadOptions,
@@ -115,7 +116,9 @@ def write_clop(entries: Sequence[Entry], games: int | None) -> str:
     lines = []
     for entry in entries:
         if name_problem(entry.code) or " " in entry.code or "#" in entry.code:
-            raise UsageError(f"clop: {shown(entry.code)} cannot be a name: it has a space or a #")
+            raise UsageError(
+                f"clop: {shown(entry.code)} cannot be a name: it has a space or a #; {RENAME}"
+            )
         kind = {value: key for key, value in KINDS.items()}[entry.integer, entry.scale == "log"]
         bounds = f"{number_text(entry.minimum)} {number_text(entry.maximum)}"
         lines.append(f"{kind} {entry.code} {bounds}\n")

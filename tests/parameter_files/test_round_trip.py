@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ringmaster.errors import ParameterFileError
+from ringmaster.errors import ParameterFileError, UsageError
 from ringmaster.parameter_files import (
     FORMATS,
     ParameterFile,
@@ -18,6 +18,7 @@ from ringmaster.parameter_files import (
     recognised,
     write_file,
 )
+from ringmaster.parameter_files.entries import Entry
 from tests.parameter_files.samples import entries, read, unplaced
 
 _NAMES = {"yaneuraou": "tune.params"}
@@ -72,3 +73,12 @@ def test_any_text_gives_entries_or_a_clear_error(text: str, format: str | None) 
 def test_any_bytes_give_a_text_or_a_clear_error(data: bytes) -> None:
     with contextlib.suppress(ParameterFileError):
         assert isinstance(Text.decoded(data, "f"), Text)
+
+
+@pytest.mark.parametrize("format", ["spsa_tuner", "clop"])
+def test_name_with_a_space_is_refused_with_the_formats_that_have_it(format: str) -> None:
+    entry = Entry("King Safety", 1, 0, 9)
+    with pytest.raises(UsageError, match=r"rename the engine's option, or use .* fishtest"):
+        write_file(format, [entry])
+    assert "King Safety" in write_file("fishtest", [entry])[0]
+    assert "King Safety" in write_file("openbench", [entry])[0]

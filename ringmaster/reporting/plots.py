@@ -79,7 +79,7 @@ _WIDEN = 0.6
 #: Inches of a comparison: a row, and the space below the rows.
 ROW, BELOW = 0.27, 0.55
 #: The most columns of a row's name and of the text behind it.
-NAME_COLUMNS, TEXT_COLUMNS = 40, 32
+NAME_COLUMNS, TEXT_COLUMNS = 40, 44
 
 
 @contextmanager

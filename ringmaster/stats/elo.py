@@ -20,6 +20,8 @@ Z95 = 1.959963984540054
 NELO = 800 / math.log(10)
 #: The least number of games, or pairs, for an interval.
 FEWEST = 4
+#: The largest ratio of an interval's two sides for which one ± describes both.
+ALIKE = 1.1
 
 
 class EloEstimate(msgspec.Struct, frozen=True):
@@ -42,6 +44,13 @@ class EloEstimate(msgspec.Struct, frozen=True):
         """Half the width of the interval."""
         return (self.high - self.low) / 2
 
+    def interval(self, unit: str = "") -> str:
+        """Return the difference with its finite interval, as ± where both sides are much alike."""
+        sides = sorted((self.high - self.elo, self.elo - self.low))
+        if sides[1] > ALIKE * sides[0]:
+            return f"{self.elo:+.1f}{unit} (95 %: {self.low:z.1f} to {self.high:z.1f})"
+        return f"{self.elo:+.1f} ± {self.error:.1f}{unit} (95 %)"
+
     def __str__(self) -> str:
         if self.games == 0:
             return "no games"
@@ -52,7 +61,7 @@ class EloEstimate(msgspec.Struct, frozen=True):
             return f"at least {self.low:+.0f} Elo (95 %), {los}"
         if math.isinf(self.low):
             return f"at most {self.high:+.0f} Elo (95 %), {los}"
-        return f"{self.elo:+.1f} ± {self.error:.1f} Elo (95 %), {los}"
+        return f"{self.interval(' Elo')}, {los}"
 
 
 class NormalizedElo(msgspec.Struct, frozen=True):

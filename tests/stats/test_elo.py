@@ -207,3 +207,9 @@ def test_ends_are_where_the_rate_is_z_deviations_away(games: int, share: float) 
         if 0 < end < 1:
             deviation = math.sqrt(end * (1 - end) / games)
             assert abs(points / games - end) == pytest.approx(Z95 * deviation, rel=1e-6)
+
+
+def test_interval_is_one_error_only_where_its_sides_are_alike() -> None:
+    assert str(from_games(520, 0, 480)) == "+13.9 ± 21.6 Elo (95 %), LOS 89.7%"
+    assert str(from_games(60, 20, 20)) == "+147.2 Elo (95 %: 86.2 to 218.3), LOS 100.0%"
+    assert from_games(20, 20, 60).interval() == "-147.2 (95 %: -218.3 to -86.2)"

@@ -239,7 +239,7 @@ class MatchupCourses:
         if rows:
             label = "Elo of the first player over the second"
             compared = Comparison("", tuple(rows), label, mark=0.0)
-            groups.append(ChartGroup(title, (compared,), "Error bars, and ±, are 95 % intervals."))
+            groups.append(ChartGroup(title, (compared,), "Error bars are 95 % intervals."))
         charts = [chart for id in courses if (chart := self._chart(id)) is not None]
         if charts and len(charts) <= MOST_COURSES:
             text = "The estimate from the games so far, with its 95 % interval."
@@ -304,6 +304,6 @@ def _is_even(info: MatchupInfo) -> bool:
 
 def _compared(name: str, estimate: EloEstimate) -> Compared:
     known = math.isfinite(estimate.low) and math.isfinite(estimate.high)
-    error = f" ± {estimate.error:.1f}" if known else ""
-    text = f"{estimate.elo:+.1f}{error}, {estimate.games} games"
+    elo = estimate.interval() if known else f"{estimate.elo:+.1f}"
+    text = f"{elo}, {estimate.games} games"
     return Compared(name, estimate.elo, estimate.low, estimate.high, text)

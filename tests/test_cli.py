@@ -969,7 +969,9 @@ def test_diff_has_no_heading_above_nothing(
     status, text = run_action(capsys, control, "diff")
     assert status == 1
     assert "changed since" not in text
-    assert re.match(r"refused since the last run \(run 1, .*\), event cannot continue with:\n", text)
+    assert re.match(
+        r"refused since the last run \(run 1, .*\), event cannot continue with:\n", text
+    )
 
 
 def test_everything_may_be_changed_until_something_was_played(

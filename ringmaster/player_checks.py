@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 import msgspec
 
+from ringmaster.engines.engine import start_timeout
 from ringmaster.execution.executor import Done, Executor, Signals
 from ringmaster.loaded_competition import LoadedCompetition
-from ringmaster.model.jobs import CheckJob
+from ringmaster.model.jobs import CheckJob, Job
 from ringmaster.model.results import SEARCH, TUNED_OPTIONS, CheckResult, Finding
 
 #: Seconds between two tests for an interruption.
 _PERIOD = 0.5
+#: Seconds without a check's result until the user is told of the wait.
+_SILENT = 10.0
 #: Arguments of Player(…) that define the engine's program.
 _PROGRAM = ("command", "cwd", "environ", "protocol")
 
@@ -111,14 +116,20 @@ def _key(kind: str, *data: object) -> str:
 
 
 def check_before_run(
-    loaded: LoadedCompetition, executor: Executor, signals: Signals, tests: FirstTests
+    loaded: LoadedCompetition,
+    executor: Executor,
+    signals: Signals,
+    tests: FirstTests,
+    say: Callable[[str], None],
 ) -> None:
     """Start every player once, with the tests that are due, and record engine names and settings.
+
+    say  takes messages about engines that are slow to answer
 
     Raises ControlFileError with all problems.
     """
     results = check_players(
-        loaded, executor, [signals.fd], lambda: signals.received is not None, first_tests=tests
+        loaded, executor, say, [signals.fd], lambda: signals.received is not None, first_tests=tests
     )
     failure = loaded.check_failure(results)
     if failure is not None:
@@ -127,9 +138,20 @@ def check_before_run(
         loaded.conditions.take_check(result)
 
 
+def _waiting(job: Job) -> str:
+    assert isinstance(job, CheckJob)
+    # a check may also take long because its searches do
+    seconds = start_timeout(job.settings, job.player)
+    return (
+        f"player {job.player.code!r}: its check has taken {_SILENT:g} s so far; an engine that does "
+        f"not answer is given {seconds:g} s"
+    )
+
+
 def check_players(
     loaded: LoadedCompetition,
     executor: Executor,
+    say: Callable[[str], None],
     wake: Sequence[int] = (),
     interrupted: Callable[[], bool] = lambda: False,
     *,
@@ -139,6 +161,7 @@ def check_players(
 ) -> list[CheckResult]:
     """Run the startup checks; return their results in order.
 
+    say          takes messages about engines that are slow to answer
     thorough     whether to test the protocol, too, once for players that differ only in the
                  values of options and limits
     first_tests  the tests before a run; its games use the processes of the checks
@@ -164,7 +187,14 @@ def check_players(
     for job in jobs if first_tests is None else reversed(jobs):
         executor.submit(job)
     results: dict[str, CheckResult] = {}
+    #: Times of the begin of checks, infinite after a message.
+    begun: dict[str, float] = {}
     while executor.running() and not interrupted():
+        for running in executor.running()[: executor.slots]:
+            now = time.monotonic()
+            if now - begun.setdefault(running.id, now) > _SILENT:
+                begun[running.id] = math.inf
+                say(_waiting(running))
         for outcome in executor.wait(_PERIOD, wake):
             if isinstance(outcome, Done):
                 assert isinstance(outcome.result, CheckResult)

@@ -100,6 +100,16 @@ class Roomy(AtOnce):
             self.most = max(self.most, len(self.running()))
 
 
+class Late(AtOnce):
+    """Let three waits of 6 s each pass before the first result."""
+
+    now = 0.0
+
+    def wait(self, timeout: float | None, wake: Sequence[int] = ()) -> list[ExecutorEvent]:
+        self.now += 6.0
+        return [] if self.now < 20 else super().wait(timeout, wake)
+
+
 PLAYOFF = """
 competition_type = "playoff"
 game = "chess"
@@ -122,6 +132,19 @@ def make_candidate(X):
 exploration_coefficient = 0.2
 number_of_games = 12
 """
+
+
+def test_engine_that_is_silent_at_its_check_is_reported_once_while_the_run_waits(
+    control: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    control.write_text(PLAYOFF)
+    executor = Late(Players())
+    monkeypatch.setattr("ringmaster.player_checks.time.monotonic", lambda: executor.now)
+    assert run(control, max_games=1, executor=executor) == 0
+    log = control.with_suffix(".log").read_text()
+    assert log.count("its check has taken 10 s so far") == 1
+    assert "player 'b': " in log
+    assert "an engine that does not answer is given 60 s" in log
 
 
 @pytest.mark.parametrize(

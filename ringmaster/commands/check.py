@@ -31,6 +31,10 @@ def check(arguments: argparse.Namespace) -> int:
     return status
 
 
+def _say_waiting(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
 def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     """Check a competition; return the exit status and the data of `--json`."""
     with compared(arguments) as (loaded, store, comparison):
@@ -41,7 +45,9 @@ def _check(arguments: argparse.Namespace) -> tuple[int, dict[str, Any]]:
     parallel = games_at_a_time(arguments, loaded)
     executor = executor_maker(arguments, parallel)()
     try:
-        results = check_players(loaded, executor, show_stderr=True, thorough=not arguments.quick)
+        results = check_players(
+            loaded, executor, _say_waiting, show_stderr=True, thorough=not arguments.quick
+        )
     finally:
         executor.close()
     problems: dict[str, dict[str, None]] = {r.code: {} for r in results}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from ringmaster.errors import SettingError, nearest, shown
+from ringmaster.errors import SettingError, counted, nearest, shown
 from ringmaster.model.players import PROTOCOL_OF_GAME, GameName, Player
 from ringmaster.model.settings import (
     INVALID,
@@ -173,12 +174,27 @@ def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl
     return TimeControl.parse(values["text"])
 
 
+class _ControlText(String):
+    """The text of a time control; "10:0.1" is ten minutes, as for fastchess, and probably a slip."""
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        text = super().interpret(value, path, context)
+        slip = re.fullmatch(r"((?:\d+/)?(\d{1,5})):(0\.\d+)", text) if isinstance(text, str) else None
+        if slip is not None:
+            context.doubt(
+                path[:-1],
+                f"{text!r} is {counted(int(slip[2]), 'minute')} and {slip[3]} seconds; for "
+                f"seconds with an increment write '{slip[1]}+{slip[3]}'",
+            )
+        return text
+
+
 TIME_CONTROL = CallOf(
     "TimeControl",
     (
         Setting(
             "text",
-            String(),
+            _ControlText(),
             'Seconds: "10+0.1" (base+increment), "40/60" (moves/seconds), "600" (absolute); '
             'in shogi and Go "600+30byo" (byo-yomi, one period); in shogi "600+10+5byo" '
             '(increment and byo-yomi); in Go "600+5x30" (Japanese '

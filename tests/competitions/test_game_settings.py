@@ -445,6 +445,31 @@ def test_margin_of_ten_seconds_or_more_has_a_warning_at_its_line(tmp_path: Any) 
     assert "    3 | margin = 50" in expected_warnings[0] + expected_warnings[1]
 
 
+@pytest.mark.parametrize(
+    ("control", "said"),
+    [
+        ("10:0.1", "'10:0.1' is 10 minutes and 0.1 seconds; for seconds with an increment write "),
+        ("40/1:0.6", "'40/1:0.6' is 1 minute and 0.6 seconds; for seconds with an increment write"),
+        ("10+0.1", ""),
+        ("10:00+0.1", ""),
+        ("1:30.5", ""),
+    ],
+)
+def test_increment_behind_a_colon_has_a_warning(control: str, said: str, tmp_path: Any) -> None:
+    path = tmp_path / "match.ctl"
+    path.write_text(
+        f"""competition_type = "playoff"
+game = "chess"
+players = {{"a": Player("a", time_control="{control}"), "b": Player("b", nodes=1)}}
+openings = Openings("book.epd")
+matchups = [Matchup("a", "b")]
+"""
+    )
+    text = "".join(LoadedCompetition(path).warnings())
+    assert (said in text) if said else (text == "")
+    assert ("match.ctl:3:42: warning: players['a'].time_control: " in text) == bool(said)
+
+
 def test_smaller_margins_have_no_warning(tmp_path: Any) -> None:
     control = tmp_path / "tune.ctl"
     control.write_text(MARGINS.format(top=9.9, own=0, made=1))

@@ -199,9 +199,7 @@ class Ringmaster:
         known = None if self._store is None else self._store.read_value("tests")
         tests = FirstTests(self._loaded, known)
         try:
-            check_before_run(
-                self._loaded, self._executor, self._signals, tests, self._run_log.say
-            )
+            check_before_run(self._loaded, self._executor, self._signals, tests, self._run_log.say)
         except ControlFileError as error:
             self._journal.log(f"startup check failed: {error}")
             raise

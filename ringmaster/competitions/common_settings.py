@@ -179,7 +179,9 @@ class _ControlText(String):
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         text = super().interpret(value, path, context)
-        slip = re.fullmatch(r"((?:\d+/)?(\d{1,5})):(0\.\d+)", text) if isinstance(text, str) else None
+        slip = (
+            re.fullmatch(r"((?:\d+/)?(\d{1,5})):(0\.\d+)", text) if isinstance(text, str) else None
+        )
         if slip is not None:
             context.doubt(
                 path[:-1],

@@ -143,8 +143,8 @@ def _waiting(job: Job) -> str:
     # a check may also take long because its searches do
     seconds = start_timeout(job.settings, job.player)
     return (
-        f"player {job.player.code!r}: its check has taken {_SILENT:g} s so far; an engine that does "
-        f"not answer is given {seconds:g} s"
+        f"player {job.player.code!r}: its check has taken {_SILENT:g} s so far; an engine that "
+        f"does not answer is given {seconds:g} s"
     )
 
 

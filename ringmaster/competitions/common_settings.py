@@ -175,7 +175,7 @@ def _parse_time_control(values: dict[str, Any], context: Context) -> TimeControl
 
 
 class _ControlText(String):
-    """The text of a time control; "10:0.1" is ten minutes, as for fastchess, and probably a slip."""
+    """The text of a time control; warns of "10:0.1", which is ten minutes, as for fastchess."""
 
     def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
         text = super().interpret(value, path, context)

@@ -119,7 +119,7 @@ def test_engine_that_ignores_its_limit_is_reported_with_both_numbers(
 @pytest.mark.slow
 def test_engine_that_uses_no_move_time_is_found(worker: Worker) -> None:
     ((_, _, detail),) = findings(worker, careful("--lazy", move_time=0.2))
-    assert detail.startswith("with movetime 200 it used ")
+    assert "with movetime 200 it used " in detail
 
 
 def test_slow_engine_is_not_accused_of_ignoring_its_nodes(worker: Worker) -> None:

@@ -11,13 +11,16 @@ from ringmaster.errors import EngineRefused, IllegalMove
 from ringmaster.games.clean_text import one_line
 from ringmaster.games.go import GoGame, format_vertex
 from ringmaster.games.go_rules import new_go_game
-from ringmaster.play.compliance.check_uci import NEW_GAMES, NONSENSE
+from ringmaster.play.compliance.check_uci import NONSENSE
 from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck
 
 #: Plies of the engine's game against itself, and seconds for it.
 PLIES, GAME_SECONDS = 16, 4.0
 #: Seconds on the clock of the clock test.
 CLOCK_SECONDS = 2
+#: Commands that GTP requires, and those that list_commands and known_command are compared for.
+REQUIRED = ("known_command", "name", "version", "quit")
+COMPARED = ("play", "genmove", "boardsize", "clear_board", "komi", "final_score")
 
 _SCORE = re.compile(r"[BWbw]\+(?:\d+(?:\.\d*)?|R|Resign|r|resign|)|0(?:\.0)?|[Dd]raw|[Jj]igo")
 
@@ -28,96 +31,77 @@ def _engine(check: EngineCheck) -> GtpEngine:
     return engine
 
 
-def _response(check: EngineCheck, request: bytes, seconds: float) -> str:
+def _response(check: EngineCheck, request: str, seconds: float) -> str:
     """Send raw lines; return the first line of the response."""
-
-    def is_response(line: bytes) -> bool:
-        return line[:1] in (b"=", b"?")
-
-    def ends(line: bytes) -> bool:
-        return not line.strip() and any(map(is_response, dialogue.lines))
-
-    dialogue = Dialogue(request, ends)
-    check.converse(dialogue, seconds)
-    return next(text for text in dialogue.texts() if text.startswith(("=", "?")))
+    return check.converse(Dialogue(request, b"=", b"?"), seconds).last
 
 
 def _new_game(check: EngineCheck) -> GoGame:
     """Begin a game as in a match; return it by the rules."""
+    check.new_game()
     settings = check.settings
-    _engine(check).require("boardsize", str(settings.board_size))
-    _engine(check).require("clear_board")
-    return new_go_game(
-        settings.board_size, (), 0, ko_rule=settings.ko_rule, suicide=settings.suicide
-    )
+    size, ko_rule = settings.board_size, settings.ko_rule
+    return new_go_game(size, (), 0, ko_rule=ko_rule, suicide=settings.suicide)
+
+
+def _is_refused(check: EngineCheck, name: str, fault: str, *command: str) -> bool:
+    """Record whether a command is refused; `fault` is the warning if it is not."""
+    try:
+        answer = one_line(_engine(check).command(*command), 60)
+    except EngineRefused as refusal:
+        check.note("pass", f"refused: {one_line(str(refusal), 60)}", name)
+        return True
+    check.judge(fault.format(answer=answer), name=name)
+    return False
 
 
 def try_handshake(check: EngineCheck) -> None:
     """Test two commands in one write."""
     ms = 1000 * check.handshake_seconds
-    check.passed("handshake", f"protocol version 2, {ms:.0f} ms after its start")
-    check.passed("ready for a game", f"in {1000 * check.setup_seconds:.0f} ms")
-    if _engine(check).takes_one_command:
-        detail = (
-            "it takes one command at a time: of two commands in one write, it answered only the "
-            "first; ringmaster now waits for each answer, which takes longer"
-        )
-        check.warned("commands together", detail, ())
-    else:
-        check.passed("commands together", "two commands in one write are both answered")
+    check.note("pass", f"protocol version 2, {ms:.0f} ms after its start")
+    check.note("pass", f"in {1000 * check.setup_seconds:.0f} ms", "ready for a game")
+    fault = (
+        "it takes one command at a time: of two commands in one write, it answered only the "
+        "first; ringmaster now waits for each answer, which takes longer"
+    )
+    fault = fault if _engine(check).takes_one_command else ""
+    detail = "two commands in one write are both answered"
+    check.judge(fault, detail, "commands together", exchange=())
 
 
 def try_commands(check: EngineCheck) -> None:
     """Test that list_commands and known_command agree."""
-    name, engine = "commands", _engine(check)
+    engine, command = _engine(check), "list_commands"
+    listed, faults = list[str](), list[str]()
     try:
-        listed = engine.command("list_commands").split()
-    except EngineRefused:
-        check.warned(name, "it has no list_commands, which GTP requires")
-        return
-    missing = [c for c in ("known_command", "name", "version", "quit") if c not in listed]
-    if missing:
-        check.warned(name, f"list_commands lacks {', '.join(missing)}, which GTP requires")
-    try:
-        denied = [
-            c
-            for c in ("play", "genmove", "boardsize", "clear_board", "komi", "final_score")
-            if c in listed and engine.command("known_command", c).lower() != "true"
-        ]
-        if denied:
-            check.warned(name, f"it lists {denied[0]!r}, but known_command denies it")
-        elif engine.command("known_command", NONSENSE).lower() != "false":
-            check.warned(name, "known_command does not answer false for an unknown command")
-        elif not missing:
-            check.passed(name, f"{len(listed)} listed, known_command agrees")
+        listed = engine.command(command).split()
+        missing = ", ".join(name for name in REQUIRED if name not in listed)
+        if missing:
+            faults.append(f"list_commands lacks {missing}, which GTP requires")
+        command = "known_command"
+        for name in (name for name in COMPARED if name in listed):
+            if engine.command(command, name).lower() != "true":
+                faults.append(f"it lists {name!r}, but known_command denies it")
+        if engine.command(command, NONSENSE).lower() != "false":
+            faults.append("known_command does not answer false for an unknown command")
     except EngineRefused as refusal:
-        check.warned(name, f"known_command is refused: {refusal}")
-
-
-def _expect_refusal(check: EngineCheck, name: str, accepted: str, *command: str) -> bool:
-    """Record whether a command is refused; `accepted` is the warning if it is not."""
-    try:
-        answer = _engine(check).command(*command)
-    except EngineRefused as refusal:
-        check.passed(name, f"refused: {one_line(str(refusal), 60)}")
-        return True
-    check.warned(name, accepted.format(answer=one_line(answer, 60)))
-    return False
+        faults.append(f"it has no {command}, which GTP requires: {refusal}")
+    check.judge_all([(f, ()) for f in faults], f"{len(listed)} listed, known_command agrees")
 
 
 def try_unknown_command(check: EngineCheck) -> None:
     """Test that an unknown command is refused."""
-    accepted = "it answers '= {answer}' to an unknown command"
-    _expect_refusal(check, "unknown command", accepted, NONSENSE)
+    fault = "it answers '= {answer}' to an unknown command"
+    _is_refused(check, check.name, fault, NONSENSE)
 
 
 def try_syntax(check: EngineCheck) -> None:
     """Test blank lines, comments and ids (GTP 2, 2.2, 2.5)."""
-    request = b"\n  \n# a comment\n7 protocol_version # another\n"
+    request = "\n  \n# a comment\n7 protocol_version # another\n"
     response = _response(check, request, check.patience.search)
+    check.unexpected_lines()
     fault = f"'7 protocol_version' is answered by {response!r}, not =7 …"
-    is_right = response.startswith("=7")
-    check.judged("syntax", "" if is_right else fault, "blank lines, comments, ids")
+    check.judge("" if response.startswith("=7") else fault, "blank lines, comments, ids")
 
 
 def try_game(check: EngineCheck) -> None:
@@ -125,41 +109,40 @@ def try_game(check: EngineCheck) -> None:
     engine, game = _engine(check), _new_game(check)
     start = time.monotonic()
     while len(game.moves) < PLIES and time.monotonic() - start < GAME_SECONDS:
-        before = time.monotonic()
         thought = engine.think(game.to_move, Limits(seconds=check.settings.hang_timeout))
-        check.move_seconds = max(check.move_seconds, time.monotonic() - before)
+        check.move_seconds = max(check.move_seconds, thought.elapsed_ns / 1e9)
         if thought.kind != "move":
             break
         try:
             game.play(thought.move)
         except IllegalMove as error:
-            check.failed("moves", f"move {len(game.moves) + 1}, {error.move!r}: {error.reason}")
+            fault = f"move {len(game.moves) + 1}, {error.move!r}: {error.reason}"
+            check.judge(fault, matters=True)
             return
         if game.ending() is not None:
             break
     slowest = f"at most {check.move_seconds:.2f} s a move"
-    check.passed("moves", f"legal in a game of {len(game.moves)} moves, {slowest}")
+    check.note("pass", f"legal in a game of {len(game.moves)} moves, {slowest}")
     vertices = [move for move in game.moves if move != "pass"]
     if vertices:
-        accepted = f"it takes a stone at {vertices[-1]}, an occupied point"
-        _expect_refusal(check, "illegal moves are refused", accepted, "play", "b", vertices[-1])
+        fault = f"it takes a stone at {vertices[-1]}, an occupied point"
+        _is_refused(check, "illegal moves are refused", fault, "play", "b", vertices[-1])
     lines = check.unexpected_lines()
     fault = f"the engine also prints {lines[0]!r}" if lines else ""
-    check.judged("silence after a move", fault, matters=True)
+    check.judge(fault, name="silence after a move", matters=True)
 
 
 def try_score(check: EngineCheck) -> None:
     """Test final_score on a board with a wall in the middle."""
-    name, engine, settings = "final_score", _engine(check), check.settings
+    engine, settings, size = _engine(check), check.settings, check.settings.board_size
     matters = settings.scorer == "players" and check.player.is_reliable_scorer
     if not engine.knows("final_score"):
         if matters:
-            check.warned(name, "it has none: the opponent scores the games", ())
+            check.judge("it has none: the opponent scores the games", exchange=())
         else:
-            check.skipped(name, "it has none")
+            check.note("skip", "it has none")
         return
     _new_game(check)
-    size = settings.board_size
     for row in range(size):
         for colour, column in (("b", size // 2 - 1), ("w", size // 2)):
             if 0 <= column < size:
@@ -169,27 +152,16 @@ def try_score(check: EngineCheck) -> None:
     try:
         score = engine.command("final_score")
     except EngineRefused as refusal:
-        check.warned(name, f"refused: {refusal}")
+        check.judge(f"refused: {refusal}")
         return
-    if _SCORE.fullmatch(score.split()[0] if score else ""):
-        check.passed(name, one_line(score, 40))
-    else:
-        check.failed(name, f"{score[:40]!r} is no score such as B+3.5", matters=matters)
-
-
-def try_new_games(check: EngineCheck) -> None:
-    """Test many new games."""
-    times: list[float] = []
-    while len(times) < NEW_GAMES and sum(times) <= GAME_SECONDS:
-        start = time.monotonic()
-        _new_game(check)
-        times.append(time.monotonic() - start)
-    check.passed("new games", f"{len(times)} in a row, at most {1000 * max(times):.0f} ms each")
+    is_score = _SCORE.fullmatch((score.split() or [""])[0])
+    fault = "" if is_score else f"{score[:40]!r} is no score such as B+3.5"
+    check.judge(fault, one_line(score, 40), matters=matters)
 
 
 def try_board_size(check: EngineCheck) -> None:
     """Test that an impossible size is refused (GTP 2, 6.3.1)."""
-    if not _expect_refusal(check, "board size 1000", "accepted", "boardsize", "1000"):
+    if not _is_refused(check, check.name, "accepted", "boardsize", "1000"):
         # the state of the engine is unknown now
         check.drop()
 
@@ -198,36 +170,32 @@ def try_clock(check: EngineCheck) -> None:
     """Test a move with two seconds left, where the engine knows time_left."""
     engine = _engine(check)
     if not engine.knows("time_settings") or not engine.knows("time_left"):
-        check.skipped("clock", "it has no time_settings or no time_left")
+        check.note("skip", "it has no time_settings or no time_left")
         return
     _new_game(check)
     engine.require("time_settings", str(CLOCK_SECONDS), "0", "0")
     engine.require("time_left", "b", str(CLOCK_SECONDS), "0")
     thought = engine.think(0, Limits(seconds=CLOCK_SECONDS + check.patience.search))
     over = thought.elapsed_ns / 1e6 - 1000 * CLOCK_SECONDS
-    check.note_overstep("clock", over)
-    if over > check.margin_ms:
-        detail = f"answered {over:.0f} ms after its clock of {CLOCK_SECONDS} s had run out"
-        check.late("clock", detail, matters=check.player.time_control is not None)
-    else:
-        check.passed("clock", f"used {thought.elapsed_ns / 1e9:.2f} of {CLOCK_SECONDS} s")
+    check.clock_over = max(0.0, over)
+    fault = f"answered {over:.0f} ms after its clock of {CLOCK_SECONDS} s had run out"
+    detail = f"used {thought.elapsed_ns / 1e9:.2f} of {CLOCK_SECONDS} s"
+    matters = check.player.time_control is not None
+    check.judge(fault if over > check.margin_ms else "", detail, matters=matters, is_late=True)
     # GTP has no command that turns a clock off
     check.drop()
 
 
 def try_quit(check: EngineCheck) -> None:
     """Test quit."""
-    process = check.engine().channel.process
-    start, patience = time.monotonic(), check.patience.quit
-    try:
-        response = _response(check, b"quit\n", patience)
-    finally:
-        has_exited = process.wait(patience)
-    if not has_exited:
-        check.warned("quit", f"the engine has not exited after {patience:g} s")
+    process, patience = check.engine().channel.process, check.patience.quit
+    start = time.monotonic()
+    response = _response(check, "quit\n", patience)
+    fault = ""
+    if not process.wait(patience):
+        fault = f"the engine has not exited after {patience:g} s"
     elif not response.startswith("="):
-        check.warned("quit", f"answered by {response!r}")
-    else:
-        ms = 1000 * (time.monotonic() - start)
-        check.passed("quit", f"the engine exits after {ms:.0f} ms")
+        fault = f"answered by {response!r}"
+    ms = 1000 * (time.monotonic() - start)
+    check.judge(fault, f"the engine exits after {ms:.0f} ms")
     check.drop()

@@ -1,28 +1,34 @@
-"""Test UCI and USI engines: declarations, limits, and behaviour between searches."""
+"""Test UCI and USI engines: declarations, limits, behaviour between searches, and answers."""
 
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from ringmaster.engines.uci_messages import OptionDeclaration
-from ringmaster.errors import EngineTimeout
+from ringmaster.engines.uci_messages import LONG_MATE, OptionDeclaration
+from ringmaster.errors import EngineError, IllegalMove, OptionRefused
 from ringmaster.games.clean_text import one_line
-from ringmaster.play.compliance.engine_check import Answer, Dialogue, EngineCheck, search_for
+from ringmaster.play.compliance.engine_check import (
+    WIDTH,
+    Dialogue,
+    EngineCheck,
+    Fault,
+    Info,
+    Lines,
+    Search,
+)
+from ringmaster.play.compliance.positions import CheckPosition
 
-#: Faulty options that are reported.
-MOST_FAULTS = 5
-#: The limits of the test searches.
-NODES, DEPTH = 5000, 4
+#: The limits of the test searches; times in ms.
+COUNTS = {"nodes": 5000, "depth": 4}
 MOVE_MS = (100, 200, 150)
-CLOCK_MS, SHORT_MS = 400, 100
-#: An engine may count only now and then: more than this many times its nodes is a fault.
-NODES_FACTOR = 2
-#: An engine may look at its count after each iteration: a smaller share of its nodes is a fault.
-NODES_LEAST = 0.02
-#: A smaller share of a move time is a fault.
-LEAST_USED = 0.25
+CLOCK_MS, SHORT_MS, SHORT_CLOCK = 400, 100, "short clock"
+#: More or less than these shares of a limit is a fault: an engine may count only now and then.
+MOST = {"nodes": 2.0, "depth": 1.0}
+LEAST = {"nodes": 0.02, "depth": 0.5, "movetime": 0.25}
+#: Nodes that any engine may need for its first iteration.
+FIRST_ITERATION = 1000
 #: New games in a row, and the seconds for all of them.
 NEW_GAMES, NEW_GAMES_SECONDS = 20, 3.0
 #: Repetitions of the same search, and of `go` followed at once by `stop`.
@@ -34,248 +40,199 @@ LEAK_BYTES, LEAK_FACTOR = 64 << 20, 1.5
 #: Options for the number of threads.
 THREADS = ("threads", "thread", "number of threads", "max cpus", "cores")
 NONSENSE = "ringmaster-has-no-such-command"
-
-_FIRST_CLOCK, _SECOND_CLOCK = "clock of the first side", "clock of the second side"
-_SHORT_CLOCK = "short clock"
-
+#: The number of crashes or hangs that ends the test of moves.
+MOST_BREAKDOWNS = 3
+#: Centipawns that only a mate is worth.
+MATE_LIKE = 5000
 
 # declarations
 
 
 def try_handshake(check: EngineCheck) -> None:
-    """Test the identification."""
-    lines = _handshake_lines(check)
     missing = [
         name
         for name in ("id name", "id author")
-        if not any(x.startswith(f"{name} ") for x in lines)
+        if not any(line.startswith(f"{name} ") for line in check.tail.handshake)
     ]
-    when = f"{check.dialect.greeting} {1000 * check.handshake_seconds:.0f} ms after its start"
-    fault = f"no {' and no '.join(missing)} ({when})" if missing else ""
-    check.judged("handshake", fault, when, exchange=())
-    check.passed("ready for a game", f"in {1000 * check.setup_seconds:.0f} ms")
+    end, ms = f"{check.dialect.name.lower()}ok", 1000 * check.handshake_seconds
+    when = f"{end} {ms:.0f} ms after its start"
+    check.judge(f"no {' and no '.join(missing)} ({when})" if missing else "", when, exchange=())
+    check.note("pass", f"in {1000 * check.setup_seconds:.0f} ms", "ready for a game")
 
 
 def try_options(check: EngineCheck) -> None:
     """Test the declared options."""
-    declared: list[OptionDeclaration] = []
-    faults: list[tuple[str, str]] = []
-    for line in _handshake_lines(check):
-        if line.startswith("option"):
-            option = OptionDeclaration.parse(line)
-            if option is None:
-                faults.append(("cannot be read", line))
-            else:
-                declared.append(option)
-                faults += ((fault, line) for fault in _option_faults(option))
-    for name, count in Counter(option.name.casefold() for option in declared).items():
-        if count > 1:
-            faults.append((f"option {name!r} is declared {count} times", ""))
-    for fault, line in faults[:MOST_FAULTS]:
-        check.warned("options", fault, (f"< {one_line(line, 160)}",) if line else ())
-    if len(faults) > MOST_FAULTS:
-        check.warned("options", f"and {len(faults) - MOST_FAULTS} more", ())
-    if not faults:
-        check.passed("options", f"{len(declared)} declared, their defaults within their ranges")
+    names, faults = Counter[str](), list[Fault]()
+    for line in check.tail.handshake:
+        if not line.startswith("option"):
+            continue
+        option, texts = OptionDeclaration.parse(line), ["cannot be read"]
+        if option is not None:
+            name = option.name.casefold()
+            names[name] += 1
+            check.options[name] = option
+            texts = [f"option {name!r} is declared twice"] if names[name] == 2 else []
+            texts += _option_faults(option)
+        faults += ((text, (f"< {one_line(line, WIDTH)}",)) for text in texts)
+    check.judge_all(faults, f"{names.total()} declared, their defaults within their ranges")
     if check.player.options:
-        check.passed("options of this player", f"{len(check.player.options)} accepted")
-    check.options = {option.name.casefold(): option for option in declared}
-    names = check.dialect.expected
-    missing = [name for name in names if name.casefold() not in check.options]
-    if missing:
-        check.skipped(" and ".join(names), f"it declares no {' and no '.join(missing)}")
-    else:
-        options = [check.options[name.casefold()] for name in names]
-        ranges = [f"{o.name} {o.minimum} to {o.maximum}, default {o.default}" for o in options]
-        check.passed(" and ".join(names), "; ".join(ranges))
+        check.note("pass", f"{len(check.player.options)} accepted", "options of this player")
+    for name in check.dialect.options:
+        option = check.options.get(name.casefold())
+        if option is None:
+            check.note("skip", "it does not declare this option", name)
+        else:
+            limits = f"{option.minimum} to {option.maximum}, default {option.default}"
+            check.note("pass", limits, name)
 
 
 def _option_faults(option: OptionDeclaration) -> Iterator[str]:
-    name, default = f"option {option.name!r}", option.default
-    low, high = option.minimum, option.maximum
+    name, low, high = f"option {option.name!r}", option.minimum, option.maximum
+    values = option.choices if option.type == "combo" else ("true", "false")
     if not option.name:
         yield "an option has no name"
-    elif option.type == "check" and default not in ("true", "false"):
-        yield f"{name} has the default {default!r}, not true or false"
-    elif option.type == "combo" and not option.choices:
+    if not values:
         yield f"{name} has no var to choose"
-    elif option.type == "combo" and default not in option.choices:
-        yield f"{name} has the default {default!r}, not one of its vars"
+    elif option.type in ("check", "combo") and option.default not in values:
+        yield f"{name} has the default {option.default!r}, not {' or '.join(values)}"
     elif option.type == "spin":
         if low is None or high is None:
             yield f"{name} has no min or no max"
         elif low > high:
             yield f"{name} has a min of {low} above its max of {high}"
         try:
-            value = int(default)
-        except ValueError:
-            yield f"{name} has the default {default!r}, no integer"
-            return
-        if (low is not None and value < low) or (high is not None and value > high):
-            yield f"{name} has a default of {value} outside {low} to {high}"
-
-
-def _handshake_lines(check: EngineCheck) -> list[str]:
-    text = check.tail.handshake.decode("utf-8", "replace")
-    return [line.strip() for line in text.split("\n")]
+            option.render(option.default)
+        except OptionRefused as refusal:
+            yield f"the default of {refusal}"
 
 
 # limits
 
 
-def try_nodes(check: EngineCheck) -> None:
-    """Test a limit of nodes; calibrate a search of 50 ms."""
-    answer = check.search_in_new_game(check.dialect.middlegame, f"go nodes {NODES}")
-    nodes = answer.most("nodes")
-    if answer.was_stopped:
-        _record_unended(check, answer, "nodes", NODES)
-        return
-    if nodes is None:
-        check.usable["nodes"] = f"go nodes {NODES}"
-        check.passed("nodes", f"{NODES} requested; the engine does not report its nodes")
-        return
-    searched = f"searched {nodes} nodes, limit {NODES}"
-    if nodes < NODES_LEAST * NODES:
-        check.failed("nodes", searched, matters=check.player.nodes is not None)
-        return
-    per_ms = max(nodes, 1) / max(answer.ms, 0.2)
-    check.usable["nodes"] = f"go nodes {max(200, min(20_000, int(50 * per_ms)))}"
-    fault = searched if nodes > NODES_FACTOR * NODES else ""
-    check.judged("nodes", fault, f"searched {nodes} of {NODES} nodes in {answer.ms:.0f} ms")
+def breach(search: Search, name: str, limit: int) -> int:
+    """Return 1 if a search went far beyond its limit of nodes or depth, -1 if it fell short."""
+    reached = search.most(name)
+    if reached is None:
+        return 0
+    most = max(MOST[name] * limit, limit + FIRST_ITERATION if name == "nodes" else 0)
+    # a stopped search may just be slow
+    is_short = reached < LEAST[name] * limit and not search.was_stopped
+    return -1 if is_short else int(reached > most)
 
 
-def try_depth(check: EngineCheck) -> None:
-    """Test a limit of depth."""
-    answer = check.search_in_new_game(check.dialect.middlegame, f"go depth {DEPTH}")
-    depth = answer.most("depth")
-    if answer.was_stopped:
-        _record_unended(check, answer, "depth", DEPTH)
-        return
-    check.usable["depth"] = f"go depth {DEPTH}"
-    fault = f"searched to depth {depth}, limit {DEPTH}" if (depth or 0) > DEPTH else ""
-    check.judged("depth", fault, f"depth {DEPTH} in {answer.ms:.0f} ms")
-
-
-def _record_unended(check: EngineCheck, answer: Answer, name: str, limit: int) -> None:
-    """Record a search that needed `stop`; `name` is "nodes" or "depth"."""
-    reached = answer.most(name)
-    words = f"{reached} nodes" if name == "nodes" else f"depth {reached}"
-    seconds = f"{answer.ms / 1000:.1f} s"
-    if reached is not None and reached <= limit:
-        check.skipped(name, f"too slow to test: {words} in {seconds}")
-        return
-    at = "" if reached is None else f", at {words}"
-    # an engine that does not count may just be slow
-    matters = getattr(check.player, name) is not None and reached is not None
-    check.failed(name, f"go {name} {limit} did not end within {seconds}{at}", matters=matters)
+def try_count(check: EngineCheck) -> None:
+    """Test a limit of nodes or depth; calibrate a search of 50 ms."""
+    name, limit, go = check.name, COUNTS[check.name], f"go {check.name} {COUNTS[check.name]}"
+    search = check.search_in_new_game(go)
+    reached, seconds = search.most(name), f"{search.ms / 1000:.1f} s"
+    words = f"searched {search.reached(name)}, limit {limit}"
+    sign = breach(search, name, limit)
+    if search.was_stopped and reached is not None and reached <= limit:
+        check.note("skip", f"too slow to test: {words} in {seconds}")
+    elif search.was_stopped:
+        # an engine that does not count may just be slow
+        matters = check.matters and reached is not None
+        check.judge(f"{go} did not end within {seconds}: {words}", matters=matters)
+    else:
+        if sign >= 0:
+            speed = max(reached or 0, 1) / max(search.ms, 0.2)
+            is_counted = name == "nodes" and reached is not None
+            calibrated = f"go nodes {max(200, min(20_000, int(50 * speed)))}"
+            check.usable[name] = calibrated if is_counted else go
+        check.judge(words if sign else "", words, matters=check.matters and sign < 0)
 
 
 def try_movetime(check: EngineCheck) -> None:
-    """Test move times."""
-    matters = check.player.move_time is not None
-    worst, least = 0.0, 1.0
+    least, matters = 1.0, check.matters
     for limit in MOVE_MS:
-        answer, over = check.timed_search(check.dialect.middlegame, f"go movetime {limit}", limit)
-        if answer.was_stopped:
-            detail = f"go movetime {limit} did not end within {answer.ms / 1000:.1f} s"
-            check.failed("movetime", detail, matters=matters)
+        go = f"go movetime {limit}"
+        search = check.search_in_new_game(go, limit)
+        if search.was_stopped:
+            check.judge(f"{go} did not end within {search.ms / 1000:.1f} s", matters=matters)
             return
-        worst, least = max(worst, over), min(least, answer.ms / limit)
-        if over > check.margin_ms:
-            detail = f"answered {over:.0f} ms after a move time of {limit} ms, twice"
-            check.late("movetime", detail, matters=matters)
-            check.note_overstep("movetime", over)
+        check.movetime_over = max(check.movetime_over, search.over)
+        if search.late:
+            fault = f"answered {search.over:.0f} ms after a move time of {limit} ms, twice"
+            check.judge(fault, matters=matters, is_late=True)
             return
-    check.note_overstep("movetime", worst)
+        least = min(least, search.ms / limit)
     check.usable["movetime"] = "go movetime 60"
-    fault = f"used only {100 * least:.0f} % of its move time" if least < LEAST_USED else ""
-    check.judged("movetime", fault, f"oversteps by {worst:.0f} ms at most" if worst else "in time")
+    fault = f"used only {100 * least:.0f} % of its move time" if least < LEAST["movetime"] else ""
+    check.judge(fault, f"oversteps by {check.movetime_over:.0f} ms at most")
 
 
 def try_clock(check: EngineCheck) -> None:
     """Test the clocks of both sides, with more time for the opponent, and a short clock."""
     dialect = check.dialect
-    control = check.player.time_control
-    # with byo-yomi alone, both clocks are at 0
-    matters = control is not None and control.base > 0
-    for name, go in (
-        (_FIRST_CLOCK, dialect.go(CLOCK_MS, 60_000)),
-        (_SECOND_CLOCK, dialect.go(60_000, CLOCK_MS)),
+    for name, clocks, position in (
+        ("clock of the first side", (CLOCK_MS, 60_000), dialect.middlegame),
+        ("clock of the second side", (60_000, CLOCK_MS), dialect.reply),
     ):
-        if name == _SECOND_CLOCK and dialect.game(dialect.reply).to_move == 0:
-            check.skipped(name, "no position of this variant with this side to move")
-        elif _keeps_clock(check, name, go, CLOCK_MS, matters=matters):
-            check.usable.setdefault("clock", dialect.go(1500, 1500))
+        if clocks[0] > CLOCK_MS and position.game(check.settings).to_move == 0:
+            check.note("skip", "no position of this variant with this side to move", name)
+        elif _keeps_clock(check, dialect.go(*clocks), CLOCK_MS, name, position):
+            check.usable["clock"] = dialect.go(1500, 1500)
     go = dialect.go(SHORT_MS, SHORT_MS)
-    if all(_keeps_clock(check, _SHORT_CLOCK, go, SHORT_MS, matters=False) for _ in range(3)):
-        check.passed(_SHORT_CLOCK, f"in time with {SHORT_MS} ms left, three times")
+    if all(_keeps_clock(check, go, SHORT_MS, SHORT_CLOCK) for _ in range(3)):
+        check.note("pass", f"in time with {SHORT_MS} ms left, three times", SHORT_CLOCK)
 
 
 def try_increment(check: EngineCheck) -> None:
     """Test an increment, beside byo-yomi where the games have both."""
     control = check.player.time_control
-    matters = control is not None and control.increment > 0
-    go, allowed = check.dialect.go(200, 200, 100), 200
-    if control is not None and control.increment and control.overtime:
-        go, allowed = f"{go} byoyomi 100", 300
-    _keeps_clock(check, "clock with an increment", go, allowed, matters=matters)
+    byoyomi = 100 if control is not None and control.increment and control.overtime else 0
+    _keeps_clock(check, check.dialect.go(200, 200, 100, byoyomi), 200 + byoyomi)
 
 
 def try_overtime(check: EngineCheck) -> None:
     """Test the last move of a time control (UCI) or byo-yomi (USI)."""
-    control = check.player.time_control
-    if check.dialect.name == "UCI":
-        name, matters = "last move of a time control", control is not None and control.moves > 0
-        go = f"{check.dialect.go(CLOCK_MS, CLOCK_MS)} movestogo 1"
-    else:
-        name, matters = "byo-yomi", control is not None and control.overtime != ""
-        go = check.dialect.go(0, 0).replace("byoyomi 0", f"byoyomi {CLOCK_MS}")
-    _keeps_clock(check, name, go, CLOCK_MS, matters=matters)
+    go = f"{check.dialect.go(CLOCK_MS, CLOCK_MS)} movestogo 1"
+    if check.dialect.name == "USI":
+        go = check.dialect.go(0, 0, 0, CLOCK_MS)
+    _keeps_clock(check, go, CLOCK_MS)
 
 
-def _keeps_clock(check: EngineCheck, name: str, go: str, allowed: int, *, matters: bool) -> bool:
-    """Return whether a search ends in time, and record the finding."""
-    position = check.dialect.reply if name == _SECOND_CLOCK else check.dialect.middlegame
-    answer, over = check.timed_search(position, go, allowed)
-    if matters or name == _SHORT_CLOCK:
-        check.note_overstep("clock", over)
-    evidence = check.tail.evidence()
-    is_late = answer.was_stopped or over > check.margin_ms
-    if is_late and name in (_FIRST_CLOCK, _SECOND_CLOCK):
-        equal_clocks = check.dialect.go(allowed, allowed)
-        equal, equal_over = check.timed_search(position, equal_clocks, allowed)
-        if not equal.was_stopped and equal_over <= check.margin_ms:
-            detail = (
-                f"took {answer.ms:.0f} ms with {allowed} ms left, but is in time when both clocks "
-                "are equal: the engine uses the other side's clock"
-            )
-            check.failed(name, detail, matters=matters, exchange=evidence)
-            return False
-    if answer.was_stopped:
-        ended = f"{go!r} did not end within {answer.ms / 1000:.1f} s"
-        check.failed(name, ended, matters=matters, exchange=evidence)
-    elif is_late:
-        detail = f"answered {over:.0f} ms after its clock of {allowed} ms had run out, twice"
-        check.late(name, detail, matters=matters)
-    elif name != _SHORT_CLOCK:
-        check.passed(name, f"used {answer.ms:.0f} of {allowed} ms")
-    return not is_late
+def _keeps_clock(
+    check: EngineCheck, go: str, allowed: int, name: str = "", own: CheckPosition | None = None
+) -> bool:
+    """Record whether a search ends in time; return it.
+
+    own  the position of a search with less time than the opponent's
+    """
+    search = check.search_in_new_game(go, allowed, own)
+    is_short = name == SHORT_CLOCK
+    matters = check.matters and not is_short
+    if check.matters or is_short:
+        check.clock_over = max(check.clock_over, search.over)
+    if not search.late:
+        if not is_short:
+            check.note("pass", f"used {search.ms:.0f} of {allowed} ms", name)
+        return True
+    evidence, is_late, equal = check.tail.evidence(), False, check.dialect.go(allowed, allowed)
+    fault = f"{go!r} did not end within {search.ms / 1000:.1f} s"
+    if own is not None and not check.search_in_new_game(equal, allowed, own).late:
+        fault = (
+            f"took {search.ms:.0f} ms with {allowed} ms left, but is in time when both clocks "
+            "are equal: the engine uses the other side's clock"
+        )
+    elif not search.was_stopped:
+        is_late = True
+        fault = f"answered {search.over:.0f} ms after its clock of {allowed} ms had run out, twice"
+    check.judge(fault, "", name, matters=matters, exchange=evidence, is_late=is_late)
+    return False
 
 
 def try_own_limits(check: EngineCheck) -> None:
     """Measure the time of a move in games without a clock."""
     player = check.player
-    limits = {"nodes": player.nodes, "depth": player.depth}
-    words = [f"{name} {value}" for name, value in limits.items() if value is not None]
-    if not words or player.time_control is not None or player.move_time is not None:
-        return
-    go = f"go {' '.join(words)}"
-    answer = check.search_in_new_game(check.dialect.middlegame, go)
-    check.move_seconds = answer.ms / 1000
-    if answer.was_stopped:
-        check.skipped("its own limit", f"{go!r} takes more than {check.move_seconds:.1f} s a move")
-    else:
-        check.passed("its own limit", f"{go!r} takes {check.move_seconds:.2f} s")
+    words = [f" {name} {getattr(player, name)}" for name in COUNTS if getattr(player, name)]
+    if words and player.time_control is None and player.move_time is None:
+        go = "go" + "".join(words)
+        search = check.search_in_new_game(go)
+        check.move_seconds = search.ms / 1000
+        more = "more than " if search.was_stopped else ""
+        text = f"{go!r} takes {more}{check.move_seconds:.2f} s a move"
+        check.note("skip" if more else "pass", text)
 
 
 # behaviour
@@ -283,155 +240,119 @@ def try_own_limits(check: EngineCheck) -> None:
 
 def try_stop(check: EngineCheck) -> None:
     """Test isready and stop during a search, and stop directly after go."""
-    middlegame, seconds = check.dialect.middlegame, check.patience.stop
-    search = check.starts_search(middlegame, "go infinite", check.patience.idle)
-    if isinstance(search, Answer):
-        check.warned("go infinite", "bestmove before `stop`")
+    seconds, matters = check.patience.stop, check.player.ponder
+    search = check.begin_search("go infinite", check.patience.idle)
+    has_moved = search.last != ""
+    if not has_moved:
+        ready = Dialogue("isready\n", b"readyok")
+        fault = "" if check.is_answered(ready, seconds) else f"no readyok in {seconds:g} s"
+        check.judge(fault, f"readyok after {ready.ms:.0f} ms", "isready during a search")
+        has_moved = _has_move(ready.texts())
+    if has_moved:
+        check.judge("bestmove before `stop`", "", "go infinite")
+    elif check.is_stopped(search):
+        text = f"bestmove {search.ms:.0f} ms after `stop`"
+        check.judge(text if search.ms > SLOW_STOP else "", text)
     else:
-        try:
-            ms, _ = check.ready(seconds=seconds)
-            check.passed("isready during a search", f"readyok after {ms:.0f} ms")
-        except EngineTimeout:
-            check.engine().channel.has_failed = False
-            check.warned("isready during a search", f"no readyok in {seconds:g} s")
-        _try_to_stop(check, search)
+        check.judge(f"no bestmove in {seconds:g} s after `stop`", matters=matters)
     for _ in range(RACES):
-        race = search_for(f"{middlegame.command}\ngo infinite\nstop\n")
-        try:
-            check.converse(race, seconds)
-        except EngineTimeout:
-            detail = f"no bestmove in {seconds:g} s when `stop` directly follows `go`"
-            check.failed("stop at once", detail, matters=check.player.ponder)
+        if not check.is_answered(Search(check.dialect.middlegame, "go infinite\nstop"), seconds):
+            fault = f"no bestmove in {seconds:g} s when `stop` directly follows `go`"
+            check.judge(fault, "", "stop at once", matters=matters)
             check.drop()
             return
-    check.passed("stop at once", f"obeyed {RACES} times")
+    check.note("pass", f"obeyed {RACES} times", "stop at once")
 
 
-def _try_to_stop(check: EngineCheck, search: Dialogue) -> None:
-    if check.tail.bestmoves:
-        # it came together with readyok
-        check.warned("go infinite", "bestmove before `stop`")
-        return
-    try:
-        ms = check.stop(search).ms
-    except EngineTimeout:
-        detail = f"no bestmove in {check.patience.stop:g} s after `stop`"
-        check.failed("stop", detail, matters=check.player.ponder)
-        check.drop()
-        return
-    fault = f"bestmove {ms:.0f} ms after `stop`" if ms > SLOW_STOP else ""
-    check.judged("stop", fault, f"bestmove after {ms:.0f} ms")
+def _has_move(lines: list[str]) -> bool:
+    return any(line.startswith("bestmove") for line in lines)
 
 
 def try_idle_stop(check: EngineCheck) -> None:
-    """Test `stop` without a search."""
-    check.tail.bestmoves = 0
-    check.ready("stop")
-    check.unexpected_lines()
-    fault = "the engine answers with a move" if check.tail.bestmoves else ""
-    check.judged("stop without a search", fault, "ignored")
+    lines = check.converse(Dialogue("stop\nisready\n", b"readyok")).texts()
+    lines += check.unexpected_lines()
+    check.judge("the engine answers with a move" if _has_move(lines) else "", "ignored")
 
 
 def try_ponder(check: EngineCheck) -> None:
     """Test ponderhit, and stop during pondering, for players that ponder."""
     if not check.player.ponder:
         return
-    middlegame, idle = check.dialect.middlegame, check.patience.idle
     go = check.dialect.go(2000, 2000).replace("go ", "go ponder ")
-    search = check.starts_search(middlegame, go, idle)
-    if isinstance(search, Answer):
-        check.warned("ponder", "bestmove before ponderhit")
+    search = check.begin_search(go, check.patience.idle)
+    if search.last:
+        check.judge("bestmove before ponderhit")
     else:
-        ms = check.converse(search_for("ponderhit\n", search.lines), 2.0 + check.patience.search)
-        is_late = ms > 2000 + check.margin_ms
-        fault = f"{ms:.0f} ms for a move after ponderhit, with 2000 ms left" if is_late else ""
-        check.judged("ponder", fault, f"bestmove {ms:.0f} ms after ponderhit", matters=True)
-    search = check.starts_search(middlegame, go, idle)
-    if isinstance(search, Dialogue):
-        check.passed("stop while pondering", f"bestmove after {check.stop(search).ms:.0f} ms")
+        search.request = b"ponderhit\n"
+        check.converse(search, 2.0 + check.patience.search)
+        text = f"bestmove {search.ms:.0f} ms after ponderhit, with 2000 ms left"
+        is_late = search.ms > 2000 + check.margin_ms
+        check.judge(text if is_late else "", text, matters=True)
+    search = check.begin_search(go, check.patience.idle)
+    if not search.last:
+        fault = "" if check.is_stopped(search) else f"no bestmove in {check.patience.stop:g} s"
+        detail = f"bestmove after {search.ms:.0f} ms"
+        check.judge(fault, detail, "stop while pondering", matters=True)
 
 
 def try_silence(check: EngineCheck) -> None:
     """Test that nothing is printed after bestmove."""
+    lines: list[str] = []
     for _ in range(3):
-        check.search(check.dialect.middlegame, check.quick)
-        lines = check.unexpected_lines()
-        if lines:
-            check.warned("silence after bestmove", f"the engine also prints {lines[0]!r}")
-            return
-    check.passed("silence after bestmove")
+        check.search(check.quick)
+        lines = lines or check.unexpected_lines()
+    check.judge(f"the engine also prints {lines[0]!r}" if lines else "")
 
 
 def try_unknown_commands(check: EngineCheck) -> None:
-    """Test an empty line and an unknown command."""
-    _, lines = check.ready("", NONSENSE)
-    answer = f"answered by {lines[0]!r}" if lines else "ignored"
-    check.passed("unknown command and empty line", answer)
+    lines = check.converse(Dialogue(f"\n{NONSENSE}\nisready\n", b"readyok")).texts()
+    check.note("pass", f"answered by {lines[0]!r}" if lines else "ignored")
 
 
 def try_new_games(check: EngineCheck) -> None:
-    """Test many new games, with a search now and then, for time and memory."""
+    """Test many new games, over UCI and USI with a search now and then, for time and memory."""
 
-    def search_and_measure() -> int | None:
-        check.search(check.dialect.middlegame, check.quick)
-        return check.engine().measure().peak_memory
+    def peak() -> int:
+        if check.player.protocol != "gtp":
+            check.search(check.quick)
+        return check.engine().measure().peak_memory or 0
 
-    check.new_game()
-    before = search_and_measure()
-    times: list[float] = []
-    start = time.monotonic()
+    times = [check.new_game()]
+    before, start = peak(), time.monotonic()
     while len(times) < NEW_GAMES and time.monotonic() - start < NEW_GAMES_SECONDS:
         times.append(check.new_game())
         if len(times) % 5 == 0:
-            search_and_measure()
-    after = check.engine().measure().peak_memory
-    if before and after and after > before + LEAK_BYTES and after > LEAK_FACTOR * before:
-        check.grows = True
-        growth = f"memory grew from {_mib(before)} to {_mib(after)} in {len(times)} games"
-        check.warned("new games", growth, ())
-    else:
-        check.passed("new games", f"{len(times)} in a row, at most {max(times):.1f} ms each")
+            peak()
+    after = peak()
+    check.grows = after > before + LEAK_BYTES and after > LEAK_FACTOR * before > 0
+    growth = f"memory grew from {_mib(before)} to {_mib(after)} in {len(times)} games"
+    detail = f"{len(times)} in a row, at most {max(times):.1f} ms each"
+    check.judge(growth if check.grows else "", detail, exchange=())
 
 
 def try_repeatability(check: EngineCheck) -> None:
     """Test that the same search after a new game gives the same answer."""
-    name, go = "the same search again", check.repeatable
-    if go is None:
-        check.skipped(name, "the engine obeys neither nodes nor depth")
+    go = check.usable.get("nodes") or check.usable.get("depth")
+    threads = check.engine().option_number(THREADS) or 1
+    if go is None or threads > 1:
+        reason = "the engine obeys neither nodes nor depth"
+        check.note("skip", reason if go is None else f"searches of {threads} threads differ")
         return
-    threads = _threads(check)
-    if threads > 1:
-        check.skipped(name, f"searches of {threads} threads differ")
-        return
-    answers = []
+    answers = set()
     for _ in range(REPEATS):
-        answer = check.search_in_new_game(check.dialect.middlegame, go)
-        info = answer.final_info()
-        score = None if info is None else info.score if info.mate is None else info.mate
-        answers.append((answer.bestmove, score, None if info is None else answer.most("nodes")))
-    if len(set(answers)) == 1:
-        check.passed(name, f"the same {REPEATS} times, with {go!r}")
-    else:
-        check.is_repeatable = False
-        moves = ", ".join(f"{move} ({score})" for move, score, _ in answers)
-        check.warned(name, f"not deterministic with {go!r} after a new game: {moves}", ())
-
-
-def _threads(check: EngineCheck) -> int:
-    """Return the number of threads by the engine's options."""
-    values = {name.casefold(): value for name, value in check.player.options.items()}
-    name = next((name for name in THREADS if name in check.options), None)
-    try:
-        return 1 if name is None else int(values.get(name, check.options[name].default))
-    except ValueError:
-        return 1
+        search = check.search_in_new_game(go)
+        nodes = search.most("nodes")
+        answers.add(f"{search.bestmove} ({search.final_info() or 'no score'}, {nodes} nodes)")
+    check.is_repeatable = len(answers) == 1
+    fault = f"not deterministic with {go!r} after a new game: {', '.join(sorted(answers))}"
+    detail = f"the same {REPEATS} times, with {go!r}"
+    check.judge("" if check.is_repeatable else fault, detail, exchange=())
 
 
 def try_memory(check: EngineCheck) -> None:
-    """Report the peak of memory."""
     peak = check.engine().measure().peak_memory
     if peak is not None:
-        check.passed("memory", f"at most {_mib(peak)}")
+        check.note("pass", f"at most {_mib(peak)}")
 
 
 def _mib(size: int) -> str:
@@ -440,17 +361,17 @@ def _mib(size: int) -> str:
 
 def try_quit(check: EngineCheck) -> None:
     """Test quit, quit during a search, and the end of standard input."""
-    _try_to_quit(check, "quit")
+    _ends(check, "quit")
     if check.handshake_seconds + check.setup_seconds > 1:
-        check.skipped("quit during a search", "the engine takes long to start")
+        check.note("skip", "the engine takes long to start", "quit during a search")
         return
-    check.starts_search(check.dialect.middlegame, "go infinite", 0.05)
-    _try_to_quit(check, "quit during a search")
-    check.engine()
-    _try_to_quit(check, "end of standard input", b"")
+    check.begin_search("go infinite", 0.05)
+    _ends(check, "quit during a search")
+    _ends(check, "end of standard input", b"")
 
 
-def _try_to_quit(check: EngineCheck, name: str, words: bytes = b"quit\n") -> None:
+def _ends(check: EngineCheck, name: str, words: bytes = b"quit\n") -> None:
+    """Record whether the process ends after `words`, or after the end of its input."""
     channel, seconds = check.engine().channel, check.patience.quit
     start = time.monotonic()
     if words:
@@ -463,5 +384,154 @@ def _try_to_quit(check: EngineCheck, name: str, words: bytes = b"quit\n") -> Non
     elif channel.process.exit_status() != "status 0":
         fault = f"the engine exits with {channel.process.exit_status()}"
     ms = 1000 * (time.monotonic() - start)
-    check.judged(name, fault, f"the engine exits after {ms:.0f} ms")
+    check.judge(fault, f"the engine exits after {ms:.0f} ms", name)
     check.drop()
+
+
+# answers
+
+
+def try_positions(check: EngineCheck) -> None:
+    """Search all positions and judge moves, lines, scores and mates."""
+    judge = _Judge(check)
+    breakdowns = 0
+    for position in check.dialect.positions:
+        go = check.deep if position.mate else check.quick
+        try:
+            judge.add(position, check.search_in_new_game(go, position=position))
+        except EngineError as error:
+            breakdowns += 1
+            evidence = check.tail.evidence()
+            check.drop()
+            try:
+                search = check.search_in_new_game(go, position=position)
+            except EngineError as again:
+                check.judge(f"{position.name}: {again}", matters=True)
+                check.drop()
+            else:
+                check.needs_restart = True
+                fault = f"{position.name}: {error}; a new process has an answer"
+                check.judge(fault, matters=check.player.keeps_process, exchange=evidence)
+                judge.add(position, search)
+        if breakdowns == MOST_BREAKDOWNS:
+            break
+    if judge.counts["moves"]:
+        judge.record()
+
+
+def try_long_game(check: EngineCheck) -> None:
+    """Search a position after hundreds of moves."""
+    position = check.dialect.long_game
+    search = check.search_in_new_game(check.quick, position=position)
+    reason = _illegality(check, position, search.bestmove)
+    check.judge(reason and f"{position.name}: {reason}", position.name, matters=True)
+
+
+def _illegality(check: EngineCheck, position: CheckPosition, *moves: str) -> str:
+    """Return the reason why a line of moves is illegal, or ""."""
+    game = position.game(check.settings)
+    for move in moves:
+        try:
+            game.play(move)
+        except IllegalMove as error:
+            return f"{error.move!r} is illegal: {error.reason}" if move else "no move"
+    return ""
+
+
+class _Judge:
+    """The faults in the answers to all positions, and the counts of answers, by finding."""
+
+    def __init__(self, check: EngineCheck) -> None:
+        self._check = check
+        self.counts = Counter[str]()
+        self._faults: defaultdict[str, list[Fault]] = defaultdict(list)
+        #: Movers in positions with a known sign, by whether the engine's score has this sign.
+        self._movers: dict[bool, list[int]] = {True: [], False: []}
+
+    def _count(self, name: str, position: CheckPosition, fault: str, evidence: Lines = ()) -> None:
+        self.counts[name] += 1
+        if fault:
+            self._faults[name].append((f"{position.name}: {fault}", evidence))
+
+    def add(self, position: CheckPosition, search: Search) -> None:
+        """Judge the last search."""
+        check, dialect, move = self._check, self._check.dialect, search.bestmove
+        evidence, info, sign = check.tail.evidence(), search.final_info(), 0
+        if info is not None:
+            mover = position.game(check.settings).to_move
+            sign = -info.sign if check.player.turns_scores(mover) else info.sign
+            self._judge_score(position, info, mover, sign)
+        if move in dialect.extra_words:
+            # resignation is allowed with a negative score
+            fault = "" if move == "resign" and sign < 0 else f"bestmove {move!r}"
+        else:
+            fault = _illegality(check, position, move)
+            if search.ponder and not fault:
+                illegal = _illegality(check, position, move, search.ponder)
+                self._count("ponder moves", position, illegal, evidence)
+        self._count("moves", position, fault, evidence)
+        fault = ""
+        for info in search.infos:
+            if info.problem:
+                self._count("info lines", position, info.problem)
+            if info.pv and not fault:
+                line = list(info.pv)
+                while line and line[-1] in dialect.pv_words:
+                    line.pop()
+                fault = _illegality(check, position, *line)
+                pv = f"< info … pv {' '.join(info.pv[:20])}"
+                shown = (f"> position {position.arguments[:200]}", pv)
+                self._count("lines of play", position, fault, shown)
+
+    def _judge_score(self, position: CheckPosition, info: Info, mover: int, sign: int) -> None:
+        check, evidence = self._check, self._check.tail.evidence()
+        is_right = sign == position.sign
+        wrong = "" if is_right or not position.sign else f"{info}, wrong sign"
+        self._count("scores", position, wrong, evidence)
+        if position.sign:
+            self._movers[is_right].append(mover)
+        if not position.mate:
+            return
+        length, text, fault = abs(position.mate), f"{info}", ""
+        plies = 2 * length - (position.mate > 0)
+        units = ("moves", "plies") if check.dialect.name == "UCI" else ("plies", "moves")
+        in_other_unit = plies if units[0] == "moves" else (length + 1) // 2
+        if info.mate is None and abs(info.score or 0) < MATE_LIKE:
+            check.note("skip", f"{position.name}: not found ({info})", "mates")
+            return
+        if info.mate is None:
+            fault = f"a mate is reported as {info}"
+        elif not is_right:
+            fault = wrong
+        elif abs(info.mate) == in_other_unit != length:
+            fault = f"{info}: the engine counts {units[1]}, {check.dialect.name} counts {units[0]}"
+        elif abs(info.mate) not in (length, LONG_MATE):
+            text += ", not the shortest"
+        fault = fault and f"{position.name}: {fault}"
+        check.judge(fault, f"{position.name}: {text}", "mates", exchange=evidence)
+
+    def record(self) -> None:
+        """Record the findings over all positions."""
+        check, pov, faults = self._check, self._check.player.score_pov, self._faults["scores"]
+        right, wrong = self._movers[True], self._movers[False]
+        if not self.counts["scores"]:
+            faults[:] = [("no score in any position", ())]
+        elif wrong and pov != "mover":
+            faults[:] = [(f"score_pov={pov!r} does not agree with them", faults[0][1])]
+        elif len(set(wrong)) == len(set(right)) == 1 and wrong[0] != right[0]:
+            side = check.dialect.sides[right[0]]
+            fault = (
+                f"they seem to be {side}'s; {check.dialect.name} requires the mover's "
+                f"(score_pov={side.lower()!r} corrects them)"
+            )
+            faults[:] = [(fault, faults[0][1])]
+        signs = f"from the mover's view in {len(right)} positions" if right else ""
+        for name, detail, matters in (
+            ("moves", "legal in {} positions", True),
+            ("lines of play", "{} legal", False),
+            ("ponder moves", "{} legal", check.player.ponder),
+            ("info lines", "", False),
+            ("scores", signs, False),
+        ):
+            detail = detail.format(self.counts[name]) if self.counts[name] else ""
+            check.judge_all(self._faults[name], detail, name, matters=matters)

@@ -13,16 +13,15 @@ from ringmaster.errors import EngineError
 from ringmaster.model.jobs import GameSettings, OptionChange
 from ringmaster.model.players import Player
 from ringmaster.model.results import TUNED_OPTIONS, CheckResult, Problem, problems_of
-from ringmaster.play.compliance import check_gtp, check_moves, check_uci
-from ringmaster.play.compliance.check_uci import THREADS
+from ringmaster.model.time_control import TimeControl
+from ringmaster.play.compliance import check_gtp as gtp
+from ringmaster.play.compliance import check_uci as uci
 from ringmaster.play.compliance.engine_check import EngineCheck, Patience, TranscriptTail
 from ringmaster.play.compliance.first_tests import try_effects
 from ringmaster.play.compliance.positions import dialect_of
 
-#: Overstepping by more than this (ms) is no matter of margin.
-NO_MARGIN = 1000
-#: A suggested margin is the measured overstepping plus this room, rounded up to a step, in ms.
-MARGIN_ROOM, MARGIN_STEP = 20, 10
+#: A margin is suggested up to this overstepping: the measured one plus room, rounded up, in ms.
+NO_MARGIN, MARGIN_ROOM, MARGIN_STEP = 1000, 20, 10
 #: A start that takes this part of ready_timeout calls for the measured time multiplied by a factor.
 READY_PART, READY_FACTOR = 0.25, 4
 #: The same for a move and hang_timeout.
@@ -36,7 +35,7 @@ LONG_START = 1.0
 class EngineTest(NamedTuple):
     """One test.
 
-    matters   whether its crash or hang would happen in games, too
+    matters   whether games depend on it: a crash or hang would happen in games, too
     optional  whether to leave it out when the engine takes long to start again
     """
 
@@ -47,52 +46,57 @@ class EngineTest(NamedTuple):
 
 
 GO_TESTS = (
-    EngineTest("handshake", check_gtp.try_handshake),
-    EngineTest("commands", check_gtp.try_commands, matters=False),
-    EngineTest("moves", check_gtp.try_game),
-    EngineTest("new games", check_gtp.try_new_games),
-    EngineTest("final_score", check_gtp.try_score),
-    EngineTest("unknown command", check_gtp.try_unknown_command, matters=False),
-    EngineTest("syntax", check_gtp.try_syntax, matters=False),
-    EngineTest("board size 1000", check_gtp.try_board_size, matters=False),
-    EngineTest("clock", check_gtp.try_clock, matters=False, optional=True),
-    EngineTest("quit", check_gtp.try_quit, matters=False),
+    EngineTest("handshake", gtp.try_handshake),
+    EngineTest("commands", gtp.try_commands, False),
+    EngineTest("moves", gtp.try_game),
+    EngineTest("new games", uci.try_new_games),
+    EngineTest("final_score", gtp.try_score),
+    EngineTest("unknown command", gtp.try_unknown_command, False),
+    EngineTest("syntax", gtp.try_syntax, False),
+    EngineTest("board size 1000", gtp.try_board_size, False),
+    EngineTest("clock", gtp.try_clock, False, optional=True),
+    EngineTest("quit", gtp.try_quit, False),
 )
 
 
-def search_tests(player: Player) -> tuple[EngineTest, ...]:
-    """Return the tests for UCI and USI, the limits of the player's games first.
+def list_tests(player: Player, changes: Sequence[OptionChange]) -> tuple[EngineTest, ...]:
+    """Return the tests of a player's engine, over UCI and USI the limits of its games first.
 
     Other tests search with limits that the engine obeys, and an engine may crash on a limit that
     it does not know.
     """
-    control = player.time_control
+    if player.protocol == "gtp":
+        return GO_TESTS
+    control = player.time_control or TimeControl(0)
     overtime = "byo-yomi" if player.protocol == "usi" else "last move of a time control"
     limits = (
-        ("nodes", check_uci.try_nodes, player.nodes is not None),
-        ("depth", check_uci.try_depth, player.depth is not None),
-        ("movetime", check_uci.try_movetime, player.move_time is not None),
-        ("clock", check_uci.try_clock, control is not None),
-        ("clock with an increment", check_uci.try_increment, control and control.increment > 0),
-        (overtime, check_uci.try_overtime, control and (control.overtime or control.moves)),
+        EngineTest("nodes", uci.try_count, player.nodes is not None),
+        EngineTest("depth", uci.try_count, player.depth is not None),
+        EngineTest("movetime", uci.try_movetime, player.move_time is not None),
+        # with byo-yomi alone, both clocks are at 0
+        EngineTest("clock", uci.try_clock, control.base > 0),
+        EngineTest("clock with an increment", uci.try_increment, control.increment > 0),
+        EngineTest(overtime, uci.try_overtime, bool(control.overtime or control.moves)),
     )
+    effects = EngineTest(TUNED_OPTIONS, lambda check: try_effects(check, changes), False)
     return (
-        EngineTest("handshake", check_uci.try_handshake),
-        EngineTest("options", check_uci.try_options),
-        *(EngineTest(name, run) for name, run, is_used in limits if is_used),
-        EngineTest("its own limit", check_uci.try_own_limits),
-        EngineTest("moves", check_moves.try_positions),
-        EngineTest("long game", check_moves.try_long_game),
-        EngineTest("new games", check_uci.try_new_games),
-        EngineTest("silence after bestmove", check_uci.try_silence),
-        EngineTest("ponder", check_uci.try_ponder),
-        EngineTest("stop", check_uci.try_stop, matters=False),
-        EngineTest("stop without a search", check_uci.try_idle_stop, matters=False),
-        *(EngineTest(name, run, False, True) for name, run, is_used in limits if not is_used),
-        EngineTest("the same search again", check_uci.try_repeatability, matters=False),
-        EngineTest("unknown command and empty line", check_uci.try_unknown_commands, matters=False),
-        EngineTest("memory", check_uci.try_memory, matters=False),
-        EngineTest("quit", check_uci.try_quit, matters=False),
+        EngineTest("handshake", uci.try_handshake),
+        EngineTest("options", uci.try_options),
+        *(test for test in limits if test.matters),
+        EngineTest("its own limit", uci.try_own_limits),
+        EngineTest("moves", uci.try_positions),
+        EngineTest("long game", uci.try_long_game),
+        EngineTest("new games", uci.try_new_games),
+        EngineTest("silence after bestmove", uci.try_silence),
+        EngineTest("ponder", uci.try_ponder),
+        EngineTest("stop", uci.try_stop, False),
+        EngineTest("stop without a search", uci.try_idle_stop, False),
+        *(test._replace(optional=True) for test in limits if not test.matters),
+        EngineTest("the same search again", uci.try_repeatability, False),
+        EngineTest("unknown command and empty line", uci.try_unknown_commands, False),
+        EngineTest("memory", uci.try_memory, False),
+        *([effects] if changes else []),
+        EngineTest("quit", uci.try_quit, False),
     )
 
 
@@ -111,33 +115,29 @@ def examine(
     make     returns an engine that has not been launched; called again after each failure
     changes  tuned options whose effect is tested
     """
-    dialect = dialect_of(player, settings)
-    tail = TranscriptTail(transcript)
+    dialect, tail = dialect_of(player, settings), TranscriptTail(transcript)
     check = EngineCheck(player, settings, make, tail, patience or Patience(), dialect)
-    tests = GO_TESTS if player.protocol == "gtp" else search_tests(player)
-    if changes and player.protocol != "gtp":
-        effects = EngineTest(
-            TUNED_OPTIONS, lambda check: try_effects(check, changes), matters=False
-        )
-        tests = (*tests[:-1], effects, tests[-1])
     start = time.monotonic()
-    name = ""
+    name, problems = "", list[Problem]()
     try:
-        try:
-            name = check.engine().name
-            problems = list(check.complaints)
-        except EngineError as error:
-            problems = problems_of(error)
-        if not problems:
-            _run(check, tests, start)
+        name = check.engine().name
+        problems += check.complaints or []
+        tests = [] if problems else list(list_tests(player, changes))
+        while tests and time.monotonic() - start - check.starting <= check.patience.whole:
+            run_test(check, tests.pop(0))
+        if tests:
+            names = ", ".join(test.name for test in tests)
+            check.note("skip", f"not reached in {check.patience.whole:g} s: {names}", "time")
+    except EngineError as error:
+        problems += problems_of(error)
     finally:
         check.drop(patience=1.0)
-    failures = [finding for finding in check.findings if finding.status == "fail"]
+    problems += [Problem(f"{f.name}: {f.detail}") for f in check.findings if f.status == "fail"]
     return CheckResult(
         check_id,
         player.code,
         name,
-        (*problems, *(Problem(f"{f.name}: {f.detail}") for f in failures)),
+        tuple(problems),
         tuple(check.stderr),
         tuple(check.findings),
         tuple(suggest(check)) if name or check.findings else (),
@@ -145,58 +145,44 @@ def examine(
     )
 
 
-def _run(check: EngineCheck, tests: tuple[EngineTest, ...], start: float) -> None:
-    patience = check.patience
-    for number, test in enumerate(tests):
-        if time.monotonic() - start - check.starting > patience.whole:
-            names = ", ".join(test.name for test in tests[number:])
-            check.skipped("time", f"not reached in {patience.whole:g} s: {names}")
-            return
-        if test.optional and check.starting > patience.starts:
-            check.skipped(test.name, f"all starts took {check.starting:.0f} s")
-            continue
-        try:
-            check.engine()
-            test.run(check)
-        except EngineError as error:
-            check.failed(test.name, str(error), matters=test.matters)
-            check.drop()
-
-
-# suggestions
+def run_test(check: EngineCheck, test: EngineTest) -> None:
+    """Run one test; a crash or hang is its finding."""
+    check.name, check.matters = test.name, test.matters
+    if test.optional and check.starting > check.patience.starts:
+        check.note("skip", f"all starts took {check.starting:.0f} s")
+        return
+    try:
+        check.engine()
+        test.run(check)
+    except EngineError as error:
+        check.judge(str(error), matters=test.matters)
+        check.drop()
 
 
 def suggest(check: EngineCheck) -> list[str]:
     """Return settings with reasons, such as "margin=0.09: it answered 63 ms after its time"."""
-    return [*_margin(check), *_timeouts(check), *_restart(check), *_options(check)]
+    return [*_suggest_times(check), *_suggest_restart(check), *_suggest_options(check)]
 
 
-def _margin(check: EngineCheck) -> Iterator[str]:
-    player = check.player
-    limits = {"clock": player.time_control, "movetime": player.move_time}
-    over = max(
-        (check.overstep.get(kind, 0.0) for kind, limit in limits.items() if limit is not None),
-        default=0.0,
-    )
+def _suggest_times(check: EngineCheck) -> Iterator[str]:
+    player, start = check.player, max(check.handshake_seconds, check.setup_seconds)
+    over = check.clock_over if player.time_control is not None else 0
+    if player.move_time is not None:
+        over = max(over, check.movetime_over)
     if check.margin_ms < over < NO_MARGIN:
         ms = MARGIN_STEP * math.ceil((over + MARGIN_ROOM) / MARGIN_STEP)
         names = [o.name for o in check.options.values() if "overhead" in o.name.casefold()]
         overhead = f", or a higher option {names[0]!r}" if names else ""
         busy = " (on a busy machine)" if check.is_busy else ""
         yield f"margin={ms / 1000:g}{overhead}: it answered {over:.0f} ms after its time{busy}"
+    if start > READY_PART * start_timeout(check.settings, player):
+        yield f"ready_timeout={math.ceil(READY_FACTOR * start)}: it took {start:.1f} s to start"
+    move = check.move_seconds
+    if move > MOVE_PART * check.settings.hang_timeout:
+        yield f"hang_timeout={math.ceil(MOVE_FACTOR * move)}: it took {move:.1f} s for a move"
 
 
-def _timeouts(check: EngineCheck) -> Iterator[str]:
-    start = max(check.handshake_seconds, check.setup_seconds)
-    if start > READY_PART * start_timeout(check.settings, check.player):
-        seconds = math.ceil(READY_FACTOR * start)
-        yield f"ready_timeout={seconds}: it took {start:.1f} s to start"
-    if check.move_seconds > MOVE_PART * check.settings.hang_timeout:
-        seconds = math.ceil(MOVE_FACTOR * check.move_seconds)
-        yield f"hang_timeout={seconds}: it took {check.move_seconds:.1f} s for a move"
-
-
-def _restart(check: EngineCheck) -> Iterator[str]:
+def _suggest_restart(check: EngineCheck) -> Iterator[str]:
     if check.player.keeps_process:
         if check.needs_restart:
             yield 'restart="on": it broke down after other games, but not in a new process'
@@ -208,17 +194,15 @@ def _restart(check: EngineCheck) -> Iterator[str]:
         yield f'restart="off": it takes {check.handshake_seconds:.1f} s to start for each game'
 
 
-def _options(check: EngineCheck) -> Iterator[str]:
+def _suggest_options(check: EngineCheck) -> Iterator[str]:
     given = {name.casefold() for name in check.player.options}
-    options = {name: option for name, option in check.options.items() if name not in given}
-    memory = options.get(check.dialect.memory.casefold())
-    if memory is not None:
-        yield f"options={{{memory.name!r}: …}}: not set, its default is {memory.default} MB"
-    for name in THREADS:
-        option = options.get(name)
-        if option is not None and option.default not in ("0", "1"):
-            yield f"options={{{option.name!r}: 1}}: not set, it uses {option.default} threads"
-    for name in BOOKS:
-        option = options.get(name)
-        if option is not None and option.default == "true":
+    for name, option in check.options.items():
+        default = option.default
+        if name in given:
+            continue
+        if name == check.dialect.options[0].casefold():
+            yield f"options={{{option.name!r}: …}}: not set, its default is {default} MB"
+        elif name in uci.THREADS and default not in ("0", "1"):
+            yield f"options={{{option.name!r}: 1}}: not set, it uses {default} threads"
+        elif name in BOOKS and default == "true":
             yield f"options={{{option.name!r}: False}}: it plays from its own book"

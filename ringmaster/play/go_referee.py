@@ -127,7 +127,7 @@ class GoReferee(Referee):
     def _ask(self, engines: Sequence[Engine]) -> Settlement:
         """Score by the players' answers, as Gomill does: one answer is enough, two must name
         the same winner, and a margin counts only when both give it."""
-        answers: list[_FinalScore] = []
+        answers: list[FinalScore] = []
         notes: list[str] = []
         for engine in engines:
             assert isinstance(engine, GtpEngine)
@@ -141,7 +141,7 @@ class GoReferee(Referee):
                 continue
             if text is None:
                 continue
-            answer = _FinalScore.read(text)
+            answer = FinalScore.read(text)
             if answer is not None:
                 answers.append(answer)
             notes.append(f"{code} final_score: {text[:200]}")
@@ -177,7 +177,7 @@ def _score(winner: int, margin: float) -> str:
 
 
 @dataclass(frozen=True)
-class _FinalScore:
+class FinalScore:
     """An engine's answer to final_score; `winner` is None for jigo, `margin` None if
     unknown."""
 
@@ -185,7 +185,7 @@ class _FinalScore:
     margin: float | None
 
     @classmethod
-    def read(cls, text: str) -> _FinalScore | None:
+    def read(cls, text: str) -> FinalScore | None:
         """Read "B+3.5", "W+", "W+Resign", "0", …; return None for any other text."""
         word, *_ = [*text.upper().split(), ""]
         if word in ("0", "JIGO", "DRAW"):
@@ -199,7 +199,7 @@ class _FinalScore:
         return cls("BW".index(match[1]), margin)
 
 
-def _agree(answers: list[_FinalScore]) -> Settlement:
+def _agree(answers: list[FinalScore]) -> Settlement:
     """Settle a game by the engines' scores."""
     if not answers:
         return Settlement("unknown", None, "score", "?", "no score reported")

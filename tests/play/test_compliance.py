@@ -437,7 +437,7 @@ def test_tests_that_may_crash_a_slow_starter_are_left_out_after_some_starts() ->
 def test_suggested_margin_follows_the_measured_lateness() -> None:
     check = engine_check(careful(time_control=CLOCK))
     check.movetime_over = 400
-    assert suggest(check) == []
+    assert list(suggest(check)) == []
     check.clock_over = 63
     (line,) = suggest(check)
     assert line == "margin=0.09: it answered 63 ms after its time"
@@ -455,7 +455,7 @@ def test_settings_are_suggested(change: dict[str, Any], line: str) -> None:
     check = engine_check(careful(nodes=1))
     for name, value in change.items():
         setattr(check, name, value)
-    assert suggest(check) == [line]
+    assert list(suggest(check)) == [line]
 
 
 def test_important_options_are_suggested_unless_set(tried: Try) -> None:
@@ -463,7 +463,7 @@ def test_important_options_are_suggested_unless_set(tried: Try) -> None:
     options = next(test for test in list_tests(check.player, ()) if test.name == "options")
     run_test(check, options)
     check.drop()
-    assert suggest(check) == [
+    assert list(suggest(check)) == [
         "options={'Hash': …}: not set, its default is 16 MB",
         "options={'OwnBook': False}: it plays from its own book",
     ]

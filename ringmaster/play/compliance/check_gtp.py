@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import re
 import time
 
 from ringmaster.engines.engine import Limits
 from ringmaster.engines.gtp import GtpEngine
 from ringmaster.errors import EngineRefused, IllegalMove
 from ringmaster.games.clean_text import one_line
-from ringmaster.games.go import GoGame, format_vertex
+from ringmaster.games.go import format_vertex
 from ringmaster.games.go_rules import new_go_game
 from ringmaster.play.compliance.check_uci import NONSENSE
 from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck
+from ringmaster.play.go_referee import FinalScore
 
-#: Plies of the engine's game against itself, and seconds for it.
-PLIES, GAME_SECONDS = 16, 4.0
-#: Seconds on the clock of the clock test.
-CLOCK_SECONDS = 2
+PLIES, GAME_SECONDS = 16, 4.0  # plies of the engine's game against itself, and seconds for it
+CLOCK_SECONDS = 2  # seconds on the clock of the clock test
 #: Commands that GTP requires, and those that list_commands and known_command are compared for.
 REQUIRED = ("known_command", "name", "version", "quit")
 COMPARED = ("play", "genmove", "boardsize", "clear_board", "komi", "final_score")
-
-_SCORE = re.compile(r"[BWbw]\+(?:\d+(?:\.\d*)?|R|Resign|r|resign|)|0(?:\.0)?|[Dd]raw|[Jj]igo")
 
 
 def _engine(check: EngineCheck) -> GtpEngine:
     engine = check.engine()
     assert isinstance(engine, GtpEngine)
     return engine
-
-
-def _response(check: EngineCheck, request: str, seconds: float) -> str:
-    """Send raw lines; return the first line of the response."""
-    return check.converse(Dialogue(request, b"=", b"?"), seconds).last
-
-
-def _new_game(check: EngineCheck) -> GoGame:
-    """Begin a game as in a match; return it by the rules."""
-    check.new_game()
-    settings = check.settings
-    size, ko_rule = settings.board_size, settings.ko_rule
-    return new_go_game(size, (), 0, ko_rule=ko_rule, suicide=settings.suicide)
 
 
 def _is_refused(check: EngineCheck, name: str, fault: str, *command: str) -> bool:
@@ -90,7 +73,6 @@ def try_commands(check: EngineCheck) -> None:
 
 
 def try_unknown_command(check: EngineCheck) -> None:
-    """Test that an unknown command is refused."""
     fault = "it answers '= {answer}' to an unknown command"
     _is_refused(check, check.name, fault, NONSENSE)
 
@@ -98,7 +80,7 @@ def try_unknown_command(check: EngineCheck) -> None:
 def try_syntax(check: EngineCheck) -> None:
     """Test blank lines, comments and ids (GTP 2, 2.2, 2.5)."""
     request = "\n  \n# a comment\n7 protocol_version # another\n"
-    response = _response(check, request, check.patience.search)
+    response = check.converse(Dialogue(request, b"=", b"?"), check.patience.search).last
     check.unexpected_lines()
     fault = f"'7 protocol_version' is answered by {response!r}, not =7 …"
     check.judge("" if response.startswith("=7") else fault, "blank lines, comments, ids")
@@ -106,8 +88,9 @@ def try_syntax(check: EngineCheck) -> None:
 
 def try_game(check: EngineCheck) -> None:
     """Test a short game of the engine against itself: legal moves, its own moves on its board."""
-    engine, game = _engine(check), _new_game(check)
-    start = time.monotonic()
+    engine, rules, start = _engine(check), check.settings, time.monotonic()
+    check.new_game()
+    game = new_go_game(rules.board_size, (), 0, ko_rule=rules.ko_rule, suicide=rules.suicide)
     while len(game.moves) < PLIES and time.monotonic() - start < GAME_SECONDS:
         thought = engine.think(game.to_move, Limits(seconds=check.settings.hang_timeout))
         check.move_seconds = max(check.move_seconds, thought.elapsed_ns / 1e9)
@@ -142,20 +125,14 @@ def try_score(check: EngineCheck) -> None:
         else:
             check.note("skip", "it has none")
         return
-    _new_game(check)
-    for row in range(size):
-        for colour, column in (("b", size // 2 - 1), ("w", size // 2)):
-            if 0 <= column < size:
-                engine.command("play", colour, format_vertex((column, row)))
-    engine.command("play", "b", "pass")
-    engine.command("play", "w", "pass")
+    wall = [(column, row) for row in range(size) for column in (size // 2 - 1, size // 2)]
+    check.new_game(*map(format_vertex, wall), "pass", "pass")
     try:
         score = engine.command("final_score")
     except EngineRefused as refusal:
         check.judge(f"refused: {refusal}")
         return
-    is_score = _SCORE.fullmatch((score.split() or [""])[0])
-    fault = "" if is_score else f"{score[:40]!r} is no score such as B+3.5"
+    fault = "" if FinalScore.read(score) else f"{score[:40]!r} is no score such as B+3.5"
     check.judge(fault, one_line(score, 40), matters=matters)
 
 
@@ -172,7 +149,7 @@ def try_clock(check: EngineCheck) -> None:
     if not engine.knows("time_settings") or not engine.knows("time_left"):
         check.note("skip", "it has no time_settings or no time_left")
         return
-    _new_game(check)
+    check.new_game()
     engine.require("time_settings", str(CLOCK_SECONDS), "0", "0")
     engine.require("time_left", "b", str(CLOCK_SECONDS), "0")
     thought = engine.think(0, Limits(seconds=CLOCK_SECONDS + check.patience.search))
@@ -187,10 +164,9 @@ def try_clock(check: EngineCheck) -> None:
 
 
 def try_quit(check: EngineCheck) -> None:
-    """Test quit."""
     process, patience = check.engine().channel.process, check.patience.quit
     start = time.monotonic()
-    response = _response(check, "quit\n", patience)
+    response = check.converse(Dialogue("quit\n", b"=", b"?"), patience).last
     fault = ""
     if not process.wait(patience):
         fault = f"the engine has not exited after {patience:g} s"

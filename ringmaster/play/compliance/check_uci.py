@@ -9,15 +9,7 @@ from collections.abc import Iterator
 from ringmaster.engines.uci_messages import LONG_MATE, OptionDeclaration
 from ringmaster.errors import EngineError, IllegalMove, OptionRefused
 from ringmaster.games.clean_text import one_line
-from ringmaster.play.compliance.engine_check import (
-    WIDTH,
-    Dialogue,
-    EngineCheck,
-    Fault,
-    Info,
-    Lines,
-    Search,
-)
+from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck, Fault, Info, Search
 from ringmaster.play.compliance.positions import CheckPosition
 
 #: The limits of the test searches; times in ms.
@@ -27,33 +19,24 @@ CLOCK_MS, SHORT_MS, SHORT_CLOCK = 400, 100, "short clock"
 #: More or less than these shares of a limit is a fault: an engine may count only now and then.
 MOST = {"nodes": 2.0, "depth": 1.0}
 LEAST = {"nodes": 0.02, "depth": 0.5, "movetime": 0.25}
-#: Nodes that any engine may need for its first iteration.
-FIRST_ITERATION = 1000
-#: New games in a row, and the seconds for all of them.
-NEW_GAMES, NEW_GAMES_SECONDS = 20, 3.0
-#: Repetitions of the same search, and of `go` followed at once by `stop`.
-REPEATS, RACES = 3, 5
-#: A slower answer to `stop` in ms is a fault.
-SLOW_STOP = 500
+FIRST_ITERATION = 1000  # nodes that any engine may need for its first iteration
+NEW_GAMES, NEW_GAMES_SECONDS = 20, 3.0  # new games in a row, and the seconds for all of them
+REPEATS, RACES = 3, 5  # repetitions of the same search, and of `go` followed at once by `stop`
+SLOW_STOP = 500  # a slower answer to `stop` in ms is a fault
 #: More growth of memory over new games, in bytes and as a factor, is a leak.
 LEAK_BYTES, LEAK_FACTOR = 64 << 20, 1.5
 #: Options for the number of threads.
 THREADS = ("threads", "thread", "number of threads", "max cpus", "cores")
 NONSENSE = "ringmaster-has-no-such-command"
-#: The number of crashes or hangs that ends the test of moves.
-MOST_BREAKDOWNS = 3
-#: Centipawns that only a mate is worth.
-MATE_LIKE = 5000
+MOST_BREAKDOWNS = 3  # the number of crashes or hangs that ends the test of moves
+MATE_LIKE = 5000  # centipawns that only a mate is worth
 
 # declarations
 
 
 def try_handshake(check: EngineCheck) -> None:
-    missing = [
-        name
-        for name in ("id name", "id author")
-        if not any(line.startswith(f"{name} ") for line in check.tail.handshake)
-    ]
+    lines = check.tail.handshake
+    missing = [x for x in ("id name", "id author") if not any(y.startswith(x + " ") for y in lines)]
     end, ms = f"{check.dialect.name.lower()}ok", 1000 * check.handshake_seconds
     when = f"{end} {ms:.0f} ms after its start"
     check.judge(f"no {' and no '.join(missing)} ({when})" if missing else "", when, exchange=())
@@ -61,7 +44,6 @@ def try_handshake(check: EngineCheck) -> None:
 
 
 def try_options(check: EngineCheck) -> None:
-    """Test the declared options."""
     names, faults = Counter[str](), list[Fault]()
     for line in check.tail.handshake:
         if not line.startswith("option"):
@@ -73,7 +55,7 @@ def try_options(check: EngineCheck) -> None:
             check.options[name] = option
             texts = [f"option {name!r} is declared twice"] if names[name] == 2 else []
             texts += _option_faults(option)
-        faults += ((text, (f"< {one_line(line, WIDTH)}",)) for text in texts)
+        faults += ((text, (f"< {one_line(line, 160)}",)) for text in texts)
     check.judge_all(faults, f"{names.total()} declared, their defaults within their ranges")
     if check.player.options:
         check.note("pass", f"{len(check.player.options)} accepted", "options of this player")
@@ -420,7 +402,6 @@ def try_positions(check: EngineCheck) -> None:
 
 
 def try_long_game(check: EngineCheck) -> None:
-    """Search a position after hundreds of moves."""
     position = check.dialect.long_game
     search = check.search_in_new_game(check.quick, position=position)
     reason = _illegality(check, position, search.bestmove)
@@ -448,13 +429,12 @@ class _Judge:
         #: Movers in positions with a known sign, by whether the engine's score has this sign.
         self._movers: dict[bool, list[int]] = {True: [], False: []}
 
-    def _count(self, name: str, position: CheckPosition, fault: str, evidence: Lines = ()) -> None:
+    def _count(self, name: str, position: CheckPosition, fault: str, *evidence: str) -> None:
         self.counts[name] += 1
         if fault:
             self._faults[name].append((f"{position.name}: {fault}", evidence))
 
     def add(self, position: CheckPosition, search: Search) -> None:
-        """Judge the last search."""
         check, dialect, move = self._check, self._check.dialect, search.bestmove
         evidence, info, sign = check.tail.evidence(), search.final_info(), 0
         if info is not None:
@@ -468,8 +448,8 @@ class _Judge:
             fault = _illegality(check, position, move)
             if search.ponder and not fault:
                 illegal = _illegality(check, position, move, search.ponder)
-                self._count("ponder moves", position, illegal, evidence)
-        self._count("moves", position, fault, evidence)
+                self._count("ponder moves", position, illegal, *evidence)
+        self._count("moves", position, fault, *evidence)
         fault = ""
         for info in search.infos:
             if info.problem:
@@ -480,14 +460,14 @@ class _Judge:
                     line.pop()
                 fault = _illegality(check, position, *line)
                 pv = f"< info … pv {' '.join(info.pv[:20])}"
-                shown = (f"> position {position.arguments[:200]}", pv)
-                self._count("lines of play", position, fault, shown)
+                command = f"> position {position.arguments[:200]}"
+                self._count("lines of play", position, fault, command, pv)
 
     def _judge_score(self, position: CheckPosition, info: Info, mover: int, sign: int) -> None:
         check, evidence = self._check, self._check.tail.evidence()
         is_right = sign == position.sign
         wrong = "" if is_right or not position.sign else f"{info}, wrong sign"
-        self._count("scores", position, wrong, evidence)
+        self._count("scores", position, wrong, *evidence)
         if position.sign:
             self._movers[is_right].append(mover)
         if not position.mate:
@@ -511,7 +491,6 @@ class _Judge:
         check.judge(fault, f"{position.name}: {text}", "mates", exchange=evidence)
 
     def record(self) -> None:
-        """Record the findings over all positions."""
         check, pov, faults = self._check, self._check.player.score_pov, self._faults["scores"]
         right, wrong = self._movers[True], self._movers[False]
         if not self.counts["scores"]:

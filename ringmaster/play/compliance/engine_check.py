@@ -19,19 +19,16 @@ from ringmaster.engines.uci_messages import (
     read_pv,
     score_line,
 )
-from ringmaster.errors import EngineError, EngineTimeout
+from ringmaster.errors import EngineNotStarted, EngineTimeout
 from ringmaster.games.clean_text import one_line
 from ringmaster.model.jobs import GameSettings, Opening
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding, Problem
 from ringmaster.play.compliance.positions import UCI, CheckPosition, Dialect
 
-#: Characters of a finding's detail and of a protocol line in a finding.
-DETAIL, WIDTH = 300, 160
-#: Faults of one kind that are reported.
-MOST_FAULTS = 5
-#: Lines kept of each request and of each answer in the transcript's tail.
-SENT, RECEIVED = 3, 4
+DETAIL, WIDTH = 300, 160  # characters of a finding's detail and of a protocol line in a finding
+MOST_FAULTS = 5  # faults of one kind that are reported
+SENT, RECEIVED = 3, 4  # lines kept of each request and of each answer in the transcript's tail
 #: Lines kept of a handshake and bytes of each read, lines kept of an answer, bytes of a line.
 HANDSHAKE_LINES, HANDSHAKE_BYTES, ANSWER_LINES, LINE_BYTES = 5000, 1 << 18, 200, 4096
 
@@ -207,14 +204,6 @@ class Search(Dialogue):
 Where = CheckPosition | None
 
 
-class NotSetUp(EngineError):
-    """A new process could not be set up like the first."""
-
-
-def _load() -> float:
-    return os.getloadavg()[0]
-
-
 @dataclass
 class EngineCheck:
     """One player's engine under test, with its findings and measurements."""
@@ -241,59 +230,55 @@ class EngineCheck:
     is_repeatable: bool = True
     needs_restart: bool = False  # whether a new process answered after the old one broke down
     grows: bool = False  # whether memory grew from game to game
-    load: float = field(default_factory=_load)  # of the machine in the minute before the check
+    load: float = field(
+        default_factory=lambda: os.getloadavg()[0]
+    )  # of the machine in the minute before the check
     processors: int = os.cpu_count() or 1
-    _engine: Engine | None = None
+    running: Engine | None = None
 
     # the process
 
     def engine(self) -> Engine:
         """Return the engine, set up; start it if there is no process.
 
-        Raises EngineNotStarted, NotSetUp.
+        Raises EngineNotStarted, also when a new process cannot be set up like the first.
         """
-        if self._engine is not None and self._engine.is_usable():
-            return self._engine
+        if self.running is not None and self.running.is_usable():
+            return self.running
         self.drop()
         self.tail.turns.clear()
-        former, self._engine = self._engine, self.make()
-        self._engine.takes_one_command = former is not None and former.takes_one_command
+        former, self.running = self.running, self.make()
+        self.running.takes_one_command = former is not None and former.takes_one_command
         start = time.monotonic()
-        self._engine.launch(self.tail, timeout=start_timeout(self.settings, self.player))
-        if self._engine.remarks:
+        self.running.launch(self.tail, timeout=start_timeout(self.settings, self.player))
+        if self.running.remarks:
             # measure a second start: the remark took time
             self.drop()
             return self.engine()
         ready = time.monotonic()
         self.tail.is_opening = False
-        complaints = self._engine.check(self.settings)
+        complaints = self.running.check(self.settings)
         end = time.monotonic()
         self.starting += end - start
         if self.complaints is None:
             self.complaints = complaints
             self.handshake_seconds, self.setup_seconds = ready - start, end - ready
         elif complaints:
-            raise NotSetUp(str(complaints[0]), self.player.code)
-        return self._engine
-
-    def adopt(self, engine: Engine) -> None:
-        """Test a running engine that is set up."""
-        self._engine, self.complaints = engine, []
-        engine.channel.transcript = self.tail
+            raise EngineNotStarted(str(complaints[0]), self.player.code)
+        return self.running
 
     def drop(self, patience: float = 0.2) -> None:
         """End the process, if there is one."""
-        if self._engine is not None:
-            if self._engine.is_launched and len(self.stderr) < 1000:
-                self.stderr += self._engine.channel.take_stderr()
-            self._engine.end(patience)
+        if self.running is not None:
+            if self.running.is_launched and len(self.stderr) < 1000:
+                self.stderr += self.running.channel.take_stderr()
+            self.running.end(patience)
 
     # findings; `name` is that of the test that runs, unless given
 
     def note(self, status: Status, detail: str = "", name: str = "", shown: Lines = ()) -> None:
-        """Record a finding."""
-        finding = Finding(status, name or self.name, one_line(detail, DETAIL), shown)
-        self.findings.append(finding)
+        detail = one_line(detail, DETAIL)
+        self.findings.append(Finding(status, name or self.name, detail, shown))
 
     def judge(
         self,
@@ -315,8 +300,8 @@ class EngineCheck:
             return self.note("pass", detail, name)
         if exchange is None:
             exchange = self.tail.evidence()
-            if self._engine is not None and not self._engine.is_usable():
-                stderr = self._engine.last_words().splitlines()[-3:]
+            if self.running is not None and not self.running.is_usable():
+                stderr = self.running.last_words().splitlines()[-3:]
                 exchange += tuple(f"! {one_line(line, WIDTH)}" for line in stderr)
         if is_late and self.is_busy:
             matters = False
@@ -396,12 +381,12 @@ class EngineCheck:
             search.late = search.was_stopped or search.over > self.margin_ms
         return search
 
-    def new_game(self) -> float:
-        """Begin a game as in a match; return the milliseconds."""
+    def new_game(self, *moves: str) -> float:
+        """Begin a game as in a match, with some moves played; return the milliseconds."""
         start, engine = time.monotonic(), self.engine()
         engine.end_game("draw")
         engine.checked_for = None
-        engine.start_game(self.settings, Opening(), 0)
+        engine.start_game(self.settings, Opening(moves=moves), 0)
         return 1000 * (time.monotonic() - start)
 
     def search_in_new_game(

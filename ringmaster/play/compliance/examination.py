@@ -24,12 +24,10 @@ from ringmaster.play.compliance.positions import dialect_of
 NO_MARGIN, MARGIN_ROOM, MARGIN_STEP = 1000, 20, 10
 #: A start that takes this part of ready_timeout calls for the measured time multiplied by a factor.
 READY_PART, READY_FACTOR = 0.25, 4
-#: The same for a move and hang_timeout.
-MOVE_PART, MOVE_FACTOR = 0.2, 10
+MOVE_PART, MOVE_FACTOR = 0.2, 10  # the same for a move and hang_timeout
 #: Options that make an engine play from its own book.
 BOOKS = ("ownbook", "own book", "usebook", "usi_ownbook")
-#: A GTP engine that takes more seconds to start should keep its process.
-LONG_START = 1.0
+LONG_START = 1.0  # A GTP engine that takes more seconds to start should keep its process
 
 
 class EngineTest(NamedTuple):
@@ -159,12 +157,8 @@ def run_test(check: EngineCheck, test: EngineTest) -> None:
         check.drop()
 
 
-def suggest(check: EngineCheck) -> list[str]:
-    """Return settings with reasons, such as "margin=0.09: it answered 63 ms after its time"."""
-    return [*_suggest_times(check), *_suggest_restart(check), *_suggest_options(check)]
-
-
-def _suggest_times(check: EngineCheck) -> Iterator[str]:
+def suggest(check: EngineCheck) -> Iterator[str]:
+    """Yield settings with reasons, such as "margin=0.09: it answered 63 ms after its time"."""
     player, start = check.player, max(check.handshake_seconds, check.setup_seconds)
     over = check.clock_over if player.time_control is not None else 0
     if player.move_time is not None:
@@ -180,22 +174,16 @@ def _suggest_times(check: EngineCheck) -> Iterator[str]:
     move = check.move_seconds
     if move > MOVE_PART * check.settings.hang_timeout:
         yield f"hang_timeout={math.ceil(MOVE_FACTOR * move)}: it took {move:.1f} s for a move"
-
-
-def _suggest_restart(check: EngineCheck) -> Iterator[str]:
-    if check.player.keeps_process:
+    if player.keeps_process:
         if check.needs_restart:
             yield 'restart="on": it broke down after other games, but not in a new process'
         elif check.grows:
             yield 'restart="on": its memory grows from game to game'
         elif not check.is_repeatable:
             yield 'restart="on" for repeatable games: its answers depend on earlier games'
-    elif check.player.protocol == "gtp" and check.handshake_seconds > LONG_START:
+    elif player.protocol == "gtp" and check.handshake_seconds > LONG_START:
         yield f'restart="off": it takes {check.handshake_seconds:.1f} s to start for each game'
-
-
-def _suggest_options(check: EngineCheck) -> Iterator[str]:
-    given = {name.casefold() for name in check.player.options}
+    given = {name.casefold() for name in player.options}
     for name, option in check.options.items():
         default = option.default
         if name in given:

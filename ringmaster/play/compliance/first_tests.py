@@ -24,27 +24,19 @@ from ringmaster.play.compliance.positions import dialect_of
 #: Seconds for all searches with a player's limits, and for one search.
 WHOLE, EACH = 0.9, 0.5
 PATIENCE = Patience(search=EACH, stop=0.4)
-#: The longest time that a search is given, in ms.
-MOVE_MS = CLOCK_MS = 200
-#: Searches that show that a limit is not obeyed.
-TRIES = 2
-#: Seconds for the options of a tune.
-SECONDS = 5.0
+MOVE_MS = CLOCK_MS = 200  # the longest time that a search is given, in ms
+TRIES = 2  # searches that show that a limit is not obeyed
+SECONDS = 5.0  # seconds for the options of a tune
 #: Nodes of a search and the greatest number of positions; later stages test options that showed
 #: no effect in earlier stages.
 STAGES = ((2000, 3), (2000, 30), (20_000, 30))
-#: The least number of positions.
-LEAST_POSITIONS = 3
-#: Depths for engines that ignore nodes.
-DEPTHS, ENOUGH_NODES = range(1, 13), 1000
-#: With fewer nodes over all positions, a search shows no effects.
-LEAST_NODES = 500
-#: The share of the time for one pass over the positions.
-SHARE = 0.1
+LEAST_POSITIONS = 3  # the least number of positions
+DEPTHS, ENOUGH_NODES = range(1, 13), 1000  # depths for engines that ignore nodes
+LEAST_NODES = 500  # with fewer nodes over all positions, a search shows no effects
+SHARE = 0.1  # the share of the time for one pass over the positions
 #: The hash table in megabytes (clearing a large one takes longer than a search), and threads.
 SMALL = {"hash": 16, "usi_hash": 16, "threads": 1}
-#: Option names in a message.
-MOST_NAMES = 10
+MOST_NAMES = 10  # option names in a message
 
 
 def run_first_tests(
@@ -70,8 +62,8 @@ def run_first_tests(
 
     dialect = dialect_of(player, settings)
     check = EngineCheck(player, settings, no_new_process, TranscriptTail(), PATIENCE, dialect)
-    former = engine.channel.transcript
-    check.adopt(engine)
+    check.running, check.complaints = engine, []
+    former, engine.channel.transcript = engine.channel.transcript, check.tail
     engine.checked_for = None
     try:
         if own_limits:
@@ -210,7 +202,6 @@ class _Effects:
         self._nodes = 0
 
     def run(self, changes: Sequence[OptionChange]) -> None:
-        """Record options without effect."""
         check = self._check
         idle, untested, stages = list(changes), 0, list[str]()
         for nodes, most in STAGES:
@@ -265,12 +256,11 @@ class _Effects:
 
     def _find_go(self, nodes: int) -> str:
         """Return a `go` command for about this number of nodes that the engine obeys, or ""."""
-        go = f"go nodes {nodes}"
+        best, go = "", f"go nodes {nodes}"
         search = self._check.search(go)
         searched = search.most("nodes") or 0
         if not search.was_stopped and nodes / 2 <= searched <= 2 * nodes + ENOUGH_NODES:
             return go
-        best = ""
         for depth in DEPTHS:
             search = self._check.search(f"go depth {depth}")
             if search.was_stopped:

@@ -208,17 +208,17 @@ def test_illegal_ponder_moves_matter_to_a_player_that_ponders(tried: Try) -> Non
             "movetime",
             ["--late", "200"],
             {"move_time": 1.0},
-            "after a move time of 100 ms",
+            "after its time of 100 ms",
         ),
         ("clock", ["--ignore", "clock"], {"time_control": CLOCK}, "did not end within"),
         ("clock", ["--late", "150"], {"time_control": CLOCK}, "had run out"),
         ("clock", ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
-        ("clock with an increment", ["--late", "150"], {"time_control": CLOCK}, "clock of 200 ms"),
+        ("clock with an increment", ["--late", "150"], {"time_control": CLOCK}, "time of 200 ms"),
         (
             "last move of a time control",
             ["--late", "150"],
             {"time_control": TimeControl.parse("40/60")},
-            "clock of 400 ms had run out",
+            "time of 400 ms had run out",
         ),
     ],
 )
@@ -248,7 +248,7 @@ def test_slow_engine_is_not_accused_of_ignoring_limits(tried: Try) -> None:
     [
         ("nodes", ["--nodes", "30000"], "searched 30,000 nodes, limit 5000"),
         ("depth", ["--depth", "6"], "searched to depth 6, limit 4"),
-        ("movetime", ["--lazy"], "used only "),
+        ("movetime", ["--lazy"], "of its move time only"),
     ],
 )
 def test_limit_that_is_obeyed_badly_is_a_warning(
@@ -436,11 +436,18 @@ def test_tests_that_may_crash_a_slow_starter_are_left_out_after_some_starts() ->
 
 def test_suggested_margin_follows_the_measured_lateness() -> None:
     check = engine_check(careful(time_control=CLOCK))
-    check.movetime_over = 400
     assert list(suggest(check)) == []
-    check.clock_over = 63
+    check.over = 63
     (line,) = suggest(check)
     assert line == "margin=0.09: it answered 63 ms after its time"
+
+
+def test_lateness_under_a_limit_that_the_games_lack_suggests_no_margin() -> None:
+    check = engine_check(careful("--late", "200", time_control=CLOCK))
+    run_test(check, next(test for test in list_tests(check.player, ()) if test.name == "movetime"))
+    check.drop()
+    assert [f.status for f in check.findings] == ["warn"]
+    assert list(suggest(check)) == []
 
 
 @pytest.mark.parametrize(

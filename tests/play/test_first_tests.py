@@ -105,7 +105,7 @@ def test_first_iteration_is_no_breach_of_a_limit_of_few_nodes(worker: Worker) ->
         (
             ["--ignore", "clock"],
             {"time_control": TimeControl.parse("60+1")},
-            "with 200 ms on the clock it had to be stopped after 0.5 s",
+            "with clock 200 it had to be stopped after 0.5 s",
         ),
     ],
 )

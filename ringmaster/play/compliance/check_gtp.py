@@ -154,7 +154,7 @@ def try_clock(check: EngineCheck) -> None:
     engine.require("time_left", "b", str(CLOCK_SECONDS), "0")
     thought = engine.think(0, Limits(seconds=CLOCK_SECONDS + check.patience.search))
     over = thought.elapsed_ns / 1e6 - 1000 * CLOCK_SECONDS
-    check.clock_over = max(0.0, over)
+    check.over = max(0.0, over)
     fault = f"answered {over:.0f} ms after its clock of {CLOCK_SECONDS} s had run out"
     detail = f"used {thought.elapsed_ns / 1e9:.2f} of {CLOCK_SECONDS} s"
     matters = check.player.time_control is not None

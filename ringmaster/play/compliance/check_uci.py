@@ -15,7 +15,7 @@ from ringmaster.play.compliance.positions import CheckPosition
 #: The limits of the test searches; times in ms.
 COUNTS = {"nodes": 5000, "depth": 4}
 MOVE_MS = (100, 200, 150)
-CLOCK_MS, SHORT_MS, SHORT_CLOCK = 400, 100, "short clock"
+CLOCK_MS, SHORT_MS = 400, 100
 #: More or less than these shares of a limit is a fault: an engine may count only now and then.
 MOST = {"nodes": 2.0, "depth": 1.0}
 LEAST = {"nodes": 0.02, "depth": 0.5, "movetime": 0.25}
@@ -125,22 +125,15 @@ def try_count(check: EngineCheck) -> None:
 
 
 def try_movetime(check: EngineCheck) -> None:
-    least, matters = 1.0, check.matters
+    used = []
     for limit in MOVE_MS:
-        go = f"go movetime {limit}"
-        search = check.search_in_new_game(go, limit)
-        if search.was_stopped:
-            check.judge(f"{go} did not end within {search.ms / 1000:.1f} s", matters=matters)
-            return
-        check.movetime_over = max(check.movetime_over, search.over)
+        search = _timed(check, f"go movetime {limit}", limit, matters=check.matters)
         if search.late:
-            fault = f"answered {search.over:.0f} ms after a move time of {limit} ms, twice"
-            check.judge(fault, matters=matters, is_late=True)
             return
-        least = min(least, search.ms / limit)
+        used.append(search.ms / limit)
     check.usable["movetime"] = "go movetime 60"
-    fault = f"used only {100 * least:.0f} % of its move time" if least < LEAST["movetime"] else ""
-    check.judge(fault, f"oversteps by {check.movetime_over:.0f} ms at most")
+    text = f"used {100 * min(used):.0f} to {100 * max(used):.0f} % of its move time"
+    check.judge(f"{text} only" if min(used) < LEAST["movetime"] else "", text)
 
 
 def try_clock(check: EngineCheck) -> None:
@@ -154,9 +147,9 @@ def try_clock(check: EngineCheck) -> None:
             check.note("skip", "no position of this variant with this side to move", name)
         elif _keeps_clock(check, dialect.go(*clocks), CLOCK_MS, name, position):
             check.usable["clock"] = dialect.go(1500, 1500)
-    go = dialect.go(SHORT_MS, SHORT_MS)
-    if all(_keeps_clock(check, go, SHORT_MS, SHORT_CLOCK) for _ in range(3)):
-        check.note("pass", f"in time with {SHORT_MS} ms left, three times", SHORT_CLOCK)
+    name, go = "short clock", dialect.go(SHORT_MS, SHORT_MS)
+    if not any(_timed(check, go, SHORT_MS, name, matters=False).late for _ in range(3)):
+        check.note("pass", f"in time with {SHORT_MS} ms left, three times", name)
 
 
 def try_increment(check: EngineCheck) -> None:
@@ -177,31 +170,43 @@ def try_overtime(check: EngineCheck) -> None:
 def _keeps_clock(
     check: EngineCheck, go: str, allowed: int, name: str = "", own: CheckPosition | None = None
 ) -> bool:
-    """Record whether a search ends in time; return it.
+    search = _timed(check, go, allowed, name, own, matters=check.matters)
+    if not search.late:
+        check.note("pass", f"used {search.ms:.0f} of {allowed} ms", name)
+    return not search.late
+
+
+def _timed(
+    check: EngineCheck,
+    go: str,
+    allowed: int,
+    name: str = "",
+    own: CheckPosition | None = None,
+    *,
+    matters: bool,
+) -> Search:
+    """Search with a limit of time, and record a late answer.
 
     own  the position of a search with less time than the opponent's
     """
     search = check.search_in_new_game(go, allowed, own)
-    is_short = name == SHORT_CLOCK
-    matters = check.matters and not is_short
-    if check.matters or is_short:
-        check.clock_over = max(check.clock_over, search.over)
+    if check.matters:
+        check.over = max(check.over, search.over)
     if not search.late:
-        if not is_short:
-            check.note("pass", f"used {search.ms:.0f} of {allowed} ms", name)
-        return True
-    evidence, is_late, equal = check.tail.evidence(), False, check.dialect.go(allowed, allowed)
-    fault = f"{go!r} did not end within {search.ms / 1000:.1f} s"
+        return search
+    evidence, equal = check.tail.evidence(), check.dialect.go(allowed, allowed)
+    fault = f"{go} did not end within {search.ms / 1000:.1f} s"
+    is_late = not search.was_stopped
     if own is not None and not check.search_in_new_game(equal, allowed, own).late:
+        is_late = False
         fault = (
             f"took {search.ms:.0f} ms with {allowed} ms left, but is in time when both clocks "
             "are equal: the engine uses the other side's clock"
         )
-    elif not search.was_stopped:
-        is_late = True
-        fault = f"answered {search.over:.0f} ms after its clock of {allowed} ms had run out, twice"
+    elif is_late:
+        fault = f"answered {search.over:.0f} ms after its time of {allowed} ms had run out, twice"
     check.judge(fault, "", name, matters=matters, exchange=evidence, is_late=is_late)
-    return False
+    return search
 
 
 def try_own_limits(check: EngineCheck) -> None:

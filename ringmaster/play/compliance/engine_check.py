@@ -222,17 +222,15 @@ class EngineCheck:
     handshake_seconds: float = 0.0
     setup_seconds: float = 0.0
     starting: float = 0.0  # seconds of all starts
-    clock_over: float = 0.0  # the longest overstepping in ms
-    movetime_over: float = 0.0
+    over: float = 0.0  # the longest overstepping in ms of a limit that the games have
     move_seconds: float = 0.0  # of a move in games; 0: unknown
     usable: dict[str, str] = field(default_factory=dict)  # `go` commands with a limit that it obeys
     options: dict[str, OptionDeclaration] = field(default_factory=dict)  # by casefolded name
     is_repeatable: bool = True
     needs_restart: bool = False  # whether a new process answered after the old one broke down
     grows: bool = False  # whether memory grew from game to game
-    load: float = field(
-        default_factory=lambda: os.getloadavg()[0]
-    )  # of the machine in the minute before the check
+    #: The load of the machine in the minute before the check.
+    load: float = field(default_factory=lambda: os.getloadavg()[0])
     processors: int = os.cpu_count() or 1
     running: Engine | None = None
 

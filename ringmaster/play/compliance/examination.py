@@ -159,10 +159,11 @@ def run_test(check: EngineCheck, test: EngineTest) -> None:
 
 def suggest(check: EngineCheck) -> Iterator[str]:
     """Yield settings with reasons, such as "margin=0.09: it answered 63 ms after its time"."""
-    player, start = check.player, max(check.handshake_seconds, check.setup_seconds)
-    over = check.clock_over if player.time_control is not None else 0
-    if player.move_time is not None:
-        over = max(over, check.movetime_over)
+    player, over, start = (
+        check.player,
+        check.over,
+        max(check.handshake_seconds, check.setup_seconds),
+    )
     if check.margin_ms < over < NO_MARGIN:
         ms = MARGIN_STEP * math.ceil((over + MARGIN_ROOM) / MARGIN_STEP)
         names = [o.name for o in check.options.values() if "overhead" in o.name.casefold()]

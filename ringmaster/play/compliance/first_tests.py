@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import msgspec
 
@@ -18,7 +18,7 @@ from ringmaster.model.jobs import GameSettings, OptionChange
 from ringmaster.model.players import OptionValue, Player
 from ringmaster.model.results import SEARCH, TUNED_OPTIONS, Finding
 from ringmaster.play.compliance.check_uci import COUNTS, LEAST, breach
-from ringmaster.play.compliance.engine_check import EngineCheck, Patience, Search, TranscriptTail
+from ringmaster.play.compliance.engine_check import EngineCheck, Patience, TranscriptTail
 from ringmaster.play.compliance.positions import dialect_of
 
 #: Seconds for all searches with a player's limits, and for one search.
@@ -82,69 +82,54 @@ def run_first_tests(
 
 def _try_own_limits(check: EngineCheck) -> None:
     """Search with each of the player's limits, or with a smaller one that fits into a second."""
-    player, control, end = check.player, check.player.time_control, time.monotonic() + WHOLE
-
-    def search(go: str) -> Search | None:
-        return check.search_in_new_game(go) if end - time.monotonic() > EACH / 5 else None
-
+    player, end = check.player, time.monotonic() + WHOLE
+    limits: list[tuple[str, int]] = []
+    if player.nodes is not None:
+        # few nodes reveal an engine that searches more, many nodes also one that searches fewer
+        limits += [("nodes", min(player.nodes, COUNTS["nodes"])), ("nodes", COUNTS["nodes"])]
+    if player.depth is not None:
+        limits.append(("depth", min(player.depth, COUNTS["depth"])))
+    if player.move_time is not None:
+        limits.append(("movetime", min(round(1000 * player.move_time), MOVE_MS)))
+    if player.time_control is not None:
+        limits.append(("clock", CLOCK_MS))
+    breached = set[str]()
     try:
-        if player.nodes is not None:
-            # few nodes reveal an engine that searches more, many nodes also one that searches fewer
-            few, many = min(player.nodes, COUNTS["nodes"]), COUNTS["nodes"]
-            if _obeys(check, search, "nodes", few) and few < many:
-                _obeys(check, search, "nodes", many)
-        if player.depth is not None:
-            _obeys(check, search, "depth", min(player.depth, COUNTS["depth"]))
-        if player.move_time is not None:
-            own = round(1000 * player.move_time)
-            _obeys(check, search, "movetime", min(own, MOVE_MS), is_own=own <= MOVE_MS)
-        if control is not None:
-            has_base = control.base > 0 or player.protocol != "usi"
-            clocks = (CLOCK_MS, CLOCK_MS) if has_base else (0, 0, 0, CLOCK_MS)
-            found = search(check.dialect.go(*clocks))
-            if found is not None and found.was_stopped and not check.is_busy:
-                fault = f"with {CLOCK_MS} ms on the clock {_stopped(found)}"
-                check.judge(fault, name="clock")
+        for name, limit in dict.fromkeys(limits):
+            if name not in breached and not _obeys(check, name, limit, end):
+                breached.add(name)
     except EngineTimeout as error:
         # the searches cannot be judged; games have longer deadlines
         check.note("skip", str(error), "limits")
 
 
-def _stopped(search: Search) -> str:
-    return f"it had to be stopped after {search.ms / 1000:.1f} s"
-
-
-def _obeys(
-    check: EngineCheck,
-    search_for: Callable[[str], Search | None],
-    name: str,
-    limit: int,
-    *,
-    is_own: bool = True,
-) -> bool:
+def _obeys(check: EngineCheck, name: str, limit: int, end: float) -> bool:
     """Return whether the engine obeys a limit, as far as a search shows.
-
-    is_own  whether games have this limit: an engine may reserve more than a shortened move time
 
     A breach must occur twice, unless the engine had to be stopped.  After too few nodes, the
     second limit is ten times higher: an engine may report its nodes seldom.
     """
-    breaches: list[str] = []
-    while len(breaches) < TRIES:
-        search = search_for(f"go {name} {limit}")
-        if search is None:
-            break
-        if name == "movetime":
-            is_unused = is_own and search.ms < LEAST[name] * limit
-            sign = -1 if is_unused else int(search.was_stopped and not check.is_busy)
-            words = _stopped(search) if search.was_stopped else f"it used {search.ms:.0f} ms"
-        else:
-            sign, words = breach(search, name, limit), f"it searched {search.reached(name)}"
+    control, breaches = check.player.time_control, list[str]()
+    # an engine may reserve more than a shortened move time
+    least = LEAST["movetime"] * limit if check.player.move_time == limit / 1000 else 0
+    while len(breaches) < TRIES and end - time.monotonic() > EACH / 5:
+        go = f"go {name} {limit}"
+        if name == "clock":
+            has_base = control is None or control.base > 0 or check.dialect.name == "UCI"
+            go = check.dialect.go(limit, limit) if has_base else check.dialect.go(0, 0, 0, limit)
+        search = check.search_in_new_game(go)
+        words = [f"searched {search.reached(name)}"] if name in COUNTS else []
+        sign = breach(search, name, limit) if words else 0
+        if not words and search.was_stopped:
+            sign = 1 - check.is_busy
+        elif name == "movetime" and search.ms < least:
+            sign, words = -1, [f"used {search.ms:.0f} ms"]
         if sign == 0:
             return True
-        breaches.append(f"with {name} {limit:,} {words}")
         if search.was_stopped:
-            breaches += [] if name == "movetime" else [_stopped(search)]
+            words.append(f"had to be stopped after {search.ms / 1000:.1f} s")
+        breaches.append(f"with {name} {limit:,} it {'; it '.join(words)}")
+        if search.was_stopped:
             break
         if name == "nodes" and sign < 0:
             limit *= 10
@@ -164,14 +149,13 @@ def try_effects(check: EngineCheck, changes: Sequence[OptionChange]) -> None:
     vary anyway is not judged.  Groups of options are changed together; a group with an effect
     is halved.
     """
-    check.name = TUNED_OPTIONS
-    engine = check.engine()
+    check.name, engine = TUNED_OPTIONS, check.engine()
     assert isinstance(engine, UciOrUsiEngine)
-    if not check.player.keeps_process:
-        check.note("skip", "each game has a new process, which may take them differently")
-        return
     try:
-        _Effects(check, engine).run(changes)
+        if check.player.keeps_process:
+            _Effects(check, engine).run(changes)
+        else:
+            check.note("skip", "each game has a new process, which may take them differently")
     except EngineTimeout as error:
         check.note("skip", str(error))
     finally:

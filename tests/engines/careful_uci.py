@@ -34,6 +34,7 @@ FLAGS: Table = {
     "cp-mates": ("", str, False, "mates as centipawns"),
     "ply-mates": ("", str, False, "mates counted in plies"),
     "bad-score": ("", str, False, "a score of a kind that does not exist"),
+    "no-info": ("", str, False, "no info lines"),
     "bad-pv": ("", str, False, "lines of play that go on after an illegal move"),
     "bad-ponder": ("", str, False, "an illegal move to ponder on"),
     "castle": ("", str, False, "king takes rook, whether it may or not"),
@@ -114,7 +115,8 @@ class CarefulEngine:
         else:
             self._spend(numbers)
         move, info = self._decide(numbers)
-        self._say(info)
+        if not self._flags["no-info"]:
+            self._say(info)
         self._faults.write_move(f"bestmove {self._faults.move(move, 'a1b4')}\n".encode())
         if self._flags["chatter"]:
             self._say("info string that was a good move")

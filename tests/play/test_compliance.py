@@ -169,6 +169,7 @@ def test_crash_only_after_other_games_suggests_restarts(tmp_path: Path) -> None:
         ("--cp-mates", "warn", "mates: White mates in one: a mate is reported as cp 30000"),
         ("--ply-mates", "warn", "mate 3: the engine counts plies, UCI counts moves"),
         ("--bad-score", "warn", "scores: no score in any position"),
+        ("--no-info", "warn", "scores: no score in any position"),
     ],
 )
 def test_answers_of_searches_are_judged(tried: Try, flag: str, status: str, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import time
@@ -120,7 +121,7 @@ class Info:
 
 
 def _unreadable(words: list[str], numbers: dict[str, int]) -> str:
-    for word, value in zip(words, [*words[1:], ""], strict=True):
+    for word, value in itertools.zip_longest(words, words[1:], fillvalue=""):
         if word in _COUNTS and not _NUMBER.fullmatch(value):
             return f"{word} {one_line(value, 20)!r} is no number"
     if "score" in words and not {"score", "mate"} & numbers.keys():

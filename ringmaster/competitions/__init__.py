@@ -12,6 +12,7 @@ _TYPES = {
     "ce_tuner": ("ringmaster.competitions.tuning.ce_tuner", "CeTuner"),
     "gauntlet": ("ringmaster.competitions.tournaments.roster_tournaments", "Gauntlet"),
     "mc_tuner": ("ringmaster.competitions.tuning.mc_tuner", "McTuner"),
+    "optuna_tuner": ("ringmaster.competitions.optuna_tuner.competition", "OptunaTuner"),
     "playoff": ("ringmaster.competitions.tournaments.playoff", "Playoff"),
     "spsa": ("ringmaster.competitions.spsa.competition", "SpsaCompetition"),
     "swiss": ("ringmaster.competitions.tournaments.swiss", "Swiss"),

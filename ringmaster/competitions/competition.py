@@ -298,7 +298,9 @@ class Competition(ABC):
         games  most games, None for the number in the settings
         Raises UsageError for a type without such a match.
         """
-        raise UsageError(f"only spsa and texel have a closing match, not {self.type_name}")
+        raise UsageError(
+            f"only spsa, texel and optuna_tuner have a closing match, not {self.type_name}"
+        )
 
     @property
     def ending(self) -> str:

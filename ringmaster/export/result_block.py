@@ -306,8 +306,8 @@ class _Conditions:
         self._known = {code: info.settings for code, info in results.players.items()}
         # both sides of a closing match are the tuned player
         self._tuned = self._known.get(settings.get("player", ""), {})
-        closing = settings.get("verify") if results.competition_type in ("spsa", "texel") else None
-        self._own: dict[str, Any] = closing or {}
+        # `verify` is a setting of tunes only
+        self._own: dict[str, Any] = settings.get("verify") or {}
         pairings = settings.get("matchups") or []
         ids = [str(i) if m["id"] is None else m["id"] for i, m in enumerate(pairings)]
         if matchup.id in ids:

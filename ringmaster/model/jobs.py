@@ -74,12 +74,17 @@ Apply = Literal["live", "newgame", "restart"]
 #:                  v  engine values
 #: ce_tuner         g  generation                  c  candidate       r  round
 #:                  p  optimiser parameters        s  seat            v  engine values
+#: optuna_tuner     t  trial                      g  number of the game in it
+#:                  n  number of the pair in the tune           p  played values
+#:                  a  trials finished when it was proposed     s  its sampler, if any
+#:                  f  candidates refused before it             b  score to reach
+#:                  r  code of the opponent, if there are several
 #: closing match    v  number of the match, from 1          g  number of the game in it
 Ticket = dict[str, Any]
 
 
 def is_of_closing_match(ticket: Ticket) -> bool:
-    """Return whether a ticket of spsa or texel is a game of a closing match."""
+    """Return whether a ticket of a tune is a game of a closing match."""
     return "v" in ticket
 
 

@@ -102,6 +102,11 @@ class TunedParameter(msgspec.Struct, frozen=True):
         """Return a value on the tuner's scale as it is played: rounded half up if integer."""
         return math.floor(value + 0.5) if self.integer else value
 
+    @property
+    def spacing(self) -> float:
+        """Distance of neighbouring played values from the minimum, 0 for any value."""
+        return 1 if self.integer else 0
+
     def clip(self, value: float) -> float:
         """Return the nearest value within the bounds."""
         return min(max(value, self.minimum), self.maximum)

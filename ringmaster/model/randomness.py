@@ -31,6 +31,7 @@ BATCHES_STREAM = 23
 TEXEL_SPSA_STREAM = 24
 TEXEL_LINEAR_STREAM = 25
 BOOTSTRAP_STREAM = 26
+OPTUNA_STREAM = 31
 
 _MASK = (1 << 64) - 1
 #: Multipliers and key increments of Philox 4x64.

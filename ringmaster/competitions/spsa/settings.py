@@ -340,8 +340,13 @@ def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
         raise SettingError(
             ("opponent",), "'opponent' is missing", "the code of a player to play against"
         )
+    return make_opponents(values)
+
+
+def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
+    """Return the players of the setting `opponent` by code.  Raises SettingError."""
     opponents = {}
-    for code in weights:
+    for code in opponent_weights(values):
         definition = find_player(values["players"], code, ("opponent",))
         try:
             opponents[code] = definition.make(code, values["game"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -79,12 +79,14 @@ class ClosingMatches:
         book: OpeningBook,
         seed: int,
         counted: str = "iterations",
+        shown: Callable[[ValuesByCode], dict[str, Any]] = dict,
     ) -> None:
         """Raises SettingError for settings that do not make a match.
 
         start    start values of the tune
         book     the tune's openings
         counted  unit of `Standing.iterations`
+        shown    returns values for reports
         """
         self.settings = settings
         self.matches: list[Match] = []
@@ -94,6 +96,7 @@ class ClosingMatches:
         self._tunes_book = book
         self._seed = seed
         self._counted = counted
+        self._shown = shown
         #: Numbers of issued games without a result, by match.
         self._open: defaultdict[int, set[int]] = defaultdict(set)
         self._book = self._own_book()
@@ -183,7 +186,10 @@ class ClosingMatches:
         return Played(
             players=(codes[order[0]], codes[order[1]]),
             matchup=match_id(ticket["v"]),
-            parameters=(match.values(order[0]), match.values(order[1])),
+            parameters=(
+                self._shown(match.values(order[0])),
+                self._shown(match.values(order[1])),
+            ),
             opening=ticket.get("o", ""),
             pair=ticket["g"] // 2,
         )
@@ -415,7 +421,8 @@ class ClosingMatches:
 
     def _table(self, match: Match, standing: Standing) -> Table:
         series = self._series_now(match, standing)
-        values = ", ".join(f"{code}={_shown(value)}" for code, value in match.tuned.items())
+        tuned = self._shown(match.tuned)
+        values = ", ".join(f"{code}={_text(value)}" for code, value in tuned.items())
         details = textwrap.wrap(
             f"tuned: {values}", 100, subsequent_indent="    ", break_on_hyphens=False
         )
@@ -447,7 +454,7 @@ class ClosingMatches:
             )
             data["number_of_games"] = series.limit
             data[self._counted] = match.iteration
-            data["parameters"] = [dict(match.values(player)) for player in (0, 1)]
+            data["parameters"] = [self._shown(match.values(player)) for player in (0, 1)]
             summaries.append(data)
         return summaries
 
@@ -464,5 +471,5 @@ def match_id(number: int) -> str:
     return f"verify{number}"
 
 
-def _shown(value: int | float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.6g}"
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -6,6 +6,7 @@ before the first game, and compared with values played in earlier runs.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -73,7 +74,7 @@ class ParameterBinding:
         """Return the player with these values of all parameters.
 
         suffix  end of its code
-        values  must not be changed afterwards
+        values  must not be changed afterwards; a parameter without a value is not set
         Raises SettingError when the values do not make a player.
         """
         last = self._players.get(suffix)
@@ -85,13 +86,18 @@ class ParameterBinding:
         if self._base is None:
             make = self._make
             assert make is not None
-            named = {p.code: self._transformed(i, values[p.code]) for i, p in self._used}
+            named = {
+                p.code: self._transformed(i, values[p.code]) if p.code in values else None
+                for i, p in self._used
+            }
             return player_made_by(lambda: make(**named), code, self._game)
         options: dict[str, OptionValue] = {}
         commands: list[tuple[str, ...]] = []
         words: list[str] = []
         environ: dict[str, str] = {}
         for i, parameter in self._used:
+            if parameter.code not in values:
+                continue
             value = self.value(i, values[parameter.code])
             if parameter.gtp is not None:
                 commands.append(tuple(_filled(parameter.gtp, value).split()))
@@ -190,9 +196,14 @@ class ParameterBinding:
                     self._check_template(i, self.value(i, parameter.played_value(value)))
         return errors
 
-    def failures_between(self) -> list[SettingError]:
+    def failures_between(
+        self, playable: Callable[[ValuesByCode], ValuesByCode | None] = lambda values: values
+    ) -> list[SettingError]:
         """Return errors of transforms, formats and make_candidate between the bounds, one a
-        function."""
+        function.
+
+        playable  returns the values that are played instead of others, None for none
+        """
         errors: list[SettingError] = []
         most = max(_LEAST_PROBES, _PROBES // len(self._used))
         columns = [_probes(p, most) for _, p in self._used]
@@ -208,7 +219,9 @@ class ParameterBinding:
         codes = [p.code for _, p in self._used]
         with noting(errors):
             for point in combinations(middle, columns):
-                self._new(self._code, dict(zip(codes, point, strict=True)))
+                values = playable(dict(zip(codes, point, strict=True)))
+                if values is not None:
+                    self._new(self._code, values)
         return errors
 
     def _check_fractions(self, index: int) -> None:
@@ -248,9 +261,9 @@ def _probes(parameter: TunedParameter, most: int) -> list[int | float]:
     low, high = parameter.minimum, parameter.maximum
     if parameter.frozen:
         return [parameter.played_value(parameter.start)]
-    if parameter.integer:
-        first = int(low)
-        return [first + place for place in spread(int(high) - first + 1, most)]
+    if spacing := parameter.spacing:
+        places = spread(math.floor((high - low) / spacing + 0.5) + 1, most)
+        return [parameter.played_value(low + place * spacing) for place in places]
     return [low + (high - low) * (place / (most - 1)) for place in range(most)]
 
 

@@ -1,4 +1,4 @@
-"""The common base of spsa and texel: parameters, players and the closing match."""
+"""The common base of spsa, texel and optuna_tuner: parameters, players and the closing match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
 
 #: Ends of the codes of the tuned player's sides, in the tune and the closing match.
-_SIDES = ("", "+", "-", ":tuned", ":start")
+_SIDES = ("", "+", "-", ":trial", ":tuned", ":start")
 
 #: A function for players that need more than options.
 MAKE_CANDIDATE = Setting(
@@ -44,7 +44,7 @@ MAKE_CANDIDATE = Setting(
 
 
 class PlayerTune(Competition):
-    """Base of `spsa` and `texel`, which tune the parameters of one player.
+    """Base of `spsa`, `texel` and `optuna_tuner`, which tune the parameters of one player.
 
     declared    parameters of the control file
     parameters  the declared ones that are used
@@ -87,12 +87,17 @@ class PlayerTune(Competition):
             book=self.book,
             seed=values["seed"],
             counted=counted,
+            shown=self.shown_values,
         )
 
     def closing_games(self, tickets: Iterable[Ticket]) -> int:
         return sum(map(is_of_closing_match, tickets))
 
     # values and players
+
+    def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
+        """Return played values for reports and records."""
+        return dict(values)
 
     @property
     def start_values(self) -> ValuesByCode:
@@ -212,7 +217,7 @@ class PlayerTune(Competition):
             self.settings,
             ticket,
             self.closing.opening(ticket),
-            (first.values, second.values),
+            (self.shown_values(first.values), self.shown_values(second.values)),
             round=self.closing.round_of(ticket),
             series=match_id(ticket["v"]),
         )

@@ -1,0 +1,554 @@
+"""The `optuna_tuner` competition: Optuna proposes candidates, which play a number of games each.
+
+A candidate is a trial: pairs of games against the start values or opponents.  Hopeless ones end
+early.  The best candidate is the one with the highest estimate by all trials together
+(`tuners.search.surrogate`).  A closing match against the start values may follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar, cast
+
+import msgspec
+
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
+from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
+from ringmaster.competitions.optuna_tuner.estimates import Estimates
+from ringmaster.competitions.optuna_tuner.report import TrialReport
+from ringmaster.competitions.optuna_tuner.settings import (
+    OPTUNA_SETTINGS,
+    check_numbers,
+    check_packages,
+    check_sampler,
+    doubts,
+)
+from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.result_lines import (
+    REMEDY,
+    VoidKinds,
+    count_void,
+    repeats_line,
+    result_line,
+    sum_void_kinds,
+    void_line,
+    void_rule,
+)
+from ringmaster.competitions.spsa.games import opponent_cycle
+from ringmaster.competitions.spsa.settings import make_opponents, opponent_weights
+from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
+from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.parameter_binding import tuned_options
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
+from ringmaster.competitions.tuning.player_tune import PlayerTune
+from ringmaster.competitions.tuning.searched_parameter import (
+    SearchedParameter,
+    check_parameters,
+    space_of,
+)
+from ringmaster.errors import SettingError, SettingErrors, StateRefused
+from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.players import Player
+from ringmaster.model.report import ChartGroup, Progress, Report, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import Setting
+from ringmaster.tuners.search.early_end import is_hopeless
+from ringmaster.tuners.search.optuna_study import (
+    RANDOM_TRIES,
+    SAMPLER_TRIES,
+    Asked,
+    Refused,
+    Study,
+    Told,
+)
+from ringmaster.tuners.search.space import Values
+
+#: Column of wins, draws and losses by points.
+_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
+
+
+class OptunaTuner(PlayerTune):
+    """The `optuna_tuner` competition type.
+
+    A value is the index of a choice, or a number; Optuna's numbers are stored in full, and
+    rounded for engines (`SearchedParameter.played_value`).
+    """
+
+    type_name: ClassVar[str] = "optuna_tuner"
+    table: ClassVar[tuple[Setting, ...]] = OPTUNA_SETTINGS
+    parameters: tuple[SearchedParameter, ...]
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        super().__init__(code, values)
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        with noting(errors):
+            definition: PlayerDefinition = find_player(
+                values["players"], values["player"], ("player",)
+            )
+        self.opponents: dict[str, Player] = {}
+        with noting(errors):
+            self.opponents = make_opponents(values)
+        wrong = check_parameters(self.parameters)
+        errors += [*check_numbers(values), *wrong]
+        if not wrong:
+            self.space = space_of(self.parameters)
+            errors += check_sampler(values["sampler"], self.space)
+        if errors:
+            raise SettingErrors(errors)
+        self._set_player(definition, counted="trials")
+        if not self._accepts(self.space.start()):
+            raise SettingError(
+                ("constraint",), "it refuses the start values", "start values that it allows"
+            )
+        self._opponent_cycle = opponent_cycle(opponent_weights(values))
+        self._state = OptunaState([p.code for p in self.parameters], {})
+        if not self.opponents:
+            # the start values score ½ against themselves
+            self._state.trials[0] = Trial(self.space.start(), place=0, known=0.5)
+            self._state.ended = 1
+        #: Trials in progress.
+        self._running: dict[int, Trial] = {}
+        self._study: Study | None = None
+        #: Events that the study has not got yet.
+        self._news: list[Told] = []
+        self._estimates = Estimates(self.space, self._state)
+
+    # values
+
+    @property
+    def start_values(self) -> ValuesByCode:
+        return self._by_code(self.space.start())
+
+    def _by_code(self, values: Values) -> ValuesByCode:
+        """Return played values by code, without parameters that do not exist."""
+        return {
+            p.code: p.played_value(value)
+            for p, value in zip(self.parameters, values, strict=True)
+            if value is not None
+        }
+
+    def shown_values(self, values: ValuesByCode) -> dict[str, Any]:
+        return {p.code: p.shown(values[p.code]) for p in self.parameters if p.code in values}
+
+    def estimated(self) -> ValuesByCode:
+        best = self._estimates.best()
+        return self.start_values if best is None else self._by_code(self._state.trials[best].values)
+
+    def _accepts(self, values: Values) -> bool:
+        """Return whether the constraint allows a candidate.  Raises SettingError."""
+        constraint = self.values["constraint"]
+        if constraint is None:
+            return True
+        shown = self.shown_values(self._by_code(values))
+        return bool(constraint(**{p.code: shown.get(p.code) for p in self.parameters}))
+
+    def _playable(self, values: ValuesByCode) -> ValuesByCode | None:
+        """Return the values that a candidate plays, None if the constraint refuses it."""
+        settled = self.space.settle([values[p.code] for p in self.parameters])
+        return self._by_code(settled) if self._accepts(settled) else None
+
+    def function_failures(self) -> list[SettingError]:
+        return self._binding.failures_between(self._playable)
+
+    # the closing match
+
+    @property
+    def is_tuned(self) -> bool:
+        wanted: int = self.values["number_of_trials"]
+        return len(self._state.trials) >= wanted and all(n >= wanted for n in self._running)
+
+    def _standing(self) -> Standing:
+        due = self._due
+        planned = self.values["number_of_trials"] * self.values["games_per_trial"] // 2
+        return Standing(
+            self._state.ended,
+            # estimates take time, and only a match needs them
+            self.estimated() if due or self.closing.matches else self.start_values,
+            self._state.pairs if self.is_tuned else planned,
+            due,
+        )
+
+    # before the games
+
+    def prepare(self) -> None:
+        check_packages(self.values["sampler"])
+        self.book.load()
+        self.closing.prepare()
+
+    def warnings(self) -> list[str]:
+        lines = self.closing.warnings(self._standing())
+        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
+        if lacking:
+            lines.append(SAME_GAMES_OF_TUNE)
+        return lines if self._verifying else lines + list(doubts(self.values, self.space))
+
+    def notices(self) -> list[str]:
+        return self.closing.notices(self._standing())
+
+    def reported_players(self) -> list[Player]:
+        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
+        return list(players.values())
+
+    def check_jobs(self) -> list[CheckJob]:
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
+        # an engine that refuses a value would make games void later
+        samples = {"start": self.start_values}
+        most = max((int(p.maximum) for p in self.parameters if p.choices is not None), default=1)
+        for number in range(most + 1):
+            values = [
+                p.start
+                if p.frozen
+                else number % (int(p.maximum) + 1)
+                if p.choices is not None
+                else (p.minimum, p.maximum)[number % 2]
+                for p in self.parameters
+            ]
+            samples[f"sample {number + 1}"] = self._by_code(self.space.settle(values))
+        return [
+            *(
+                CheckJob(f"check-{code}", player, self.settings)
+                for code, player in self.opponents.items()
+            ),
+            *self._candidate_checks(samples),
+            *self.closing.check_jobs(None),
+        ]
+
+    def tuned_options(self) -> TunedOptions | None:
+        """See `Competition.tuned_options`.
+
+        A parameter with only_if is not tested: its option may have no effect beside the start
+        values.
+        """
+        if self._verifying:
+            return None
+        start = self.start_values
+
+        def maker(parameter: SearchedParameter, end: float) -> Callable[[], Player]:
+            changed = {**start, parameter.code: parameter.played_value(end)}
+            return lambda: self._binding.player(":end", changed)
+
+        ends = {
+            p.code: [
+                maker(p, end)
+                for end in sorted((p.minimum, p.maximum), key=lambda end: -abs(end - p.start))
+            ]
+            for p in self.parameters
+            if not p.frozen and not p.only_if
+        }
+        return tuned_options(self._check_id("start"), self._binding.player("", start), ends)
+
+    # issuing games
+
+    def may_run_ahead(self, parallel: int) -> bool:
+        """Whether games may be issued before earlier results arrive.
+
+        A proposal depends on the results that exist then, so games that are played one at a
+        time are also issued one at a time.
+        """
+        return parallel > 1
+
+    def next_job(self) -> Task | None:
+        if self._verifying:
+            return self._match_game()
+        wanted, games = self.values["number_of_trials"], self.values["games_per_trial"]
+        # the games of one trial first: the next proposal then knows more
+        for number, trial in sorted(self._running.items()):
+            if number < wanted and trial.wants_game(games):
+                return self._issue_game(number, trial)
+        number = len(self._state.trials)
+        if number >= wanted:
+            return self._match_game()
+        try:
+            return self._issue_game(number, self._propose(number))
+        except SettingError:
+            # the study has a trial without a game
+            self._study = None
+            raise
+
+    def _propose(self, number: int) -> Trial:
+        """Return a new trial.  Raises SettingError."""
+        after = self._state.ended
+        if number == 0:
+            return Trial(self.space.start())
+        if self._study is None:
+            self._study = Study(self.space, self.values["seed"], self._state.events())
+        else:
+            for told in self._news:
+                self._study.tell(told)
+        self._news.clear()
+        try:
+            asked: Asked = self._study.ask(number, self.values["sampler"], self._accepts)
+        except Refused:
+            raise SettingError(
+                ("constraint",),
+                f"it refused {SAMPLER_TRIES} candidates of the sampler in a row, and "
+                f"{RANDOM_TRIES} random ones",
+                "a constraint that allows more, or narrower ranges",
+            ) from None
+        return Trial(
+            list(asked.values),
+            after,
+            asked.sampler,
+            asked.refused,
+            None if self.values["end_hopeless"] is None else self._estimates.reference(),
+        )
+
+    def _issue_game(self, number: int, trial: Trial) -> Task:
+        game = trial.issued
+        pair = trial.pair if game % 2 else self._state.pairs
+        ticket: Ticket = {"t": number, "g": game, "n": pair, "p": trial.values, "a": trial.after}
+        if trial.sampler is not None:
+            ticket["s"] = trial.sampler
+        if trial.refused:
+            ticket["f"] = trial.refused
+        if trial.reference is not None:
+            ticket["b"] = trial.reference
+        if len(self.opponents) > 1:
+            ticket["r"] = self._opponent_cycle[game // 2 % len(self._opponent_cycle)]
+        digits = [
+            len(str(self.values[name] - 1)) for name in ("number_of_trials", "games_per_trial")
+        ]
+        return self._issue(f"{number:0{digits[0]}d}_{game:0{digits[1]}d}", ticket)
+
+    def resume(self, ticket: Ticket) -> bool:
+        if is_of_closing_match(ticket):
+            return self.closing.resume(ticket, self._standing())
+        return self._register(ticket) and not self._verifying
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        if is_of_closing_match(ticket):
+            return self._match_job(game_id, attempt, ticket)
+        values = self._by_code(ticket["p"])
+        trial = self._binding.player(":trial", values)
+        seat = ticket["g"] % 2
+        if self.opponents:
+            opponent, own = self.opponents[self._opponent(ticket)], {}
+        else:
+            own = self.start_values
+            opponent = self._binding.player(":start", own)
+        shown = self.shown_values(values), self.shown_values(own)
+        return self._game_job(
+            game_id,
+            attempt,
+            (opponent, trial) if seat else (trial, opponent),
+            self.settings,
+            ticket,
+            self.book.pick(ticket["n"]),
+            shown[::-1] if seat else shown,
+            round=ticket["n"] + 1,
+        )
+
+    def _opponent(self, ticket: Ticket) -> str:
+        """Return the code of a game's opponent."""
+        if not self.opponents:
+            return f"{self.values['player']}:start"
+        return str(ticket.get("r", self._opponent_cycle[0]))
+
+    def _codes(self, ticket: Ticket, own: str) -> tuple[str, str]:
+        """Return the codes of a game's players, the first mover first."""
+        other = self._opponent(ticket)
+        return (other, own) if ticket["g"] % 2 else (own, other)
+
+    def describe(self, ticket: Ticket) -> Played:
+        if is_of_closing_match(ticket):
+            return self.closing.describe(ticket)
+        values = self.shown_values(self._by_code(ticket["p"]))
+        own = {} if self.opponents else self.shown_values(self.start_values)
+        return Played(
+            players=self._codes(ticket, f"{self.values['player']}:trial"),
+            parameters=(own, values) if ticket["g"] % 2 else (values, own),
+            opening=ticket.get("o", ""),
+            pair=ticket["n"],
+        )
+
+    def _register(self, ticket: Ticket) -> bool:
+        state = self._state
+        if is_of_closing_match(ticket):
+            self.closing.count(ticket, self._standing())
+            return True
+        number = ticket["t"]
+        trial = state.trials.get(number)
+        if trial is None:
+            trial = state.trials[number] = Trial(
+                list(ticket["p"]),
+                ticket["a"],
+                ticket.get("s"),
+                ticket.get("f", 0),
+                ticket.get("b"),
+            )
+        if trial.place is None:
+            self._running[number] = trial
+        if ticket["g"] >= trial.issued:
+            trial.issued, trial.pair = ticket["g"] + 1, ticket["n"]
+        state.pairs = max(state.pairs, ticket["n"] + 1)
+        return bool(number < self.values["number_of_trials"])
+
+    # results
+
+    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
+        if is_of_closing_match(ticket):
+            return self.closing.record_result(ticket, result, self._standing())
+        state = self._state
+        self._register(ticket)
+        number: int = ticket["t"]
+        line = result_line(result, self._codes(ticket, f"trial {number}"))
+        if result.outcome == "void":
+            state.void += 1
+            state.void_in_a_row += 1
+            count_void(state.void_kinds, result, self._codes(ticket, self.values["player"]))
+            halt = void_rule(state.void_in_a_row, first=not state.games, what="this run")
+            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+        state.void_in_a_row = 0
+        points = result.points(ticket["g"] % 2)
+        state.results[_COLUMN[points]] += 1
+        if "r" in ticket:
+            state.against.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
+        state.repeats += result.repeats
+        trial = state.trials[number]
+        trial.pairs.record_result(ticket["g"] // 2, points)
+        notes = [*self._judge(number, trial), *self._end(number, trial)]
+        # later settings must not judge or end it again
+        return Reaction(line, notes=tuple(notes), save=bool(notes))
+
+    def _judge(self, number: int, trial: Trial) -> list[str]:
+        """End a hopeless trial early.  Return lines for the history."""
+        error, reference = self.values["end_hopeless"], trial.reference
+        if error is None or reference is None or trial.hopeless or trial.place is not None:
+            return []
+        if trial.issued >= self.values["games_per_trial"]:
+            return []
+        trial.hopeless = is_hopeless(trial.pairs.counts, reference, error)
+        if not trial.hopeless:
+            return []
+        return [f"trial {number} is hopeless: {trial.score:.3f} of {reference:.3f}"]
+
+    def _end(self, number: int, trial: Trial) -> list[str]:
+        """End a trial whose games are complete.  Return lines for the history."""
+        more = trial.wants_game(self.values["games_per_trial"])
+        if trial.place is not None or more or trial.games < trial.issued:
+            return []
+        state = self._state
+        trial.place = state.ended
+        state.ended += 1
+        del self._running[number]
+        if self._study is not None:
+            self._news.append(Told(number, trial.score))
+        return [f"trial {number}: {trial.score:.3f} in {trial.games} games; {self._text(trial)}"]
+
+    def _text(self, trial: Trial) -> str:
+        """Return a trial's values on a line."""
+        shown = self.shown_values(self._by_code(trial.values))
+        return ", ".join(f"{code} {value}" for code, value in shown.items())
+
+    # state
+
+    def state(self) -> dict[str, Any]:
+        self._state.matches = self.closing.state()
+        return cast(dict[str, Any], msgspec.to_builtins(self._state, str_keys=True))
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        restored = msgspec.convert(state, OptunaState, str_keys=True)
+        present = [p.code for p in self.parameters]
+        if restored.codes != present:
+            raise StateRefused(
+                f"the tune is of {', '.join(restored.codes)}, the control file has "
+                f"{', '.join(present)} now; put the parameters back, or use reset",
+                ("parameters",),
+            )
+        self._state = restored
+        self._running = {n: t for n, t in restored.trials.items() if t.place is None}
+        self._study = None
+        self._news.clear()
+        self._estimates = Estimates(self.space, restored)
+        self.closing.restore(restored.matches)
+
+    def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
+        for ticket in outstanding:
+            if not is_of_closing_match(ticket):
+                self._register(ticket)
+        lines = []
+        # fewer games a trial may end it without another result
+        for number, trial in sorted(self._running.items()):
+            lines += self._end(number, trial)
+        last = self._state.trials.get(len(self._state.trials) - 1)
+        sampler = self.values["sampler"]
+        if last is not None and last.sampler not in (None, sampler) and not self.is_tuned:
+            lines.append(
+                f"from trial {len(self._state.trials)} on, {sampler!r} proposes candidates "
+                f"instead of {last.sampler!r}"
+            )
+        return lines
+
+    # reports
+
+    def _report(self, *, live: bool = False) -> TrialReport:
+        surrogate = self._estimates.surrogate(latest=not live)
+        numbers = [number for number, _ in self._state.in_order_of_end()]
+        return TrialReport(
+            self.parameters,
+            self._state,
+            surrogate,
+            [] if surrogate is None else [numbers[row] for row in surrogate.rows],
+            self.values["number_of_trials"],
+            self.values["sampler"],
+            lambda trial: self.shown_values(self._by_code(trial.values)),
+            tuple(self.opponents),
+        )
+
+    def progress(self) -> Progress:
+        standing = self._standing()
+        played, games = self.closing.progress(standing)
+        if self._verifying:
+            return Progress(played, games, phase="closing match")
+        state = self._state
+        before = self.closing.completed - played
+        if not standing.due:
+            before, played = self.closing.completed, 0
+            games = 0 if self.closing.settings is None else self.closing.settings.games
+        each, wanted = self.values["games_per_trial"], self.values["number_of_trials"]
+        left = max(0, wanted - len(state.trials)) * each
+        left += sum(
+            max((t.issued + t.issued % 2 if t.hopeless else each), t.issued) - t.games
+            for n, t in self._running.items()
+            if n < wanted
+        )
+        return Progress(
+            state.games + before + played,
+            state.games + left + before + games,
+            phase="closing match" if standing.due else f"trial {max(state.trials, default=0)}",
+        )
+
+    def void_kinds(self) -> VoidKinds:
+        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
+
+    def report(self) -> Report:
+        blocks = [*self._report().blocks(), *self.closing.blocks(self._standing())]
+        if self._state.void:
+            blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
+        if self._state.repeats:
+            blocks.append(Text((repeats_line(self._state.repeats, self._state.games),)))
+        return Report(tuple(blocks))
+
+    def live_report(self) -> Report:
+        return Report((*self._report(live=True).short(), *self.closing.blocks(self._standing())))
+
+    def summary(self) -> dict[str, Any]:
+        summary = {**self._report().data(), "repeats": self._state.repeats}
+        if self.closing.matches:
+            summary["matchups"] = self.closing.summaries(self._standing())
+        return summary
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        from ringmaster.competitions.optuna_tuner.charts import trial_charts
+
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            if is_of_closing_match(ticket):
+                matches.record_result(self.closing.describe(ticket), result)
+        charts = trial_charts(self.space, self.parameters, self._state, self._estimates.surrogate())
+        return [*charts, *matches.charts("Closing match")]

@@ -1,0 +1,255 @@
+"""Reports of an optuna_tuner: the best candidates, the parameters, and the same as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
+from ringmaster.competitions.tuning.searched_parameter import SearchedParameter
+from ringmaster.errors import counted
+from ringmaster.model.report import RIGHT, Cell, Table, Text
+from ringmaster.stats.elo import Z95, elo_of_score
+from ringmaster.tuners.search.surrogate import Estimate, Surrogate
+
+#: Candidates in a report, and on the live display.
+SHOWN, SHOWN_LIVE = 10, 5
+#: Games of one result after which an opponent counts as too weak or too strong.
+_TELLING = 40
+#: Ended trials before the importance of parameters is reported.
+_FOR_IMPORTANCE = 10
+_HALF_RANGE = 0.49
+
+
+class TrialReport(msgspec.Struct, frozen=True):
+    """The present state of a tune.
+
+    surrogate  estimates, None without an ended trial
+    numbers    numbers of the trials that it estimates, in its order
+    wanted     number of trials
+    values     returns the values of a trial for people
+    opponents  codes, () for the start values
+    """
+
+    parameters: Sequence[SearchedParameter]
+    state: OptunaState
+    surrogate: Surrogate | None
+    numbers: Sequence[int]
+    wanted: int
+    sampler: str
+    values: Callable[[Trial], dict[str, Any]]
+    opponents: tuple[str, ...]
+
+    def blocks(self) -> list[Table | Text]:
+        """Return the report's blocks."""
+        if self.surrogate is None:
+            return [Text((self._title(), *self._results()))]
+        return [self._candidates(SHOWN), self._values(self.surrogate), *self._doubts()]
+
+    def short(self) -> list[Table | Text]:
+        """Return the blocks of the live display."""
+        if self.surrogate is None:
+            return [Text((self._title(), *self._results()))]
+        return [self._candidates(SHOWN_LIVE), *self._doubts()]
+
+    def data(self) -> dict[str, Any]:
+        """Return the data of `show --json`."""
+        ranking, surrogate = self._ranking(), self.surrogate
+        best = ranking[0][0] if ranking else None
+        values = {} if best is None else self._played(best)
+        start = self._start_values()
+        importance = self._importance()
+        parameters = []
+        for p in self.parameters:
+            shown = values.get(p.code, start.get(p.code)) if best is None else values.get(p.code)
+            value = None if shown is None else self._internal(p, shown)
+            parameters.append(
+                {
+                    "code": p.code,
+                    "start": p.shown(p.played_value(p.start)),
+                    "value": value,
+                    "engine_value": shown,
+                    "exists": shown is not None,
+                    "importance": importance.get(p.code),
+                    "frozen": p.frozen,
+                }
+            )
+        gain = None if surrogate is None else self._gain(surrogate)
+        return {
+            "sampler": self.sampler,
+            "trials": {
+                "ended": self.state.ended,
+                "ended_early": self._ended_early(),
+                "refused": sum(t.refused for t in self.state.trials.values()),
+                "planned": self.wanted,
+            },
+            "best": best,
+            "gain": None if gain is None else {"score": gain.score, "error": Z95 * gain.deviation},
+            "parameters": parameters,
+            "candidates": [
+                {
+                    "trial": number,
+                    "parameters": self._played(number),
+                    "games": self.state.trials[number].games,
+                    "score": self.state.trials[number].score,
+                    "estimate": estimate.score,
+                    "error": Z95 * estimate.deviation,
+                    "ended_early": self.state.trials[number].hopeless,
+                }
+                for number, estimate in ranking
+            ],
+        }
+
+    def _internal(self, p: SearchedParameter, shown: Any) -> int | float:
+        """Return a value on the tuner's scale."""
+        index = None if p.choices is None else p.choices.index(shown)
+        value: int | float = shown if index is None else index
+        return value
+
+    def _played(self, number: int) -> dict[str, Any]:
+        return self.values(self.state.trials[number])
+
+    def _start_values(self) -> dict[str, Any]:
+        return {p.code: p.shown(p.played_value(p.start)) for p in self.parameters}
+
+    def _ranking(self) -> list[tuple[int, Estimate]]:
+        """Return trials with their estimates, the best first."""
+        if self.surrogate is None:
+            return []
+        pairs = zip(self.numbers, self.surrogate.estimates, strict=True)
+        return sorted(pairs, key=lambda pair: (-pair[1].score, pair[0]))
+
+    def _gain(self, surrogate: Surrogate) -> Estimate | None:
+        """Return the best candidate's gain over the start values, None before those have ended."""
+        if 0 not in self.numbers:
+            return None
+        return surrogate.gain(surrogate.best, self.numbers.index(0))
+
+    def _importance(self) -> dict[str, float]:
+        if self.surrogate is None or self.state.ended < _FOR_IMPORTANCE:
+            return {}
+        return self.surrogate.importance()
+
+    def _ended_early(self) -> int:
+        return sum(t.hopeless for t in self.state.trials.values() if t.place is not None)
+
+    def _title(self) -> str:
+        return f"trial {self.state.ended}/{self.wanted} ended, sampler {self.sampler}"
+
+    def _results(self) -> list[str]:
+        wins, draws, losses = self.state.results
+        against = " and ".join(self.opponents) or "the start values"
+        lines = [f"wins {wins}, draws {draws}, losses {losses} of candidates against {against}"]
+        if self.state.against:
+            for code, (won, drawn, lost) in sorted(self.state.against.items()):
+                lines.append(f"wins {won}, draws {drawn}, losses {lost} against {code}")
+        early = self._ended_early()
+        if early:
+            lines.append(f"ended early as hopeless: {counted(early, 'trial')}")
+        refused = sum(t.refused for t in self.state.trials.values())
+        if refused:
+            lines.append(f"refused by the constraint: {counted(refused, 'candidate')}")
+        return lines
+
+    def _candidates(self, most: int) -> Table:
+        ranking = self._ranking()
+        codes = [p.code for p in self.parameters if not p.frozen]
+        rows: list[tuple[Cell, ...]] = []
+        for number, estimate in ranking[:most]:
+            trial = self.state.trials[number]
+            values = self._played(number)
+            rows.append(
+                (
+                    f"{number}{' start' if number == 0 else ''}",
+                    *(_number(values[code]) if code in values else None for code in codes),
+                    trial.games,
+                    f"{trial.score:.3f}",
+                    f"{estimate.score:.3f} ± {Z95 * estimate.deviation:.3f}",
+                )
+            )
+        more = len(ranking) - len(rows)
+        notes = [f"and {more} more"] if more else []
+        notes += self._results()
+        notes.append(
+            "estimate: score by all trials together, ± 95 %; similar candidates support it"
+        )
+        assert self.surrogate is not None
+        gain = self._gain(self.surrogate)
+        if gain is not None and ranking[0][0] != 0:
+            notes.append(f"gain of trial {ranking[0][0]} over the start values: {_elo(gain)}")
+        return Table(
+            headers=("trial", *codes, "games", "score", "estimate"),
+            rows=tuple(rows),
+            title=f"best candidates; {self._title()}",
+            notes=tuple(notes),
+            align=("left", *([RIGHT] * (len(codes) + 3))),
+        )
+
+    def _values(self, surrogate: Surrogate) -> Table:
+        best = self._played(self.numbers[surrogate.best])
+        start, importance = self._start_values(), self._importance()
+        rows: list[tuple[Cell, ...]] = []
+        for p in self.parameters:
+            if p.choices is not None:
+                bounds = ", ".join(map(str, p.choices.choices))
+            else:
+                bounds = f"{_number(p.minimum)} … {_number(p.maximum)}{' log' if p.log else ''}"
+            share = importance.get(p.code)
+            rows.append(
+                (
+                    p.code,
+                    _number(start[p.code]),
+                    _number(best[p.code]) if p.code in best else "does not exist",
+                    bounds,
+                    "frozen" if p.frozen else None if share is None else f"{share:.0%}",
+                )
+            )
+        notes = []
+        if importance:
+            notes.append("importance: share of the estimates' variance that needs the parameter")
+        return Table(
+            headers=("parameter", "start", "best", "range", "importance"),
+            rows=tuple(rows),
+            title=f"parameters; best: trial {self.numbers[surrogate.best]}",
+            notes=tuple(notes),
+            align=("left", RIGHT, RIGHT, "left", RIGHT),
+        )
+
+    def _doubts(self) -> Iterator[Text]:
+        """Yield a warning about each opponent whose games tell nothing."""
+        several = self.state.against or {
+            (self.opponents or ("the start values",))[0]: self.state.results
+        }
+        for code, (wins, draws, losses) in sorted(several.items()):
+            games = wins + draws + losses
+            if games < _TELLING or games not in (wins, draws, losses):
+                continue
+            did, advice = "drawn", "a longer or an unbalanced set of openings"
+            if games == losses:
+                did, advice = "lost", "a weaker opponent, or less time for it"
+            elif games == wins:
+                did, advice = "won", "a stronger opponent, or more time for it"
+            yield Text(
+                (
+                    f"no information: candidates have {did} all {games} games against {code}; "
+                    f"use {advice}",
+                )
+            )
+
+
+def _number(value: Any) -> str:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return f"{value:.6g}" if is_number else str(value)
+
+
+def _elo(gain: Estimate) -> str:
+    """Return a gain in score as Elo, near a score of ½."""
+    low, middle, high = (
+        elo_of_score(
+            0.5 + min(max(gain.score + sign * Z95 * gain.deviation, -_HALF_RANGE), _HALF_RANGE)
+        )
+        for sign in (-1, 0, 1)
+    )
+    return f"{middle:+.0f} Elo ({low:+.0f} … {high:+.0f}, 95 %)"

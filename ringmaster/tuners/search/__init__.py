@@ -1,0 +1,1 @@
+"""Search by trials: Optuna's proposals, estimates of scores, early ends."""

@@ -112,12 +112,16 @@ def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
     parameters = []
     for p in getattr(loaded.competition, "declared", ()):
         row = rows.get(p.code, {"value": p.start})
+        if not row.get("exists", True):
+            # no engine gets a value of it
+            p = msgspec.structs.replace(p, not_used=True)
+            row = {"value": p.start}
         # `estimate` where the result of the tune is not its current value
         parameters.append(_tuned(p, row.get("estimate", row.get("value"))))
     if not parameters:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
-            f"{loaded.competition.type_name!r}; expected 'spsa' or 'texel'"
+            f"{loaded.competition.type_name!r}; expected 'spsa', 'texel' or 'optuna_tuner'"
         )
     return loaded, parameters
 
@@ -188,7 +192,9 @@ def parameter_list(tuned: Sequence[Tuned], loaded: LoadedCompetition) -> tuple[s
     lines, notes = ["parameters = ["], []
     for number, one in enumerate(tuned):
         arguments = _parameter_arguments(one) if calls is None else _call_arguments(calls[number])
-        arguments["start"] = plain(one.value)
+        # the value of a choice is its index
+        is_choice = "choices" in arguments
+        arguments["start"] = one.engine_value if is_choice else plain(one.value)
         parts, missing = [], []
         for name, value in arguments.items():
             text = _argument_source(value, loaded, ("parameters", number, name))
@@ -234,6 +240,13 @@ def _argument_source(
         return repr(plain(value)) if math.isfinite(value) else None
     if isinstance(value, str):
         return _string_literal(value)
+    if isinstance(value, list | tuple):
+        items = [_argument_source(item, loaded, path) for item in value]
+        return None if None in items else f"[{', '.join(map(str, items))}]"
+    if isinstance(value, dict):
+        items = [_argument_source(item, loaded, path) for item in value.values()]
+        pairs = zip(map(_string_literal, value), items, strict=True)
+        return None if None in items else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"
     if isinstance(value, PowerOfTwo):
         if value.whole:
             return "lambda x: round(2**x)"

@@ -238,6 +238,28 @@ def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleto
     return skeleton
 
 
+def _optuna_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _spsa(game, engines, tuned)
+    settings = skeleton.settings
+    skeleton.settings = {
+        "player": settings["player"],
+        "parameters": settings["parameters"],
+        "sampler": "tpe",
+        "number_of_trials": 100,
+        "games_per_trial": 40,
+        "verify": settings["verify"],
+    }
+    skeleton.comments["parameters"] = (
+        "The parameters to tune.  Instead of a range: choices=[…]; a parameter that exists beside "
+        'one choice only: only_if={"code": choice}; log=True for times and rates.'
+    )
+    skeleton.comments["sampler"] = (
+        'Optuna proposes candidates by "tpe", "gp" (needs torch), "cmaes", "nsga2", "qmc" or '
+        "\"random\"; pip install 'ringmaster-engines[tuners]'."
+    )
+    return skeleton
+
+
 def _texel(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     if game == "go":
         raise UsageError("Go engines have no evaluation to tune; choose chess or shogi, or spsa")
@@ -285,5 +307,6 @@ SKELETONS: dict[str, tuple[str, Build]] = {
     "mc_tuner": ("A tune as a bandit problem: the best candidates play most games.", _mc_tuner),
     "ce_tuner": ("A tune by the cross-entropy method.", _ce_tuner),
     "spsa": ("A tune by SPSA: the engine plays against itself.", _spsa),
+    "optuna_tuner": ("A tune by Optuna: candidates play against the start values.", _optuna_tuner),
     "texel": ("A tune of an evaluation on labelled positions.", _texel),
 }

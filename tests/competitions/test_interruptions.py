@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from ringmaster.model.jobs import GameJob, Ticket
 from ringmaster.model.results import GameResult
 from tests.competitions.settings_of import AGAINST_OPPONENT, call, drawn, make, uci, void, won
+from tests.requirements import package
 
 pytestmark = pytest.mark.slow
 
@@ -84,6 +85,25 @@ def ce_parameter(code: str) -> Any:
     return call("Parameter", code, initial_mean=0.5, initial_variance=1)
 
 
+def optuna_tuner(rng: random.Random) -> Callable[[], Any]:
+    """Return settings with any sampler that needs no large package."""
+    style = call("Parameter", "style", start="solid", choices=["solid", "wild"])
+    risk = call("Parameter", "risk", start=2, min=1, max=9, log=True, only_if={"style": "wild"})
+    x, y = (call("Parameter", code, start=50, min=0, max=100, integer=True) for code in "xy")
+    settings = {
+        "player": "a",
+        "parameters": [x, y, style, risk],
+        "sampler": rng.choice(["tpe", "cmaes", "nsga2", "qmc", "random"]),
+        "opponent": rng.choice([None, "b", ["b", "c"]]),
+        "constraint": lambda x, y, style, risk: x + y >= 40,
+        "end_hopeless": rng.choice([None, 0.3]),
+        "number_of_trials": 25,
+        "games_per_trial": rng.choice([2, 6]),
+        "verify": call("Verify", 6),
+    }
+    return lambda: chess("optuna_tuner", **settings)
+
+
 #: A function from random numbers to the settings of a type.
 SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
     "playoff": lambda rng: (
@@ -140,6 +160,7 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
             step_size=0.8,
         )
     ),
+    "optuna_tuner": optuna_tuner,
 }
 
 
@@ -150,12 +171,20 @@ def random_result(rng: random.Random, job: GameJob) -> GameResult:
     )
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(n, marks=pytest.mark.optional if n.startswith("optuna") else [])
+        for n in SETTINGS
+    ],
+)
 @hypothesis.settings(deadline=None)
 @given(st.integers(1, 6), st.booleans(), st.randoms(use_true_random=False))
 def test_interrupted_competition_ends_as_an_uninterrupted_one(
     name: str, parallel: int, saves: bool, rng: random.Random
 ) -> None:
+    if name == "optuna_tuner":
+        package("optuna")
     fresh = SETTINGS[name](rng)
     interrupted, straight = Play(fresh), Play(fresh)
     for _ in range(150):

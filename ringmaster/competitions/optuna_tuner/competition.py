@@ -497,6 +497,7 @@ class OptunaTuner(PlayerTune):
             self.values["number_of_trials"],
             self.values["sampler"],
             lambda trial: self.shown_values(self._by_code(trial.values)),
+            self.space.start(),
             tuple(self.opponents),
         )
 

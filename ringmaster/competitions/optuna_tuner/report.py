@@ -16,6 +16,10 @@ from ringmaster.tuners.search.surrogate import Estimate, Surrogate
 
 #: Candidates in a report, and on the live display.
 SHOWN, SHOWN_LIVE = 10, 5
+#: Candidates whose values are shown.
+SHOWN_VALUES = 3
+#: Shown for a parameter that does not exist.
+_NONE = "–"
 #: Games of one result after which an opponent counts as too weak or too strong.
 _TELLING = 40
 #: Ended trials before the importance of parameters is reported.
@@ -30,6 +34,7 @@ class TrialReport(msgspec.Struct, frozen=True):
     numbers    numbers of the trials that it estimates, in its order
     wanted     number of trials
     values     returns the values of a trial for people
+    start      start values
     opponents  codes, () for the start values
     """
 
@@ -40,13 +45,14 @@ class TrialReport(msgspec.Struct, frozen=True):
     wanted: int
     sampler: str
     values: Callable[[Trial], dict[str, Any]]
+    start: list[int | float | None]
     opponents: tuple[str, ...]
 
     def blocks(self) -> list[Table | Text]:
         """Return the report's blocks."""
         if self.surrogate is None:
             return [Text((self._title(), *self._results()))]
-        return [self._candidates(SHOWN), self._values(self.surrogate), *self._doubts()]
+        return [self._candidates(SHOWN), self._values(), *self._doubts()]
 
     def short(self) -> list[Table | Text]:
         """Return the blocks of the live display."""
@@ -58,17 +64,17 @@ class TrialReport(msgspec.Struct, frozen=True):
         """Return the data of `show --json`."""
         ranking, surrogate = self._ranking(), self.surrogate
         best = ranking[0][0] if ranking else None
-        values = {} if best is None else self._played(best)
         start = self._start_values()
+        values = start if best is None else self._played(best)
         importance = self._importance()
         parameters = []
         for p in self.parameters:
-            shown = values.get(p.code, start.get(p.code)) if best is None else values.get(p.code)
+            shown = values.get(p.code)
             value = None if shown is None else self._internal(p, shown)
             parameters.append(
                 {
                     "code": p.code,
-                    "start": p.shown(p.played_value(p.start)),
+                    "start": start.get(p.code),
                     "value": value,
                     "engine_value": shown,
                     "exists": shown is not None,
@@ -112,7 +118,7 @@ class TrialReport(msgspec.Struct, frozen=True):
         return self.values(self.state.trials[number])
 
     def _start_values(self) -> dict[str, Any]:
-        return {p.code: p.shown(p.played_value(p.start)) for p in self.parameters}
+        return self.values(Trial(self.start))
 
     def _ranking(self) -> list[tuple[int, Estimate]]:
         """Return trials with their estimates, the best first."""
@@ -136,7 +142,7 @@ class TrialReport(msgspec.Struct, frozen=True):
         return sum(t.hopeless for t in self.state.trials.values() if t.place is not None)
 
     def _title(self) -> str:
-        return f"trial {self.state.ended}/{self.wanted} ended, sampler {self.sampler}"
+        return f"{self.state.ended} of {self.wanted} trials ended, sampler {self.sampler}"
 
     def _results(self) -> list[str]:
         wins, draws, losses = self.state.results
@@ -155,17 +161,14 @@ class TrialReport(msgspec.Struct, frozen=True):
 
     def _candidates(self, most: int) -> Table:
         ranking = self._ranking()
-        codes = [p.code for p in self.parameters if not p.frozen]
         rows: list[tuple[Cell, ...]] = []
         for number, estimate in ranking[:most]:
             trial = self.state.trials[number]
-            values = self._played(number)
             rows.append(
                 (
-                    f"{number}{' start' if number == 0 else ''}",
-                    *(_number(values[code]) if code in values else None for code in codes),
+                    _name(number),
                     trial.games,
-                    f"{trial.score:.3f}",
+                    None if trial.known is not None else f"{trial.score:.3f}",
                     f"{estimate.score:.3f} ± {Z95 * estimate.deviation:.3f}",
                 )
             )
@@ -180,15 +183,16 @@ class TrialReport(msgspec.Struct, frozen=True):
         if gain is not None and ranking[0][0] != 0:
             notes.append(f"gain of trial {ranking[0][0]} over the start values: {_elo(gain)}")
         return Table(
-            headers=("trial", *codes, "games", "score", "estimate"),
+            headers=("best candidates", "games", "score", "estimate"),
             rows=tuple(rows),
-            title=f"best candidates; {self._title()}",
+            title=self._title(),
             notes=tuple(notes),
-            align=("left", *([RIGHT] * (len(codes) + 3))),
+            align=("left", *([RIGHT] * 3)),
         )
 
-    def _values(self, surrogate: Surrogate) -> Table:
-        best = self._played(self.numbers[surrogate.best])
+    def _values(self) -> Table:
+        best = [number for number, _ in self._ranking() if number][:SHOWN_VALUES]
+        values = [self._played(number) for number in best]
         start, importance = self._start_values(), self._importance()
         rows: list[tuple[Cell, ...]] = []
         for p in self.parameters:
@@ -200,21 +204,23 @@ class TrialReport(msgspec.Struct, frozen=True):
             rows.append(
                 (
                     p.code,
-                    _number(start[p.code]),
-                    _number(best[p.code]) if p.code in best else "does not exist",
+                    _number(start[p.code]) if p.code in start else _NONE,
+                    *(_number(row[p.code]) if p.code in row else _NONE for row in values),
                     bounds,
                     "frozen" if p.frozen else None if share is None else f"{share:.0%}",
                 )
             )
         notes = []
+        if any(_NONE in row for row in rows):
+            notes.append(f"{_NONE}  the parameter does not exist")
         if importance:
             notes.append("importance: share of the estimates' variance that needs the parameter")
         return Table(
-            headers=("parameter", "start", "best", "range", "importance"),
+            headers=("parameter", "start", *map(_name, best), "range", "importance"),
             rows=tuple(rows),
-            title=f"parameters; best: trial {self.numbers[surrogate.best]}",
+            title="values of the best candidates",
             notes=tuple(notes),
-            align=("left", RIGHT, RIGHT, "left", RIGHT),
+            align=("left", RIGHT, *([RIGHT] * len(best)), "left", RIGHT),
         )
 
     def _doubts(self) -> Iterator[Text]:
@@ -237,6 +243,10 @@ class TrialReport(msgspec.Struct, frozen=True):
                     f"use {advice}",
                 )
             )
+
+
+def _name(number: int) -> str:
+    return "start" if number == 0 else f"trial {number}"
 
 
 def _number(value: Any) -> str:

@@ -128,6 +128,24 @@ step_size = 0.7
 )
 
 
+#: Candidates differ by some 200 Elo, so some are ended early.
+OPTUNA_TUNER = """
+competition_type = "optuna_tuner"
+game = "chess"
+players = {{"duel": Player([{python!r}, "-I", "-S", {engine!r}, "--outcome", "by-option",
+                           "--pid-file", {log!r}], nodes=1)}}
+player = "duel"
+parameters = [
+    Parameter("Strength", start=300, min=0, max=1000, integer=True),
+    Parameter("Width", start=400, min=0, max=1000, integer=True),
+]
+openings = Openings("book.epd", order="random")
+number_of_trials = {games} // 20
+games_per_trial = 20
+verify = Verify(games=20)
+"""
+
+
 @cache
 def book() -> str:
     """Return 600 start positions of the engine: no game of 1,200 repeats."""

@@ -11,7 +11,7 @@ import pytest
 
 from ringmaster.loaded_competition import LoadedCompetition
 from tests.program import environment, ringmaster, shown
-from tests.requirements import PLACES, engine
+from tests.requirements import PLACES, engine, package
 
 FOLDER = Path(__file__).parent.parent / "controlfiles"
 FILES = sorted(FOLDER.glob("*.ctl"))
@@ -22,6 +22,8 @@ NEEDS = {
     "ce_tuner_gnugo.ctl": ["gnugo"],
     "gauntlet_chess.ctl": CHESS,
     "mc_tuner_gnugo.ctl": ["gnugo"],
+    "optuna_gnugo.ctl": ["gnugo"],
+    "optuna_toga2.ctl": ["toga2"],
     "playoff_chess.ctl": ["stockfish", "glaurung"],
     "playoff_gnugo.ctl": ["gnugo"],
     "playoff_shogi.ctl": ["fairy-stockfish"],
@@ -48,6 +50,8 @@ def test_every_control_file_is_listed_here() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_control_file_loads_without_a_warning(path: Path, tmp_path: Path) -> None:
+    if path.name.startswith("optuna"):
+        package("optuna")
     loaded = LoadedCompetition(path)
     loaded.competition.positions_file = tmp_path / "event.positions"
     loaded.prepare()
@@ -59,6 +63,8 @@ def test_control_file_loads_without_a_warning(path: Path, tmp_path: Path) -> Non
 def test_control_file_plays(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in NEEDS[path.name]:
         engine(name)
+    if path.name.startswith("optuna"):
+        package("optuna")
     monkeypatch.setenv("PATH", PLACES)
     for file in (path, *FOLDER.glob("*.epd"), FOLDER / "openings.sfen"):
         shutil.copy(file, tmp_path)

@@ -21,6 +21,7 @@ from tests.program import (
     CE_TUNER,
     ENGINE,
     MC_TUNER,
+    OPTUNA_TUNER,
     PLAYOFF,
     SPSA,
     SWISS,
@@ -32,6 +33,7 @@ from tests.program import (
     start,
     write_control_file,
 )
+from tests.requirements import package
 
 pytestmark = [pytest.mark.kill, pytest.mark.process]
 
@@ -264,6 +266,35 @@ def test_killed_passes_over_positions_end_as_uninterrupted_ones(
     )
     # passes that are under way together may end in any order
     assert one == other if parallel == 1 else sorted(one) == sorted(other)
+
+
+@pytest.mark.optional
+@pytest.mark.parametrize("sampler", ["tpe", "cmaes"])
+@pytest.mark.parametrize("parallel", [1, 2])
+def test_killed_trials_end_as_uninterrupted_ones(
+    tmp_path: Path, parallel: int, sampler: str
+) -> None:
+    package("optuna")
+    source = OPTUNA_TUNER + f"sampler = {sampler!r}\n"
+    whole, control = (
+        write_control_file(tmp_path / name, source, 500) for name in ("whole", "killed")
+    )
+    assert ringmaster(whole, "-q").returncode == 0
+    rng = random.Random(parallel)
+    killed = 0
+    for wanted in sorted(rng.sample(range(1, 250), ROUNDS)):
+        killed += kill_at_result(control, rng, parallel, wanted)
+        assert living_engines(control) == []
+    done = ringmaster(control, "-q", "-j", str(parallel))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert killed > ROUNDS // 2
+    ids = [row[0] for row in results(control)]
+    summary = shown(control)
+    assert len(ids) == len(set(ids)) == summary["games"]["completed"] == summary["games"]["total"]
+    assert summary["trials"]["ended"] == 25
+    if parallel == 1:
+        assert results(control) == results(whole)
+        assert state(control) == state(whole)
 
 
 def test_killed_worker_costs_only_its_own_game(tmp_path: Path) -> None:

@@ -1,0 +1,122 @@
+"""Estimates of all trials together."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from ringmaster.tuners.search import surrogate as module
+from ringmaster.tuners.search.space import Dimension, Space
+from ringmaster.tuners.search.surrogate import Observation, Surrogate, pair_variance
+
+X = Dimension("x", 50, 0, 100, integer=True)
+IDLE = Dimension("idle", 50, 0, 100, integer=True)
+STYLE = Dimension("style", 0, 0, 1, integer=True, choices=True)
+RISK = Dimension("risk", 2, 1, 9, log=True, only_if=((1, (1,)),))
+
+
+def observation(values: list[float], score: float, pairs: int = 20) -> Observation:
+    """Return a trial with only wins and losses of pairs."""
+    won = round(score * pairs)
+    return Observation(tuple(values), won / pairs, (pairs - won, 0, 0, 0, won))
+
+
+def hill(count: int) -> list[Observation]:
+    """Return lucky and unlucky trials; the best x is 70."""
+    rng = random.Random(4)
+    trials = []
+    for _ in range(count):
+        x, idle = rng.randint(0, 100), rng.randint(0, 100)
+        score = 0.55 - ((x - 70) / 100) ** 2
+        won = sum(rng.random() < score for _ in range(20))
+        trials.append(observation([x, idle], won / 20))
+    return trials
+
+
+def test_best_trial_is_near_the_optimum_and_not_the_luckiest() -> None:
+    trials = hill(100)
+    surrogate = Surrogate(Space((X, IDLE)), trials)
+    best = trials[surrogate.rows[surrogate.best]]
+    luckiest = max(trials, key=lambda trial: trial.score)
+    assert abs((best.values[0] or 0) - 70) < 15
+    assert surrogate.estimates[surrogate.best].score < luckiest.score - 0.1
+
+
+def test_estimate_of_one_trial_is_between_its_score_and_those_of_similar_trials() -> None:
+    trials = [observation([50, 50], 0.5) for _ in range(9)] + [observation([50, 50], 0.9)]
+    estimates = Surrogate(Space((X, IDLE)), trials).estimates
+    assert 0.5 < estimates[-1].score < 0.6
+    # equal values have equal estimates
+    assert estimates[0].score == pytest.approx(estimates[-1].score, abs=1e-6)
+
+
+def test_known_score_is_its_own_estimate() -> None:
+    trials = [Observation((50, 50), 0.5), observation([90, 10], 0.9)]
+    estimate = Surrogate(Space((X, IDLE)), trials).estimates[0]
+    assert estimate.score == pytest.approx(0.5, abs=1e-3)
+    assert estimate.deviation < 1e-3
+
+
+def test_important_parameter_has_the_larger_share() -> None:
+    importance = Surrogate(Space((X, IDLE)), hill(60)).importance()
+    assert importance["x"] > 0.7 > 0.3 > importance["idle"]
+
+
+def test_gradient_equals_differences_of_the_loss() -> None:
+    space = Space((X, STYLE, RISK))
+    rng = random.Random(2)
+    values = [space.settle([rng.randint(0, 100), rng.randint(0, 1), 3]) for _ in range(12)]
+    points = module._points(space, values)
+    squares = module._squares(space, points, points)
+    noise, scores = np.full(12, 0.01), np.array([rng.gauss(0, 0.1) for _ in values])
+    prior, at = np.zeros(4), np.array([0.1, -0.3, 0.2, -2.0])
+    _, gradient = module._loss(at, squares, noise, scores, prior)
+    for i in range(4):
+        step = np.zeros(4)
+        step[i] = 1e-5
+        above, below = (
+            module._loss(at + sign * step, squares, noise, scores, prior)[0] for sign in (1, -1)
+        )
+        assert gradient[i] == pytest.approx((above - below) / 2e-5, abs=1e-4)
+
+
+def test_distance_to_a_trial_without_the_parameter_is_that_of_two_choices() -> None:
+    space = Space((X, STYLE, RISK))
+    rows = [space.settle(values) for values in ([50, 0, 3], [50, 1, 3], [50, 1, 9])]
+    points = module._points(space, rows)
+    squares = module._squares(space, points, points)
+    assert squares[1, 0].tolist() == [0, 1, 1]
+    assert squares[2, 0].tolist() == [0, 1, 1]
+    assert squares[2, 1].tolist() == pytest.approx([1, 0, (math.log(3) / math.log(9)) ** 2])
+
+
+def test_posterior_that_continues_an_earlier_one_equals_a_new_one() -> None:
+    space, trials = Space((X, IDLE)), hill(40)
+    continued = Surrogate(space, trials[:1])
+    for count in range(2, 41):
+        continued = Surrogate(space, trials[:count], continued)
+    assert continued.estimates == Surrogate(space, trials).estimates
+
+
+def test_only_the_start_and_the_latest_trials_make_an_estimate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST", 5)
+    assert Surrogate(Space((X, IDLE)), hill(20)).rows == [0, 16, 17, 18, 19]
+
+
+def test_variance_of_chance_comes_from_results_within_trials() -> None:
+    draws = [Observation((50, 50), 0.5, (0, 0, 1000, 0, 0))]
+    decided = [observation([50, 50], 0.5, 1000)]
+    assert pair_variance(draws) < 0.002
+    assert pair_variance(decided) == pytest.approx(0.25, abs=0.01)
+
+
+def test_estimates_need_no_optional_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "threadpoolctl", None)
+    module._thread_pools.cache_clear()
+    assert Surrogate(Space((X, IDLE)), hill(10)).estimates
+    module._thread_pools.cache_clear()

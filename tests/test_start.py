@@ -13,6 +13,7 @@ import pytest
 from tests.program import (
     CE_TUNER,
     MC_TUNER,
+    OPTUNA_TUNER,
     PLAYOFF,
     SPSA,
     SWISS,
@@ -31,7 +32,7 @@ HEAVY = {
 #: Forbidden packages that need not be installed.
 OPTIONAL = {"cshogi", "matplotlib", "pyarrow", "pyffish"}
 #: Competition types with tuners that use NumPy.
-WITH_ARRAYS = ("spsa", "texel")
+WITH_ARRAYS = ("optuna_tuner", "spsa", "texel")
 
 _PLAYERS = PLAYOFF.partition("number_of_games")[0]
 SOURCES = {
@@ -45,6 +46,7 @@ SOURCES = {
     "mc_tuner": MC_TUNER,
     "ce_tuner": CE_TUNER,
     "spsa": SPSA,
+    "optuna_tuner": OPTUNA_TUNER,
     "texel": TEXEL,
 }
 

@@ -190,18 +190,15 @@ class Surrogate:
             scores=np.array([o.score for o in fitted]) - 0.5,
             prior=start,
         )
-        # imports half a second of SciPy
+        # imports half a second of SciPy, with another library of linear algebra
         from scipy.optimize import minimize
 
         bounds = [(x - 4, x + 4) for x in start.tolist()]
-        solution = minimize(
-            loss,
-            start,
-            jac=True,
-            method="L-BFGS-B",
-            bounds=bounds,
-            options={"maxiter": _ITERATIONS},
-        )
+        options = {"maxiter": _ITERATIONS}
+        with _one_thread():
+            solution = minimize(
+                loss, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+            )
         parameters: Array = solution.x
         return parameters
 
@@ -294,34 +291,19 @@ def _loss(
 
 def _inverse(matrix: Array) -> tuple[Array, float]:
     """Return the inverse of a positive definite matrix, and half the ln of its determinant."""
-    from scipy.linalg.lapack import dpotrf, dpotri
-
-    factor, failed = dpotrf(matrix, lower=True)
-    if failed:
-        raise ValueError("the kernel is not positive definite")
-    half_log = float(np.log(np.diag(factor)).sum())
-    lower = np.tril(dpotri(factor, lower=True)[0])
-    inverse: Array = lower + np.tril(lower, -1).T
-    return inverse, half_log
-
-
-@functools.cache
-def _thread_pools() -> Any:
-    """Return the threads of linear algebra; None without threadpoolctl, of the extra `tuners`."""
-    import scipy.linalg.lapack
-    import scipy.optimize  # noqa: F401 - loads its library
-
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
-    return ThreadpoolController()
+    half_log = float(np.log(np.diag(np.linalg.cholesky(matrix))).sum())
+    return np.asarray(np.linalg.inv(matrix), dtype=np.float64), half_log
 
 
 def _one_thread() -> contextlib.AbstractContextManager[Any]:
-    """Return a context with one thread: threads that wait for CPUs of engines take seconds."""
-    pools = _thread_pools()
-    if pools is None:
+    """Return a context in which linear algebra has one thread.
+
+    Several threads wait for each other while engines use the CPUs, for seconds.  Without
+    threadpoolctl, of the extra `tuners`, the context does nothing.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
         return contextlib.nullcontext()
-    context: contextlib.AbstractContextManager[Any] = pools.limit(limits=1, user_api="blas")
+    context: contextlib.AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
     return context

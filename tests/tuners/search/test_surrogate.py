@@ -117,6 +117,4 @@ def test_variance_of_chance_comes_from_results_within_trials() -> None:
 
 def test_estimates_need_no_optional_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "threadpoolctl", None)
-    module._thread_pools.cache_clear()
     assert Surrogate(Space((X, IDLE)), hill(10)).estimates
-    module._thread_pools.cache_clear()

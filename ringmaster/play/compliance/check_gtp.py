@@ -10,7 +10,7 @@ from ringmaster.errors import EngineRefused, IllegalMove
 from ringmaster.games.clean_text import one_line
 from ringmaster.games.go import format_vertex
 from ringmaster.games.go_rules import new_go_game
-from ringmaster.play.compliance.check_uci import NONSENSE
+from ringmaster.play.compliance.check_uci import NONSENSE, judge_end
 from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck
 from ringmaster.play.go_referee import FinalScore
 
@@ -164,14 +164,6 @@ def try_clock(check: EngineCheck) -> None:
 
 
 def try_quit(check: EngineCheck) -> None:
-    process, patience = check.engine().channel.process, check.patience.quit
-    start = time.monotonic()
-    response = check.converse(Dialogue("quit\n", b"=", b"?"), patience).last
-    fault = ""
-    if not process.wait(patience):
-        fault = f"the engine has not exited after {patience:g} s"
-    elif not response.startswith("="):
-        fault = f"answered by {response!r}"
-    ms = 1000 * (time.monotonic() - start)
-    check.judge(fault, f"the engine exits after {ms:.0f} ms")
-    check.drop()
+    quit = check.converse(Dialogue("quit\n", b"=", b"?"), check.patience.quit)
+    fault = "" if quit.last.startswith("=") else f"answered by {quit.last!r}"
+    judge_end(check, check.name, fault)

@@ -15,7 +15,7 @@ from ringmaster.play.compliance.positions import CheckPosition
 #: The limits of the test searches; times in ms.
 COUNTS = {"nodes": 5000, "depth": 4}
 MOVE_MS = (100, 200, 150)
-CLOCK_MS, SHORT_MS = 400, 100
+CLOCK_MS, SHORT_MS, SHORT_CLOCK = 400, 100, "short clock"
 #: More or less than these shares of a limit is a fault: an engine may count only now and then.
 MOST = {"nodes": 2.0, "depth": 1.0}
 LEAST = {"nodes": 0.02, "depth": 0.5, "movetime": 0.25}
@@ -127,7 +127,7 @@ def try_count(check: EngineCheck) -> None:
 def try_movetime(check: EngineCheck) -> None:
     used = []
     for limit in MOVE_MS:
-        search = _timed(check, f"go movetime {limit}", limit, matters=check.matters)
+        search = _timed(check, f"go movetime {limit}", limit)
         if search.late:
             return
         used.append(search.ms / limit)
@@ -147,9 +147,9 @@ def try_clock(check: EngineCheck) -> None:
             check.note("skip", "no position of this variant with this side to move", name)
         elif _keeps_clock(check, dialect.go(*clocks), CLOCK_MS, name, position):
             check.usable["clock"] = dialect.go(1500, 1500)
-    name, go = "short clock", dialect.go(SHORT_MS, SHORT_MS)
-    if not any(_timed(check, go, SHORT_MS, name, matters=False).late for _ in range(3)):
-        check.note("pass", f"in time with {SHORT_MS} ms left, three times", name)
+    go = dialect.go(SHORT_MS, SHORT_MS)
+    if not any(_timed(check, go, SHORT_MS, SHORT_CLOCK).late for _ in range(3)):
+        check.note("pass", f"in time with {SHORT_MS} ms left, three times", SHORT_CLOCK)
 
 
 def try_increment(check: EngineCheck) -> None:
@@ -170,20 +170,14 @@ def try_overtime(check: EngineCheck) -> None:
 def _keeps_clock(
     check: EngineCheck, go: str, allowed: int, name: str = "", own: CheckPosition | None = None
 ) -> bool:
-    search = _timed(check, go, allowed, name, own, matters=check.matters)
+    search = _timed(check, go, allowed, name, own)
     if not search.late:
         check.note("pass", f"used {search.ms:.0f} of {allowed} ms", name)
     return not search.late
 
 
 def _timed(
-    check: EngineCheck,
-    go: str,
-    allowed: int,
-    name: str = "",
-    own: CheckPosition | None = None,
-    *,
-    matters: bool,
+    check: EngineCheck, go: str, allowed: int, name: str = "", own: CheckPosition | None = None
 ) -> Search:
     """Search with a limit of time, and record a late answer.
 
@@ -205,6 +199,7 @@ def _timed(
         )
     elif is_late:
         fault = f"answered {search.over:.0f} ms after its time of {allowed} ms had run out, twice"
+    matters = check.matters and name != SHORT_CLOCK
     check.judge(fault, "", name, matters=matters, exchange=evidence, is_late=is_late)
     return search
 
@@ -348,28 +343,26 @@ def _mib(size: int) -> str:
 
 def try_quit(check: EngineCheck) -> None:
     """Test quit, quit during a search, and the end of standard input."""
-    _ends(check, "quit")
+    check.engine().channel.send(b"quit\n", check.patience.quit)
+    judge_end(check, "quit")
     if check.handshake_seconds + check.setup_seconds > 1:
         check.note("skip", "the engine takes long to start", "quit during a search")
         return
     check.begin_search("go infinite", 0.05)
-    _ends(check, "quit during a search")
-    _ends(check, "end of standard input", b"")
+    check.engine().channel.send(b"quit\n", check.patience.quit)
+    judge_end(check, "quit during a search")
+    check.engine().channel.process.close_stdin()
+    judge_end(check, "end of standard input")
 
 
-def _ends(check: EngineCheck, name: str, words: bytes = b"quit\n") -> None:
-    """Record whether the process ends after `words`, or after the end of its input."""
-    channel, seconds = check.engine().channel, check.patience.quit
-    start = time.monotonic()
-    if words:
-        channel.send(words, seconds)
-    else:
-        channel.process.close_stdin()
-    fault = ""
-    if not channel.process.wait(seconds):
+def judge_end(check: EngineCheck, name: str, fault: str = "") -> None:
+    """Record whether the process ends now; `fault` is another fault of the test."""
+    assert check.running is not None
+    process, seconds, start = check.running.channel.process, check.patience.quit, time.monotonic()
+    if not process.wait(seconds):
         fault = f"the engine has not exited after {seconds:g} s"
-    elif channel.process.exit_status() != "status 0":
-        fault = f"the engine exits with {channel.process.exit_status()}"
+    elif process.exit_status() != "status 0":
+        fault = f"the engine exits with {process.exit_status()}"
     ms = 1000 * (time.monotonic() - start)
     check.judge(fault, f"the engine exits after {ms:.0f} ms", name)
     check.drop()

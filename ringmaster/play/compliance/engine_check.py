@@ -192,7 +192,7 @@ class Search(Dialogue):
         """Return the nodes or the depth of the search in words."""
         count = self.most(name)
         if count is None:
-            return f"an unknown {name}"
+            return f"without reporting its {name}"
         return f"{count:,} nodes" if name == "nodes" else f"to depth {count}"
 
     def final_info(self) -> Info | None:

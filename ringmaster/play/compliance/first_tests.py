@@ -26,11 +26,11 @@ WHOLE, EACH = 0.9, 0.5
 PATIENCE = Patience(search=EACH, stop=0.4)
 MOVE_MS = CLOCK_MS = 200  # the longest time that a search is given, in ms
 TRIES = 2  # searches that show that a limit is not obeyed
-SECONDS = 5.0  # seconds for the options of a tune
+SECONDS = 5.0  # for the options of a tune
 #: Nodes of a search and the greatest number of positions; later stages test options that showed
 #: no effect in earlier stages.
 STAGES = ((2000, 3), (2000, 30), (20_000, 30))
-LEAST_POSITIONS = 3  # the least number of positions
+LEAST_POSITIONS = 3  # of a stage
 DEPTHS, ENOUGH_NODES = range(1, 13), 1000  # depths for engines that ignore nodes
 LEAST_NODES = 500  # with fewer nodes over all positions, a search shows no effects
 SHARE = 0.1  # the share of the time for one pass over the positions

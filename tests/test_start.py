@@ -22,6 +22,7 @@ from tests.program import (
     ringmaster,
     write_control_file,
 )
+from tests.requirements import package
 
 #: Packages that no start may bring in.
 HEAVY = {
@@ -85,6 +86,8 @@ def test_version_needs_neither_a_store_nor_types() -> None:
 @pytest.mark.process
 @pytest.mark.parametrize("kind", SOURCES)
 def test_show_imports_no_slow_package(kind: str, tmp_path: Path) -> None:
+    if kind == "optuna_tuner":
+        package("optuna")
     control = write_control_file(tmp_path, SOURCES[kind], 200)
     heavy = HEAVY - {"tabulate"}
     if kind in WITH_ARRAYS:

@@ -102,7 +102,9 @@ def test_best_values_are_exported_by_name(tmp_path: Path) -> None:
     control = write(tmp_path, number_of_trials=10)
     assert run_ringmaster(control, "-q", "-j", "2", timeout=300).returncode == 0
     best = {row["code"]: row["engine_value"] for row in shown(control)["parameters"]}
-    lines = run_ringmaster(control, "export-parameters", "--format", "setoption").stdout.splitlines()
+    lines = run_ringmaster(
+        control, "export-parameters", "--format", "setoption"
+    ).stdout.splitlines()
     assert f"setoption name NullMove Pruning value {best['NullMove Pruning']}" in lines
     assert len(lines) == sum(value is not None for value in best.values())
     listed = run_ringmaster(control, "export-parameters", "--format", "control-file").stdout

@@ -51,8 +51,7 @@ def trial_charts(
         ChartGroup(
             "Trials",
             (Chart("scores", tuple(pieces), "trial", "score", f"best: trial {best[0]}"),),
-            "The best estimate is below the best score: the luckiest of many trials is drawn back "
-            "to trials with similar values.",
+            "Estimates (with 95 %) draw the luckiest trials back to trials with similar values.",
         )
     ]
     charts = []

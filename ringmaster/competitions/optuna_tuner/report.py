@@ -24,7 +24,8 @@ _NONE = "–"
 _TELLING = 40
 #: Ended trials before the importance of parameters is reported.
 _FOR_IMPORTANCE = 10
-_HALF_RANGE = 0.49
+#: The largest gain in score that is shown in Elo too.
+_ELO_RANGE = 0.3
 
 
 class TrialReport(msgspec.Struct, frozen=True):
@@ -181,7 +182,7 @@ class TrialReport(msgspec.Struct, frozen=True):
         assert self.surrogate is not None
         gain = self._gain(self.surrogate)
         if gain is not None and ranking[0][0] != 0:
-            notes.append(f"gain of trial {ranking[0][0]} over the start values: {_elo(gain)}")
+            notes.append(f"gain of trial {ranking[0][0]} over the start values: {_gain_text(gain)}")
         return Table(
             headers=("best candidates", "games", "score", "estimate"),
             rows=tuple(rows),
@@ -254,12 +255,9 @@ def _number(value: Any) -> str:
     return f"{value:.6g}" if is_number else str(value)
 
 
-def _elo(gain: Estimate) -> str:
-    """Return a gain in score as Elo, near a score of ½."""
-    low, middle, high = (
-        elo_of_score(
-            0.5 + min(max(gain.score + sign * Z95 * gain.deviation, -_HALF_RANGE), _HALF_RANGE)
-        )
-        for sign in (-1, 0, 1)
-    )
-    return f"{middle:+.0f} Elo ({low:+.0f} … {high:+.0f}, 95 %)"
+def _gain_text(gain: Estimate) -> str:
+    """Return a gain in score, with Elo near a score of ½."""
+    text = f"{gain.score:+.3f} ± {Z95 * gain.deviation:.3f} a game"
+    if abs(gain.score) > _ELO_RANGE:
+        return text
+    return f"{text}, about {elo_of_score(0.5 + gain.score):+.0f} Elo"

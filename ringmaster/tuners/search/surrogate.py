@@ -110,9 +110,9 @@ class Surrogate:
 
     @functools.cached_property
     def estimates(self) -> list[Estimate]:
-        """The estimates of the trials in `rows`."""
+        """The estimates of the trials in `rows`, between 0 and 1."""
         return [
-            Estimate(mean, math.sqrt(max(self._covariance(row, row), 0)))
+            Estimate(min(max(mean, 0.0), 1.0), math.sqrt(max(self._covariance(row, row), 0)))
             for row, mean in enumerate(self._means.tolist())
         ]
 

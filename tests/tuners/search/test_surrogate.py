@@ -60,6 +60,14 @@ def test_known_score_is_its_own_estimate() -> None:
     assert estimate.deviation < 1e-3
 
 
+def test_estimates_are_scores() -> None:
+    trials = [
+        observation([x, 50], score) for x, score in ((0, 0.0), (1, 0.0), (99, 1.0), (100, 1.0))
+    ]
+    for estimate in Surrogate(Space((X, IDLE)), trials).estimates:
+        assert 0 <= estimate.score <= 1
+
+
 def test_important_parameter_has_the_larger_share() -> None:
     importance = Surrogate(Space((X, IDLE)), hill(60)).importance()
     assert importance["x"] > 0.7 > 0.3 > importance["idle"]

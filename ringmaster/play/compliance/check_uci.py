@@ -184,7 +184,7 @@ def _timed(
     own  the position of a search with less time than the opponent's
     """
     search = check.search_in_new_game(go, allowed, own)
-    if check.matters:
+    if check.matters and not search.was_stopped:
         check.over = max(check.over, search.over)
     if not search.late:
         return search

@@ -145,6 +145,17 @@ games_per_trial = 20
 verify = Verify(games=20)
 """
 
+CLOP_TUNER = (
+    """
+competition_type = "clop_tuner"
+"""
+    + _CANDIDATES
+    + """
+parameters = [Parameter("strength", type="IntegerParameter", min=300, max=700)]
+number_of_games = {games}
+"""
+)
+
 
 @cache
 def book() -> str:

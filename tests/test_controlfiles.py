@@ -20,6 +20,8 @@ NEEDS = {
     "allplayall_chess.ctl": ["stockfish", "ethereal-chess", "toga2"],
     "allplayall_gnugo.ctl": ["gnugo"],
     "ce_tuner_gnugo.ctl": ["gnugo"],
+    "clop_gnugo.ctl": ["gnugo"],
+    "clop_toga2.ctl": ["toga2", "glaurung"],
     "gauntlet_chess.ctl": CHESS,
     "mc_tuner_gnugo.ctl": ["gnugo"],
     "optuna_gnugo.ctl": ["gnugo"],

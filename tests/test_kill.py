@@ -19,6 +19,7 @@ import pytest
 
 from tests.program import (
     CE_TUNER,
+    CLOP_TUNER,
     ENGINE,
     MC_TUNER,
     OPTUNA_TUNER,
@@ -108,6 +109,7 @@ SOURCES = {
     "sprt": SPRT,
     "mc_tuner": MC_TUNER,
     "ce_tuner": CE_TUNER,
+    "clop_tuner": CLOP_TUNER,
     "swiss": SWISS,
 }
 

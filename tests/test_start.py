@@ -12,6 +12,7 @@ import pytest
 
 from tests.program import (
     CE_TUNER,
+    CLOP_TUNER,
     MC_TUNER,
     OPTUNA_TUNER,
     PLAYOFF,
@@ -33,7 +34,7 @@ HEAVY = {
 #: Forbidden packages that need not be installed.
 OPTIONAL = {"cshogi", "matplotlib", "pyarrow", "pyffish"}
 #: Competition types with tuners that use NumPy.
-WITH_ARRAYS = ("optuna_tuner", "spsa", "texel")
+WITH_ARRAYS = ("clop_tuner", "optuna_tuner", "spsa", "texel")
 
 _PLAYERS = PLAYOFF.partition("number_of_games")[0]
 SOURCES = {
@@ -46,6 +47,7 @@ SOURCES = {
     "swiss": SWISS,
     "mc_tuner": MC_TUNER,
     "ce_tuner": CE_TUNER,
+    "clop_tuner": CLOP_TUNER,
     "spsa": SPSA,
     "optuna_tuner": OPTUNA_TUNER,
     "texel": TEXEL,

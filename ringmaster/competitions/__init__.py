@@ -10,6 +10,7 @@ from ringmaster.competitions.competition import Competition
 _TYPES = {
     "allplayall": ("ringmaster.competitions.tournaments.roster_tournaments", "AllPlayAll"),
     "ce_tuner": ("ringmaster.competitions.tuning.ce_tuner", "CeTuner"),
+    "clop_tuner": ("ringmaster.competitions.tuning.clop_tuner", "ClopTuner"),
     "gauntlet": ("ringmaster.competitions.tournaments.roster_tournaments", "Gauntlet"),
     "mc_tuner": ("ringmaster.competitions.tuning.mc_tuner", "McTuner"),
     "optuna_tuner": ("ringmaster.competitions.optuna_tuner.competition", "OptunaTuner"),

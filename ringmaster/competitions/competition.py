@@ -156,7 +156,7 @@ class Competition(ABC):
     `apply_edits`, and `resume` for the outstanding tickets.
 
     Guarantees: `record_result` accepts results in any order.  A state is JSON data, and its size
-    does not grow with the number of games.
+    does not grow with the number of games, except for some bytes a game in a clop_tuner.
     """
 
     #: The `competition_type` of control files.
@@ -299,7 +299,8 @@ class Competition(ABC):
         Raises UsageError for a type without such a match.
         """
         raise UsageError(
-            f"only spsa, texel and optuna_tuner have a closing match, not {self.type_name}"
+            "only spsa, texel, clop_tuner and optuna_tuner have a closing match, "
+            f"not {self.type_name}"
         )
 
     @property

@@ -21,7 +21,7 @@ from ringmaster.errors import ControlFileError
 from ringmaster.model.settings import Call, SettingPath
 
 #: Competition types that Gomill has: a file of another one was never run by Python 2.
-_GOMILL_TYPES: Final = frozenset({"playoff", "allplayall", "mc_tuner", "ce_tuner"})
+_GOMILL_TYPES: Final = frozenset({"playoff", "allplayall", "mc_tuner", "ce_tuner", "clop_tuner"})
 
 #: Syntax that Python 2 does not have.
 _PYTHON_3: Final = (

@@ -78,6 +78,7 @@ class Tuned:
                 r_end=p.r_end,
                 step=p.step,
                 integer=p.integer,
+                scale=p.scale,
             )
         else:
             # the gains are not in the engines' units
@@ -121,7 +122,8 @@ def tuned_parameters(path: Path) -> tuple[LoadedCompetition, list[Tuned]]:
     if not parameters:
         raise RingmasterError(
             f"{path} has no tuned parameters: its competition_type is "
-            f"{loaded.competition.type_name!r}; expected 'spsa', 'texel' or 'optuna_tuner'"
+            f"{loaded.competition.type_name!r}; expected 'spsa', 'texel', 'clop_tuner' or "
+            "'optuna_tuner'"
         )
     return loaded, parameters
 

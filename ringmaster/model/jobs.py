@@ -79,6 +79,8 @@ Apply = Literal["live", "newgame", "restart"]
 #:                  a  trials finished when it was proposed     s  its sampler, if any
 #:                  f  candidates refused before it             b  score to reach
 #:                  r  code of the opponent, if there are several
+#: clop_tuner       n  number of the game          p  places of the sample in the ranges
+#:                  s  seat of the candidate       r  code of the opponent
 #: closing match    v  number of the match, from 1          g  number of the game in it
 Ticket = dict[str, Any]
 

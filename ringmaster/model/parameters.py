@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,6 +16,16 @@ def rounded(value: float) -> int:
     parts often are halves.
     """
     return math.floor(value + 0.5 + 1e-12 * max(1.0, abs(value)))
+
+
+def middle(low: float, high: float, integer: bool, logarithmic: bool) -> float:
+    """Return the middle of a range, the geometric one on a logarithmic scale."""
+    if logarithmic and 0 < low <= high:
+        value = math.sqrt(low) * math.sqrt(high)
+    else:
+        value = low / 2 + high / 2
+    value = float(math.floor(value + 0.5)) if integer and abs(value) < 2**53 else value
+    return min(max(value, min(low, high)), max(low, high))
 
 
 class Linear(msgspec.Struct, frozen=True):
@@ -93,6 +103,11 @@ class TunedParameter(msgspec.Struct, frozen=True):
     comment: str | None = None
     not_used: bool = False
 
+    @property
+    def scale(self) -> Literal["linear", "log"]:
+        """The scale on which the parameter is tuned."""
+        return "linear"
+
     def canonical(self) -> dict[str, Any]:
         """Return the arguments of Parameter(…), for the comparison of two runs."""
         named = {"minimum": "min", "maximum": "max"}
@@ -110,3 +125,26 @@ class TunedParameter(msgspec.Struct, frozen=True):
     def clip(self, value: float) -> float:
         """Return the nearest value within the bounds."""
         return min(max(value, self.minimum), self.maximum)
+
+
+class ClopParameter(TunedParameter, frozen=True):
+    """A parameter of a clop_tuner.
+
+    type  the name of CLOP, one of CLOP_TYPES
+    """
+
+    type: str = "LinearParameter"
+
+    @property
+    def scale(self) -> Literal["linear", "log"]:
+        """The scale on which the parameter is tuned."""
+        return "log" if CLOP_TYPES[self.type][1] else "linear"
+
+
+#: CLOP's types of parameters: whether values are integers, and their scale logarithmic.
+CLOP_TYPES = {
+    "LinearParameter": (False, False),
+    "IntegerParameter": (True, False),
+    "GammaParameter": (False, True),
+    "IntegerGammaParameter": (True, True),
+}

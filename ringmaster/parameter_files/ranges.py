@@ -13,12 +13,12 @@ The files have no start value: it is the middle of the range, on its scale.
 from __future__ import annotations
 
 import ast
-import math
 import re
 from collections.abc import Sequence
 from typing import Any
 
 from ringmaster.errors import UsageError, nearest, shown
+from ringmaster.model.parameters import CLOP_TYPES, middle
 from ringmaster.parameter_files.entries import (
     RENAME,
     Entry,
@@ -29,13 +29,6 @@ from ringmaster.parameter_files.entries import (
 from ringmaster.parameter_files.objects import as_number, load_object, object_or_none, write_object
 from ringmaster.parameter_files.reading import Reading, Text, name_problem, number, number_text
 
-#: First word of a line: whether the parameter is an integer, and its scale logarithmic.
-KINDS = {
-    "LinearParameter": (False, False),
-    "IntegerParameter": (True, False),
-    "GammaParameter": (False, True),
-    "IntegerGammaParameter": (True, True),
-}
 #: The other lines of a .clop file.
 _SETTINGS = (
     *("Name", "Script", "Processor", "Replications", "DrawElo", "H", "Correlations"),
@@ -45,7 +38,7 @@ _SETTINGS = (
 
 def recognises_clop(text: Text) -> int:
     """Return the number of lines with a parameter."""
-    return sum(_words(raw)[:1] in ([kind] for kind in KINDS) for raw in text.lines)
+    return sum(_words(raw)[:1] in ([kind] for kind in CLOP_TYPES) for raw in text.lines)
 
 
 def _words(raw: str) -> list[str]:
@@ -63,8 +56,8 @@ def read_clop(text: Text, options: ReadOptions) -> ParameterFile:
         kind = words[0]
         if kind in _SETTINGS:
             ignored[kind] = None
-        elif kind not in KINDS:
-            expected = nearest(kind, [*KINDS, *_SETTINGS])
+        elif kind not in CLOP_TYPES:
+            expected = nearest(kind, [*CLOP_TYPES, *_SETTINGS])
             reading.refuse(line, f"{shown(kind)} cannot begin a line", expected)
         else:
             _read_line(reading, line, words, raw.partition("#")[2].strip())
@@ -76,7 +69,7 @@ def read_clop(text: Text, options: ReadOptions) -> ParameterFile:
 
 
 def _read_line(reading: Reading, line: int, words: list[str], comment: str) -> None:
-    integer, logarithmic = KINDS[words[0]]
+    integer, logarithmic = CLOP_TYPES[words[0]]
     expected = f"{words[0]} NAME MIN MAX"
     if len(words) != 4:
         reading.refuse(line, f"it has {len(words)} words", expected)
@@ -101,16 +94,6 @@ def _read_line(reading: Reading, line: int, words: list[str], comment: str) -> N
     )
 
 
-def middle(low: float, high: float, integer: bool, logarithmic: bool) -> float:
-    """Return the middle of a range, the geometric one on a logarithmic scale."""
-    if logarithmic and 0 < low <= high:
-        value = math.sqrt(low) * math.sqrt(high)
-    else:
-        value = low / 2 + high / 2
-    value = float(math.floor(value + 0.5)) if integer and abs(value) < 2**53 else value
-    return min(max(value, min(low, high)), max(low, high))
-
-
 def write_clop(entries: Sequence[Entry], games: int | None) -> str:
     """Return the lines of the parameters.  Raises UsageError for an impossible name."""
     lines = []
@@ -119,7 +102,9 @@ def write_clop(entries: Sequence[Entry], games: int | None) -> str:
             raise UsageError(
                 f"clop: {shown(entry.code)} cannot be a name: it has a space or a #; {RENAME}"
             )
-        kind = {value: key for key, value in KINDS.items()}[entry.integer, entry.scale == "log"]
+        kind = {value: key for key, value in CLOP_TYPES.items()}[
+            entry.integer, entry.scale == "log"
+        ]
         bounds = f"{number_text(entry.minimum)} {number_text(entry.maximum)}"
         lines.append(f"{kind} {entry.code} {bounds}\n")
     return "".join(lines)

@@ -205,6 +205,29 @@ def _ce_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Ske
     return skeleton
 
 
+def _clop_tuner(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
+    skeleton = _candidates(game, tuned)
+    skeleton.settings |= {
+        "parameters": [
+            _named(
+                code, weight, {"type": "IntegerParameter", "min": weight.low, "max": weight.high}
+            )
+            for code, weight in _codes(tuned.weights).items()
+        ],
+        "number_of_games": 10000,
+        "verify": Call("Verify", (), {"games": 1000}),
+    }
+    skeleton.comments["opponent"] = (
+        "Code of the candidates' opponent, or a list of several; about as strong as the player."
+    )
+    skeleton.comments["parameters"] = (
+        "The parameters to tune.  The types are LinearParameter, IntegerParameter, and on a "
+        "logarithmic scale GammaParameter and IntegerGammaParameter."
+    )
+    skeleton.comments["verify"] = "A match after the tune: the tuned values against the opponent."
+    return skeleton
+
+
 def _spsa(game: GameName, engines: tuple[Engine, ...], tuned: Engine) -> Skeleton:
     skeleton = Skeleton()
     code = skeleton.add(tuned, tuned.levels[0])
@@ -306,6 +329,7 @@ SKELETONS: dict[str, tuple[str, Build]] = {
     "swiss": ("A Swiss tournament: rounds between players with about the same score.", _swiss),
     "mc_tuner": ("A tune as a bandit problem: the best candidates play most games.", _mc_tuner),
     "ce_tuner": ("A tune by the cross-entropy method.", _ce_tuner),
+    "clop_tuner": ("A tune by CLOP: a quadratic model of results against opponents.", _clop_tuner),
     "spsa": ("A tune by SPSA: the engine plays against itself.", _spsa),
     "optuna_tuner": ("A tune by Optuna: candidates play against the start values.", _optuna_tuner),
     "texel": ("A tune of an evaluation on labelled positions.", _texel),

@@ -42,7 +42,8 @@ _GOMILL: Final = re.compile(
 _RINGMASTER: Final = re.compile(
     rb"(?:stop\n)?\Z"  # .cmd (Gomill's has no line end), and any file that is empty
     rb"|RMPOS\x00|RMFEA\x00"  # .positions, .features
-    rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|spsa|texel): [^\n]*\n"  # .report
+    rb"|(?:playoff|allplayall|gauntlet|swiss|mc_tuner|ce_tuner|clop_tuner|spsa|texel): "  # .report
+    rb"[^\n]*\n"
     rb'|\{"games":'  # .tree.jsonl
     rb"|\(;FF\[4\][^\n]*\nAP\[ringmaster:"
     rb"| +\d+\.\d{4} \S+ [<>!] "

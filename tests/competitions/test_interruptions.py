@@ -148,6 +148,23 @@ SETTINGS: dict[str, Callable[[random.Random], Callable[[], Any]]] = {
             )
         )
     )(rng.randint(1, 3), rng.random() < 0.5),
+    "clop_tuner": lambda rng: (
+        lambda replications, kind: (
+            lambda: chess(
+                "clop_tuner",
+                player="a",
+                opponent={"b": 1, "c": 2},
+                parameters=[
+                    call("Parameter", "x", min=1, max=9),
+                    call("Parameter", "y", kind, 1, 9),
+                ],
+                candidate_colour="random",
+                replications=replications,
+                number_of_games=40,
+                verify=call("Verify", 6),
+            )
+        )
+    )(rng.randint(1, 2), rng.choice(["IntegerParameter", "GammaParameter"])),
     "ce_tuner": lambda rng: (
         lambda: make(
             "ce_tuner",

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 from hypothesis import strategies as st
 
+from ringmaster.model.parameters import middle
 from ringmaster.parameter_files import Entry, ParameterFile, ReadOptions, Text, read_file
 from ringmaster.parameter_files.objects import GAMES, gains
-from ringmaster.parameter_files.ranges import middle
 
 
 def read(

@@ -37,9 +37,9 @@ from ringmaster.competitions.result_lines import (
     void_rule,
 )
 from ringmaster.competitions.spsa.games import opponent_cycle
-from ringmaster.competitions.spsa.settings import make_opponents, opponent_weights
 from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
 from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
 from ringmaster.competitions.tuning.player_tune import PlayerTune

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ringmaster.competitions.common_settings import COMMON_SETTINGS
-from ringmaster.competitions.spsa.settings import Opponents, opponent_weights
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.opponents import Opponents, opponent_weights
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
 from ringmaster.competitions.tuning.searched_parameter import PARAMETER
 from ringmaster.errors import SettingError, nearest, shown

@@ -40,7 +40,6 @@ from ringmaster.competitions.spsa.settings import (
     check_method,
     check_numbers,
     find_opponents,
-    opponent_weights,
     unused_arguments,
 )
 from ringmaster.competitions.spsa.state import (
@@ -53,6 +52,7 @@ from ringmaster.competitions.spsa.state import (
 )
 from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
 from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.opponents import opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
 from ringmaster.competitions.tuning.player_tune import PlayerTune

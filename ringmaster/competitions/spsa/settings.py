@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ringmaster.competitions.common_settings import COMMON_SETTINGS, find_player
+from ringmaster.competitions.common_settings import COMMON_SETTINGS
 from ringmaster.competitions.spsa.methods import DEFAULTS, AnnealingSettings
 from ringmaster.competitions.tuning.candidates import TUNE_GAME_SETTINGS
 from ringmaster.competitions.tuning.closing_match_settings import VERIFY
+from ringmaster.competitions.tuning.opponents import (
+    Opponents,
+    make_opponents,
+    opponent_weights,
+)
 from ringmaster.competitions.tuning.parameter_settings import (
     BINDING,
     BOUNDS,
@@ -17,14 +22,11 @@ from ringmaster.competitions.tuning.parameter_settings import (
     build_parameter,
 )
 from ringmaster.competitions.tuning.player_tune import MAKE_CANDIDATE
-from ringmaster.errors import SettingError, shown
+from ringmaster.errors import SettingError
 from ringmaster.model.parameters import TunedParameter
 from ringmaster.model.players import Player
 from ringmaster.model.settings import (
-    INVALID,
     CallOf,
-    Context,
-    DictOf,
     Float,
     Identifier,
     Integer,
@@ -32,8 +34,6 @@ from ringmaster.model.settings import (
     Maybe,
     OneOf,
     Setting,
-    SettingPath,
-    SettingType,
 )
 
 PARAMETER = CallOf(
@@ -69,42 +69,6 @@ ANNEALING = CallOf(
     ),
     lambda values, context: AnnealingSettings(**values),
 )
-
-
-class Opponents(SettingType):
-    """A player code, a list of codes, or a dictionary of code to weight.
-
-    A list is interpreted as a dictionary with equal weights.
-    """
-
-    _CODE = Identifier()
-    _WEIGHTS = DictOf(_CODE, Integer(minimum=1, maximum=1000))
-
-    def describe(self) -> str:
-        return "a player code, a list of player codes, or a dictionary of player code to weight"
-
-    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
-        if isinstance(value, str):
-            return self._CODE.interpret(value, path, context)
-        if isinstance(value, list | tuple):
-            codes = [
-                self._CODE.interpret(code, (*path, i), context) for i, code in enumerate(value)
-            ]
-            if INVALID in codes:
-                return INVALID
-            duplicate = next((code for i, code in enumerate(codes) if code in codes[:i]), None)
-            if duplicate is not None:
-                return context.refuse(
-                    path,
-                    f"{duplicate!r} is listed twice",
-                    f"{{{duplicate!r}: 2, …}} for a weight of 2",
-                )
-            value = dict.fromkeys(codes, 1)
-        if not isinstance(value, Mapping):
-            return context.refuse(path, f"{shown(value)} is not a player code", self.describe())
-        if not value:
-            return context.refuse(path, "the list of opponents is empty", self.describe())
-        return self._WEIGHTS.interpret(value, path, context)
 
 
 SPSA_SETTINGS: tuple[Setting, ...] = (
@@ -317,14 +281,6 @@ def unused_arguments(name: str, parameters: Sequence[TunedParameter]) -> list[st
     return lines
 
 
-def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
-    """Return the weights of the opponents by player code, {} in self-play."""
-    opponent = values["opponent"]
-    if opponent is None:
-        return {}
-    return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
-
-
 def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
     """Return the opponents by player code, {} in self-play.  Raises SettingError."""
     weights = opponent_weights(values)
@@ -341,18 +297,6 @@ def find_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
             ("opponent",), "'opponent' is missing", "the code of a player to play against"
         )
     return make_opponents(values)
-
-
-def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
-    """Return the players of the setting `opponent` by code.  Raises SettingError."""
-    opponents = {}
-    for code in opponent_weights(values):
-        definition = find_player(values["players"], code, ("opponent",))
-        try:
-            opponents[code] = definition.make(code, values["game"])
-        except SettingError as error:
-            raise error.under("players", code) from None
-    return opponents
 
 
 def check_numbers(values: Mapping[str, Any]) -> list[SettingError]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from ringmaster.competitions.competition import Played
-from ringmaster.model.report import Chart, ChartGroup, Level, Piece, Series, Whiskers
+from ringmaster.model.report import Chart, ChartGroup, Interval, Level, Piece, Series, Whiskers
 from ringmaster.model.results import GameResult
 from ringmaster.stats.elo import wilson
 
@@ -20,12 +20,19 @@ MOST_POINTS, WINDOWS = 1000, 48
 class CandidateCharts:
     """Collects games for the charts.
 
-    codes     of the parameters; only numerical values are charted
-    opponent  code of the opponent
+    codes      of the parameters; only numerical values are charted
+    opponents  their codes
+    regions    estimate of a parameter, and the ends of its region, by code
     """
 
-    def __init__(self, codes: Sequence[str], opponent: str) -> None:
-        self._opponent = opponent
+    def __init__(
+        self,
+        codes: Sequence[str],
+        *opponents: str,
+        regions: Mapping[str, tuple[float, float, float]] = {},
+    ) -> None:
+        self._opponents = opponents
+        self._regions = regions
         self._points = array("d")
         #: A value for each game, nan for others than finite numbers.
         self._values = {code: array("d") for code in codes}
@@ -34,7 +41,7 @@ class CandidateCharts:
         """Add a game unless it is void."""
         if result.outcome == "void":
             return
-        seat = 1 if played.players[0] == self._opponent else 0
+        seat = 1 if played.players[0] in self._opponents else 0
         self._points.append(result.points(seat))
         for code, values in self._values.items():
             value = played.parameters[seat].get(code)
@@ -58,7 +65,7 @@ class CandidateCharts:
             whiskers.append((_middle(window), mean, 100 * low, 100 * high))
         pieces: tuple[Piece, ...] = (Level("even", 50.0), Whiskers("points", tuple(whiskers)))
         note = f"{points.sum():g} of {len(points)} ({points.mean():.1%})"
-        title = f"Points against {self._opponent}"
+        title = f"Points against {' and '.join(self._opponents)}"
         chart = Chart(title, pieces, "games", "%", note, (0.0, 100.0))
         text = "Results of the candidates at that time, with 95 % intervals."
         return [*groups, ChartGroup("Results", (chart,), text)]
@@ -80,11 +87,16 @@ class CandidateCharts:
             finite = values[window][np.isfinite(values[window])]
             if len(finite):
                 line.append((_middle(window), float(finite.mean())))
-        pieces: tuple[Piece, ...] = (
+        pieces: list[Piece] = [
             Series("a game's value", dots, joined=False),
             Series("mean", tuple(line), "average"),
-        )
-        return Chart(code, pieces, "games", "", f"lately {line[-1][1]:.4g}")
+        ]
+        note = f"lately {line[-1][1]:.4g}"
+        if code in self._regions:
+            estimate, low, high = self._regions[code]
+            pieces.append(Interval("estimate", estimate, low, high))
+            note = f"estimate {estimate:.4g}, region {low:.4g} … {high:.4g}"
+        return Chart(code, tuple(pieces), "games", "", note)
 
 
 def _middle(window: np.ndarray) -> float:

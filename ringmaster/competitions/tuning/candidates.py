@@ -153,6 +153,16 @@ class CandidateParameter(Protocol):
     def function_name(self) -> str: ...
 
 
+def candidate_seat(values: Mapping[str, Any], number: int) -> int:
+    """Return the candidate's place in game `number`: 0 if it moves first."""
+    colour = values["candidate_colour"]
+    if colour == "alternating":
+        return number % 2
+    if colour == "random":
+        return words(values["seed"], COLOUR_STREAM, number, 1)[0] % 2
+    return 0 if colour == _FIRST[values["game"]] else 1
+
+
 Values = tuple[Any, ...]
 
 
@@ -383,12 +393,7 @@ class CandidateTuner(Competition):
 
     def seat(self, number: int) -> int:
         """Return the candidate's place in game `number`: 0 if it moves first."""
-        colour = self.values["candidate_colour"]
-        if colour == "alternating":
-            return number % 2
-        if colour == "random":
-            return words(self.values["seed"], COLOUR_STREAM, number, 1)[0] % 2
-        return 0 if colour == _FIRST[self._game] else 1
+        return candidate_seat(self.values, number)
 
     def candidate_job(
         self,

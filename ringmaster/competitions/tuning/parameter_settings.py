@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ringmaster.errors import SettingError, shown
 from ringmaster.model.parameters import Explicit, Linear, Log, TunedParameter
@@ -29,8 +29,16 @@ ValuesByCode = dict[str, int | float]
 BINDINGS = ("option", "gtp", "argument", "environ")
 
 
+P = TypeVar("P", bound=TunedParameter)
+
+
 def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
     """Return the parameter of a Parameter(…).  Raises SettingError."""
+    return checked_parameter(TunedParameter, values)
+
+
+def checked_parameter(make: type[P], values: dict[str, Any]) -> P:
+    """Return a parameter of any type.  Raises SettingError."""
     low, high, start = values["min"], values["max"], values["start"]
     code = values["code"]
     if not code:
@@ -70,7 +78,7 @@ def build_parameter(values: dict[str, Any], context: Context) -> TunedParameter:
         )
     names = {"min": "minimum", "max": "maximum"}
     values = {**values, "frozen": values["frozen"] or values.get("not_used", False)}
-    return TunedParameter(**{names.get(name, name): value for name, value in values.items()})
+    return make(**{names.get(name, name): value for name, value in values.items()})
 
 
 #: Code, start and bounds.

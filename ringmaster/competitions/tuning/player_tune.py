@@ -1,4 +1,4 @@
-"""The common base of spsa, texel and optuna_tuner: parameters, players and the closing match."""
+"""The common base of spsa, texel, clop_tuner and optuna_tuner: players and the closing match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ringmaster.model.players import GameName, Player
 from ringmaster.model.settings import Function, Maybe, Setting, SettingPath
 
 #: Ends of the codes of the tuned player's sides, in the tune and the closing match.
-_SIDES = ("", "+", "-", ":trial", ":tuned", ":start")
+_SIDES = ("", "+", "-", ":trial", ":candidate", ":tuned", ":start")
 
 #: A function for players that need more than options.
 MAKE_CANDIDATE = Setting(
@@ -44,7 +44,7 @@ MAKE_CANDIDATE = Setting(
 
 
 class PlayerTune(Competition):
-    """Base of `spsa`, `texel` and `optuna_tuner`, which tune the parameters of one player.
+    """Base of the types that tune the parameters of one player.
 
     declared    parameters of the control file
     parameters  the declared ones that are used

@@ -1,0 +1,540 @@
+"""clop_tuner: tune parameters by confident local optimisation (`tuners/clop.py`).
+
+Samples of the parameters play opponents.  A quadratic model of the results gives less weight
+to regions that are confidently below average, and new samples come from the rest.  A draw is
+half a win.  There is no self-play: strength is measured against fixed players, one of which
+may be the tuned player itself with its own values.  A closing match may follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+import msgspec
+
+from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
+from ringmaster.competitions.competition import Played, Reaction, TunedOptions
+from ringmaster.competitions.game_settings import make_game_settings
+from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
+from ringmaster.competitions.result_lines import (
+    REMEDY,
+    VoidKinds,
+    count_void,
+    repeats_line,
+    result_line,
+    sum_void_kinds,
+    void_line,
+    void_rule,
+)
+from ringmaster.competitions.tournaments.matchup_report import MatchupCourses, describe_settings
+from ringmaster.competitions.tuning.candidates import candidate_seat
+from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
+from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.closing_match_settings import VerifySettings
+from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
+from ringmaster.competitions.tuning.parameter_binding import tuned_options
+from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
+from ringmaster.competitions.tuning.player_tune import PlayerTune
+from ringmaster.errors import SettingError, SettingErrors, StateRefused, StoreError, counted
+from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.parameters import ClopParameter
+from ringmaster.model.players import Player
+from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
+from ringmaster.model.results import GameResult
+from ringmaster.model.settings import Setting
+from ringmaster.tuners.clop import Axis, Clop, Finding
+
+#: Code of a player that make_candidate returns.
+CANDIDATE = "candidate"
+#: Column of wins, draws and losses by points.
+_COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
+#: Equal results against an opponent that show that it is too weak or too strong.
+_ONE_SIDED = 20
+
+
+class State(msgspec.Struct, kw_only=True):
+    """The state of the tuner.
+
+    codes     of the tuned parameters
+    tuner     see `Clop.state`
+    next      number of the next game
+    sample    number of the last sample issued, and its places
+    results   wins, draws and losses of the candidates by opponent
+    repeats   games that repeat an earlier one
+    verify    the closing matches
+    """
+
+    codes: list[str]
+    tuner: dict[str, Any] = {}
+    next: int = 0
+    sample: tuple[int, list[int]] = (-1, [])
+    results: dict[str, list[int]] = {}
+    void: int = 0
+    void_in_a_row: int = 0
+    void_kinds: VoidKinds = {}
+    repeats: int = 0
+    verify: list[dict[str, Any]] = []
+
+
+class ClopTuner(PlayerTune):
+    """The `clop_tuner` competition type.
+
+    tuned   the parameters that are not frozen, in the order of the tuner's axes
+    tuner   learns from results
+    """
+
+    type_name: ClassVar[str] = "clop_tuner"
+    table: ClassVar[tuple[Setting, ...]] = CLOP_SETTINGS
+    declared: tuple[ClopParameter, ...]
+    parameters: tuple[ClopParameter, ...]
+
+    def __init__(self, code: str, values: Mapping[str, Any]) -> None:
+        make, player = values["make_candidate"], values["player"]
+        # like Gomill's, `make_candidate` takes values by position
+        by_name = None if make is None else lambda **named: make(*named.values())
+        own = player if make is None else CANDIDATE
+        super().__init__(code, {**values, "make_candidate": by_name, "player": own})
+        errors: list[SettingError] = []
+        with noting(errors):
+            self.settings = make_game_settings(self._game, values)
+        definition = PlayerDefinition({})
+        with noting(errors):
+            if make is None and player is None:
+                raise SettingError(
+                    ("player",),
+                    "'player' is missing",
+                    "the code of the player to tune, or a function make_candidate",
+                )
+            if make is not None and player is not None:
+                raise SettingError(("player",), "player and make_candidate exclude each other")
+            if make is None:
+                definition = find_player(values["players"], player, ("player",))
+        self.opponents: dict[str, Player] = {}
+        self._weights = opponent_weights(values)
+        with noting(errors):
+            self.opponents = make_opponents(values)
+        with noting(errors):
+            self._check_codes()
+        errors += check_codes(self.declared)
+        if errors:
+            raise SettingErrors(errors)
+        #: Opponent of each game of a sample, and the game's number against this opponent.
+        self._plan = [
+            (code, number)
+            for code, weight in self._weights.items()
+            for number in range(weight * values["replications"])
+        ]
+        self.tuned = tuple(p for p in self.parameters if not p.frozen)
+        axes = [Axis(p.minimum, p.maximum, p.integer, p.scale == "log") for p in self.tuned]
+        self.tuner = Clop(
+            axes,
+            seed=values["seed"],
+            H=values["clop_H"],
+            all_pairs=values["correlations"] == "all",
+        )
+        self._state = State(codes=[p.code for p in self.tuned])
+        if values["verify"] is not None:
+            self.values = {**self.values, "verify": self._against_opponent(values["verify"])}
+        self._set_player(definition, counted="samples")
+
+    def _check_codes(self) -> None:
+        """Raise SettingError for an opponent with the code of the candidates."""
+        if self._candidate_code in self.opponents:
+            raise SettingError(
+                ("opponent",),
+                f"{self._candidate_code!r} is the code of the candidates",
+                "another code for this player",
+            )
+
+    @property
+    def _candidate_code(self) -> str:
+        return f"{self.values['player']}{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        """End of the candidates' code: the player may be an opponent with its own values."""
+        return "" if self.values["make_candidate"] is not None else f":{CANDIDATE}"
+
+    def _against_opponent(self, settings: VerifySettings) -> VerifySettings:
+        """Return settings of a closing match, by default against the first opponent."""
+        if settings.against:
+            return settings
+        return msgspec.structs.replace(settings, against=next(iter(self._weights)))
+
+    # values and players
+
+    def _by_code(self, values: Iterable[int | float]) -> ValuesByCode:
+        """Return values of tuned parameters, and start values of frozen ones, by code."""
+        return {**self.start_values, **{p.code: v for p, v in zip(self.tuned, values, strict=True)}}
+
+    def estimated(self) -> ValuesByCode:
+        estimate = self.tuner.estimate()
+        if estimate is None:
+            return self.start_values
+        axes = self.tuner.axes
+        return self._by_code(axis.round(v) for axis, v in zip(axes, estimate, strict=True))
+
+    def _sampled(self, ticket: Ticket) -> ValuesByCode:
+        return self._by_code(self.tuner.played(ticket["p"]))
+
+    # the closing match
+
+    @property
+    def _samples(self) -> int:
+        """Number of samples with all their games."""
+        return len(self.tuner) // len(self._plan)
+
+    @property
+    def is_tuned(self) -> bool:
+        limit = self.values["number_of_games"]
+        return limit is not None and len(self.tuner) >= limit
+
+    def _standing(self) -> Standing:
+        openings = 0
+        if self.values["verify"] is not None or self._verifying:
+            games = max(self._state.next, self.values["number_of_games"] or 0)
+            openings = self._opening(games // len(self._plan) + 1, max(self._weights.values()))
+        return Standing(self._samples, self.estimated() if self._due else {}, openings, self._due)
+
+    def verify(self, games: int | None = None) -> None:
+        if self.closing.settings is None:
+            self.closing.settings = self._against_opponent(DEFAULT_VERIFY)
+        super().verify(games)
+
+    # before the games
+
+    def prepare(self) -> None:
+        self.book.load()
+        self.closing.prepare()
+
+    def warnings(self) -> list[str]:
+        lines = self.closing.warnings(self._standing())
+        if (not self.closing.has_openings) if self._verifying else self.book.lacks_openings:
+            lines.append(SAME_GAMES_OF_TUNE)
+        return lines
+
+    def notices(self) -> list[str]:
+        lines = []
+        if self.values["stop_on_error"] is not None:
+            lines.append(
+                "stop_on_error has no effect: a void game is played again, and a game without a "
+                "result counts half a win"
+            )
+        return lines + self.closing.notices(self._standing())
+
+    def reported_players(self) -> list[Player]:
+        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
+        return list(players.values())
+
+    def check_jobs(self) -> list[CheckJob]:
+        if self._verifying:
+            return self.closing.check_jobs(self._standing())
+        samples = {
+            "start": self.start_values,
+            "minimum": self._by_code(axis.round(axis.minimum) for axis in self.tuner.axes),
+            "maximum": self._by_code(axis.round(axis.maximum) for axis in self.tuner.axes),
+            "first sample": self._by_code(self.tuner.played(self.tuner.ask(0))),
+        }
+        return [
+            *(
+                CheckJob(f"check-{code}", player, self.settings)
+                for code, player in self.opponents.items()
+            ),
+            *self._candidate_checks(samples),
+            *(
+                job
+                for job in self.closing.check_jobs(None)
+                if job.id not in {f"check-{code}" for code in self.opponents}
+            ),
+        ]
+
+    def tuned_options(self) -> TunedOptions | None:
+        if self._verifying:
+            return None
+
+        def maker(parameter: ClopParameter, end: float) -> Callable[[], Player]:
+            changed = {**self.start_values, parameter.code: parameter.played_value(end)}
+            return lambda: self._binding.player(":end", changed)
+
+        ends = {p.code: [maker(p, end) for end in (p.minimum, p.maximum)] for p in self.tuned}
+        base = self._binding.player("", self.start_values)
+        return tuned_options(self._check_id("start"), base, ends)
+
+    # issuing games
+
+    def may_run_ahead(self, parallel: int) -> bool:
+        """Whether games may be issued before earlier results arrive.
+
+        A sample depends on the results that exist when it is drawn, so games that are
+        played one at a time are also issued one at a time.
+        """
+        return parallel > 1
+
+    def next_job(self) -> Task | None:
+        number, limit = self._state.next, self.values["number_of_games"]
+        if self._verifying or (limit is not None and number >= limit):
+            return self._match_game()
+        sample, place = divmod(number, len(self._plan))
+        opponent, against = self._plan[place]
+        places = self._state.sample[1]
+        if self._state.sample[0] != sample:
+            places = self.tuner.ask(sample)
+        seat = candidate_seat(self.values, self._game_number(sample, opponent, against))
+        ticket: Ticket = {"n": number, "p": places, "s": seat, "r": opponent}
+        return self._issue(str(number), ticket)
+
+    def _game_number(self, sample: int, opponent: str, against: int) -> int:
+        """Return the number of a sample's game against an opponent in all games against it."""
+        return sample * self._weights[opponent] * int(self.values["replications"]) + against
+
+    def _opening(self, sample: int, weight: int) -> int:
+        """Return the number of the first opening of a sample."""
+        games = sample * weight * int(self.values["replications"])
+        return games // 2 if self.values["candidate_colour"] == "alternating" else games
+
+    def resume(self, ticket: Ticket) -> bool:
+        if is_of_closing_match(ticket):
+            return self.closing.resume(ticket, self._standing())
+        return self._register(ticket) and not self._verifying
+
+    def _register(self, ticket: Ticket) -> bool:
+        if is_of_closing_match(ticket):
+            self.closing.count(ticket, self._standing())
+            return True
+        state, number = self._state, ticket["n"]
+        state.next = max(state.next, number + 1)
+        sample = number // len(self._plan)
+        if sample > state.sample[0]:
+            state.sample = sample, list(ticket["p"])
+        limit = self.values["number_of_games"]
+        return limit is None or number < limit
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
+        if is_of_closing_match(ticket):
+            return self._match_job(game_id, attempt, ticket)
+        values, seat = self._sampled(ticket), ticket["s"]
+        candidate = self._binding.player(self._suffix, values)
+        opponent = self.opponents[ticket["r"]]
+        sample, place = divmod(ticket["n"], len(self._plan))
+        number = self._game_number(sample, *self._plan[place])
+        alternating = self.values["candidate_colour"] == "alternating"
+        opening = number // 2 if alternating else number
+        return self._game_job(
+            game_id,
+            attempt,
+            (candidate, opponent) if seat == 0 else (opponent, candidate),
+            self.settings,
+            ticket,
+            self.book.pick(opening),
+            (values, {}) if seat == 0 else ({}, values),
+            round=opening + 1,
+        )
+
+    def _codes(self, ticket: Ticket, candidate: str) -> tuple[str, str]:
+        """Return the codes of a game's players, first mover first."""
+        opponent: str = ticket["r"]
+        return (candidate, opponent) if ticket["s"] == 0 else (opponent, candidate)
+
+    def describe(self, ticket: Ticket) -> Played:
+        if is_of_closing_match(ticket):
+            return self.closing.describe(ticket)
+        values = self._sampled(ticket)
+        return Played(
+            players=self._codes(ticket, self._candidate_code),
+            parameters=(values, {}) if ticket["s"] == 0 else ({}, values),
+            opening=ticket.get("o", ""),
+        )
+
+    # learning
+
+    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
+        if is_of_closing_match(ticket):
+            return self.closing.record_result(ticket, result, self._standing())
+        state = self._state
+        self._register(ticket)
+        codes = self._codes(ticket, self._candidate_code)
+        values = ", ".join(
+            f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
+        )
+        line = f"{result_line(result, codes)}; {values}"
+        if result.outcome == "void":
+            state.void += 1
+            state.void_in_a_row += 1
+            count_void(state.void_kinds, result, self._codes(ticket, self.values["player"]))
+            halt = void_rule(state.void_in_a_row, first=not len(self.tuner), what="this run")
+            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+        state.void_in_a_row = 0
+        points = result.points(ticket["s"])
+        state.results.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
+        state.repeats += result.repeats
+        self.tuner.tell(ticket["p"], points)
+        # a closing match that begins now is of these values
+        return Reaction(line, save=self.is_tuned)
+
+    # state
+
+    def state(self) -> dict[str, Any]:
+        self._state.tuner = self.tuner.state()
+        self._state.verify = self.closing.state()
+        return msgspec.to_builtins(self._state)  # type: ignore[no-any-return]  # a struct: a dict
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        restored = msgspec.convert(state, State)
+        if restored.codes != self._state.codes:
+            raise StateRefused(
+                f"the tune is of {', '.join(restored.codes)}, the control file has "
+                f"{', '.join(self._state.codes)} now; put the parameters back, or use reset",
+                ("parameters",),
+            )
+        try:
+            self.tuner.restore(restored.tuner)
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(f"the tune in the status file cannot be read: {error}") from error
+        self._state = restored
+        self.closing.restore(restored.verify)
+
+    # reports
+
+    def void_kinds(self) -> VoidKinds:
+        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
+
+    def progress(self) -> Progress:
+        standing = self._standing()
+        played, games = self.closing.progress(standing)
+        done, limit = len(self.tuner), self.values["number_of_games"]
+        total = (
+            None if limit is None else max(limit, done) + games + self.closing.completed - played
+        )
+        return Progress(
+            done + self.closing.completed,
+            total,
+            phase="closing match" if standing.due else "tuning",
+        )
+
+    def report(self) -> Report:
+        state, standing = self._state, self._standing()
+        blocks: list[Table | Text] = [self._table(), *self._remarks()]
+        blocks += self.closing.blocks(standing)
+        lines = [describe_settings(self.settings)]
+        if state.void:
+            lines.append(void_line(state.void_kinds, state.void))
+        if state.repeats:
+            lines.append(repeats_line(state.repeats, len(self.tuner)))
+        return Report((*blocks, Text(tuple(filter(None, lines)))))
+
+    def live_report(self) -> Report:
+        return Report((self._table(), *self.closing.blocks(self._standing())))
+
+    def _table(self) -> Table:
+        limit = self.values["number_of_games"]
+        games = f"{len(self.tuner)}{'' if limit is None else f'/{limit}'} games"
+        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
+        rows = [self._row(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)]
+        notes = []
+        for code in self.opponents:
+            wins, draws, losses = self._state.results.get(code, [0, 0, 0])
+            notes.append(f"wins {wins}, draws {draws}, losses {losses} against {code}")
+        if findings:
+            weight, share = self.tuner.local()
+            notes.append(
+                f"region: holds 95 % of the samples' weight; the candidates there got {share:.1%} "
+                f"of about {weight:.0f} games,"
+            )
+            notes.append(
+                "  a figure that is too high, since the region is where they won: see `verify`"
+            )
+            if not all(finding.signal for finding in findings.values()):
+                notes.append("signal not yet: the results show no effect of this parameter")
+        return Table(
+            headers=("parameter", "range", "estimate", "engine", "region", "signal"),
+            rows=tuple(rows),
+            title=f"{games}, {counted(self._samples, 'sample')}",
+            notes=tuple(notes),
+            align=("left", *([RIGHT] * 4), "left"),
+        )
+
+    def _row(self, index: int, p: ClopParameter, finding: Finding | None) -> tuple[Cell, ...]:
+        if finding is None:
+            what = "frozen" if p.frozen else None
+            start = p.played_value(p.start)
+            shown = self._shown(index, start) if p.frozen else None
+            return p.code, _interval(p.minimum, p.maximum), what, shown, None, None
+        return (
+            p.code,
+            _interval(p.minimum, p.maximum),
+            f"{finding.estimate:.6g}",
+            self._shown(index, finding.estimate),
+            _interval(finding.low, finding.high),
+            "yes" if finding.signal else "not yet",
+        )
+
+    def _shown(self, index: int, value: float) -> str:
+        delivered = self._delivered_value(index, value)
+        return f"{delivered:.6g}" if isinstance(delivered, float) else str(delivered)
+
+    def _remarks(self) -> list[Text]:
+        """Return remarks on opponents that tell nothing."""
+        lines = []
+        for code, counts in self._state.results.items():
+            games = sum(counts)
+            if games >= _ONE_SIDED and games in (counts[0], counts[2]):
+                verb, remedy = ("won", "stronger") if counts[0] else ("lost", "weaker")
+                lines.append(
+                    f"no information: the candidates {verb} all {games} games against {code}; "
+                    f"use a {remedy} opponent"
+                )
+        return [Text(tuple(lines))] if lines else []
+
+    def summary(self) -> dict[str, Any]:
+        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
+        summary: dict[str, Any] = {
+            "samples": self._samples,
+            "repeats": self._state.repeats,
+            "parameters": [
+                self._data(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)
+            ],
+            "opponents": [
+                {"code": code, **dict(zip(("wins", "draws", "losses"), counts, strict=True))}
+                for code, counts in self._state.results.items()
+            ],
+        }
+        if findings:
+            weight, share = self.tuner.local()
+            summary["local"] = {"games": weight, "share": share}
+        if self.closing.matches:
+            summary["matchups"] = self.closing.summaries(self._standing())
+        return summary
+
+    def _data(self, index: int, p: ClopParameter, finding: Finding | None) -> dict[str, Any]:
+        value = p.start if finding is None else finding.estimate
+        return {
+            "code": p.code,
+            "start": p.start,
+            "estimate": value,
+            "engine_value": self._delivered_value(index, value),
+            "low": None if finding is None else finding.low,
+            "high": None if finding is None else finding.high,
+            "signal": finding is not None and finding.signal,
+            "frozen": p.frozen,
+        }
+
+    def charts(self, history: Iterable[tuple[Ticket, GameResult]]) -> list[ChartGroup]:
+        # imports numpy, which takes 0.1 s
+        from ringmaster.competitions.tuning.candidate_charts import CandidateCharts
+
+        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
+        charts = CandidateCharts(
+            self._state.codes,
+            *self.opponents,
+            regions={code: (f.estimate, f.low, f.high) for code, f in findings.items()},
+        )
+        matches = MatchupCourses(self.matchup_infos())
+        for ticket, result in history:
+            played = self.describe(ticket)
+            (matches if played.matchup else charts).record_result(played, result)
+        return [*charts.charts(), *matches.charts("Closing match")]
+
+
+def _interval(low: float, high: float) -> str:
+    return f"{low:.6g} to {high:.6g}"

@@ -1,0 +1,75 @@
+"""The opponents of a tuned player: the setting, and the players."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ringmaster.competitions.common_settings import find_player
+from ringmaster.errors import SettingError, shown
+from ringmaster.model.players import Player
+from ringmaster.model.settings import (
+    INVALID,
+    Context,
+    DictOf,
+    Identifier,
+    Integer,
+    SettingPath,
+    SettingType,
+)
+
+
+class Opponents(SettingType):
+    """A player code, a list of codes, or a dictionary of code to weight.
+
+    A list is interpreted as a dictionary with equal weights.
+    """
+
+    _CODE = Identifier()
+    _WEIGHTS = DictOf(_CODE, Integer(minimum=1, maximum=1000))
+
+    def describe(self) -> str:
+        return "a player code, a list of player codes, or a dictionary of player code to weight"
+
+    def interpret(self, value: Any, path: SettingPath, context: Context) -> Any:
+        if isinstance(value, str):
+            return self._CODE.interpret(value, path, context)
+        if isinstance(value, list | tuple):
+            codes = [
+                self._CODE.interpret(code, (*path, i), context) for i, code in enumerate(value)
+            ]
+            if INVALID in codes:
+                return INVALID
+            duplicate = next((code for i, code in enumerate(codes) if code in codes[:i]), None)
+            if duplicate is not None:
+                return context.refuse(
+                    path,
+                    f"{duplicate!r} is listed twice",
+                    f"{{{duplicate!r}: 2, …}} for a weight of 2",
+                )
+            value = dict.fromkeys(codes, 1)
+        if not isinstance(value, Mapping):
+            return context.refuse(path, f"{shown(value)} is not a player code", self.describe())
+        if not value:
+            return context.refuse(path, "the list of opponents is empty", self.describe())
+        return self._WEIGHTS.interpret(value, path, context)
+
+
+def opponent_weights(values: Mapping[str, Any]) -> dict[str, int]:
+    """Return the weights of the opponents by player code, {} in self-play."""
+    opponent = values["opponent"]
+    if opponent is None:
+        return {}
+    return {opponent: 1} if isinstance(opponent, str) else dict(opponent)
+
+
+def make_opponents(values: Mapping[str, Any]) -> dict[str, Player]:
+    """Return the players of the setting `opponent` by code.  Raises SettingError."""
+    opponents = {}
+    for code in opponent_weights(values):
+        definition = find_player(values["players"], code, ("opponent",))
+        try:
+            opponents[code] = definition.make(code, values["game"])
+        except SettingError as error:
+            raise error.under("players", code) from None
+    return opponents

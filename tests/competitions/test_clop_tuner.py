@@ -1,0 +1,343 @@
+"""clop_tuner: samples, opponents, colours, results, reports, bad settings."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import Any
+
+import msgspec
+import pytest
+
+from ringmaster.errors import StateRefused, StoreError
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.report import Interval
+from ringmaster.model.results import GameResult
+from ringmaster.reporting.tables import render_report
+from tests.competitions.settings_of import (
+    Refused,
+    again,
+    call,
+    candidate_result,
+    drawn,
+    make,
+    uci,
+    void,
+)
+
+
+def parameter(code: str = "x", **settings: Any) -> Any:
+    return call("Parameter", code, **{"min": 0, "max": 100, **settings})
+
+
+def tuner(*parameters: Any, **changed: Any) -> Any:
+    usual = {
+        "game": "chess",
+        "players": {"e": uci(), "o": uci("other"), "third": uci("third")},
+        "player": "e",
+        "opponent": "o",
+        "parameters": list(parameters) or [parameter()],
+    }
+    return make("clop_tuner", **{**usual, **changed})
+
+
+def values(job: GameJob) -> dict[str, Any]:
+    return job.parameters[job.ticket["s"]]
+
+
+def play(tune: Any, games: int, seed: int = 1, best: float = 70.0) -> list[GameJob]:
+    """Play games whose candidates win more often near `best`."""
+    rng = random.Random(seed)
+    jobs = []
+    for _ in range(games):
+        job = tune.next_job()
+        distance = (float(values(job)["x"]) - best) / 100
+        won = rng.random() < 1 / (1 + math.exp(8 * distance**2 - 1))
+        tune.record_result(job.ticket, candidate_result(job, won))
+        jobs.append(job)
+    return jobs
+
+
+def text(tune: Any) -> str:
+    return render_report(tune.report(), heading="", description="")
+
+
+# samples and games
+
+
+def test_first_samples_cover_the_range() -> None:
+    tune = tuner()
+    drawn_values = [values(tune.next_job())["x"] for _ in range(64)]
+    assert min(drawn_values) < 10
+    assert max(drawn_values) > 90
+
+
+def test_samples_depend_on_the_seed_alone() -> None:
+    one, same, other = tuner(seed=1), tuner(seed=1), tuner(seed=2)
+    first = [values(t.next_job())["x"] for t in (one, same, other)]
+    assert first[0] == first[1] != first[2]
+
+
+def test_later_samples_gather_where_candidates_win() -> None:
+    jobs = play(tuner(), 2000)
+    late = [values(job)["x"] for job in jobs[-300:]]
+    assert sum(45 < x < 95 for x in late) > 200
+
+
+def test_integers_include_both_bounds_and_nothing_else() -> None:
+    tune = tuner(parameter(type="IntegerParameter", min=1, max=3))
+    assert {values(tune.next_job())["x"] for _ in range(60)} == {1, 2, 3}
+
+
+def test_gamma_parameters_are_drawn_by_their_logarithm() -> None:
+    tune = tuner(parameter(type="GammaParameter", min=0.01, max=100))
+    drawn_values = [values(tune.next_job())["x"] for _ in range(200)]
+    assert 60 < sum(x < 1 for x in drawn_values) < 140
+
+
+def test_frozen_parameter_keeps_its_start() -> None:
+    tune = tuner(parameter(), parameter("y", start=7, frozen=True))
+    assert values(tune.next_job())["y"] == 7
+    assert [row["frozen"] for row in tune.summary()["parameters"]] == [False, True]
+
+
+def test_candidate_has_the_values_as_options() -> None:
+    tune = tuner(parameter(option="Mobility Weight"))
+    job = tune.next_job()
+    candidate = job.players[job.ticket["s"]]
+    assert candidate.options == {"Mobility Weight": values(job)["x"]}
+    assert candidate.code == "e:candidate"
+
+
+def test_make_candidate_takes_values_by_position_as_in_gomill() -> None:
+    tune = tuner(
+        parameter(),
+        player=None,
+        make_candidate=lambda anything: uci(f"engine-{anything:.0f}"),
+    )
+    job = tune.next_job()
+    assert job.players[job.ticket["s"]].command == (f"engine-{values(job)['x']:.0f}",)
+
+
+def test_player_may_be_its_own_opponent() -> None:
+    job = tuner(opponent="e").next_job()
+    assert {player.code for player in job.players} == {"e", "e:candidate"}
+    assert [len(player.options) for player in job.players].count(0) == 1
+
+
+def test_sample_plays_every_opponent_with_both_colours() -> None:
+    tune = tuner(opponent={"o": 1, "third": 2}, replications=2)
+    jobs = [tune.next_job() for _ in range(12)]
+    assert len({values(job)["x"] for job in jobs[:6]}) == 1
+    assert values(jobs[6])["x"] != values(jobs[0])["x"]
+    assert [(j.ticket["r"], j.ticket["s"]) for j in jobs[:6]] == [
+        ("o", 0),
+        ("o", 1),
+        *[("third", 0), ("third", 1)] * 2,
+    ]
+
+
+def test_colours_alternate_against_each_opponent() -> None:
+    tune = tuner(opponent=["o", "third"])
+    jobs = [tune.next_job() for _ in range(8)]
+    for code in ("o", "third"):
+        assert [j.ticket["s"] for j in jobs if j.ticket["r"] == code] == [0, 1, 0, 1]
+
+
+def test_tune_of_some_games_ends_with_the_last_result() -> None:
+    tune = tuner(number_of_games=3)
+    jobs = [tune.next_job() for _ in range(3)]
+    assert tune.next_job() is None
+    for job in jobs:
+        assert not tune.finished()
+        tune.record_result(job.ticket, drawn(job))
+    assert tune.finished()
+    assert tuner(number_of_games=None).progress().total is None
+
+
+def test_void_games_are_replayed_and_two_in_a_row_end_the_run() -> None:
+    tune = tuner()
+    play(tune, 5)
+    job = tune.next_job()
+    assert tune.record_result(job.ticket, void(job, "o")).replay
+    assert "two games in a row" in tune.record_result(job.ticket, void(job, "o")).halt
+    assert tune.void_kinds() == {"o": {"crash": 2}}
+    assert len(tune.tuner) == 5
+
+
+# estimates and reports
+
+
+@pytest.mark.slow
+def test_estimate_approaches_the_optimum() -> None:
+    tune = tuner()
+    play(tune, 4000)
+    (row,) = tune.summary()["parameters"]
+    assert row["estimate"] == pytest.approx(70, abs=8)
+    assert row["low"] < 70 < row["high"]
+    assert row["signal"]
+
+
+def test_parameter_without_effect_has_no_signal() -> None:
+    tune = tuner(parameter(), parameter("idle"))
+    play(tune, 1500)
+    assert [row["signal"] for row in tune.summary()["parameters"]] == [True, False]
+    assert "signal not yet: the results show no effect of this parameter" in text(tune)
+
+
+@pytest.mark.parametrize(("won", "line"), [
+    (True, "the candidates won all 30 games against o; use a stronger opponent"),
+    (False, "the candidates lost all 30 games against o; use a weaker opponent"),
+])  # fmt: skip
+def test_opponent_that_tells_nothing_is_reported(won: bool, line: str) -> None:
+    tune = tuner()
+    for _ in range(30):
+        job = tune.next_job()
+        tune.record_result(job.ticket, candidate_result(job, won))
+    assert f"no information: {line}" in text(tune)
+    (row,) = tune.summary()["parameters"]
+    assert row["estimate"] == pytest.approx(50, abs=20)
+    assert not row["signal"]
+
+
+def test_report_warns_of_the_bias_of_the_best_region() -> None:
+    tune = tuner(number_of_games=300)
+    play(tune, 200)
+    assert "200/300 games, 200 samples" in text(tune)
+    assert "too high, since the region is where they won" in text(tune)
+
+
+def test_closing_match_is_against_the_first_opponent() -> None:
+    tune = tuner(opponent=["o", "third"], number_of_games=50, verify=call("Verify", 4))
+    play(tune, 50)
+    job = tune.next_job()
+    assert [player.code for player in job.players] == ["e:tuned", "o"]
+    (row,) = tune.summary()["parameters"]
+    assert job.parameters[0]["x"] == pytest.approx(row["estimate"], rel=1e-3)
+    tune.record_result(job.ticket, drawn(job))
+    assert "closing match after 25 samples: e:tuned v o" in text(tune)
+    assert tune.progress().total == 54
+
+
+def test_verify_without_settings_plays_the_opponent() -> None:
+    tune = tuner(number_of_games=100)
+    play(tune, 40)
+    later = tuner(number_of_games=100)
+    later.verify(2)
+    later.restore(tune.state())
+    assert [player.code for player in later.next_job().players] == ["e:tuned", "o"]
+
+
+def test_charts_show_samples_with_the_estimate_and_its_region() -> None:
+    tune = tuner()
+    jobs = play(tune, 300)
+    results = [(job.ticket, candidate_result(job, True)) for job in jobs]
+    groups = tune.charts(results)
+    assert [group.title for group in groups] == ["Values tried", "Results"]
+    (interval,) = [p for p in groups[0].charts[0].pieces if isinstance(p, Interval)]
+    (row,) = tune.summary()["parameters"]
+    assert (interval.value, interval.low, interval.high) == (
+        row["estimate"],
+        row["low"],
+        row["high"],
+    )
+
+
+# state
+
+
+def test_restored_tune_issues_the_same_games() -> None:
+    tune = tuner(parameter(), parameter("y", type="IntegerGammaParameter", min=1, max=500))
+    play(tune, 333)
+    later = again(
+        tune, tuner(parameter(), parameter("y", type="IntegerGammaParameter", min=1, max=500))
+    )
+    assert later.state() == tune.state()
+    for _ in range(50):
+        assert later.next_job() == tune.next_job()
+
+
+def test_state_of_a_long_tune_is_compact() -> None:
+    tune = tuner(parameter(), parameter("y"))
+    play(tune, 1000)
+    assert len(msgspec.json.encode(tune.state())) < 1000 * 11
+
+
+def test_state_of_other_parameters_is_refused() -> None:
+    tune = tuner()
+    play(tune, 3)
+    with pytest.raises(StateRefused, match="the tune is of x, the control file has z"):
+        again(tune, tuner(parameter("z")))
+
+
+def test_damaged_state_is_refused() -> None:
+    tune = tuner()
+    play(tune, 3)
+    state = tune.state()
+    with pytest.raises(StoreError, match="cannot be read"):
+        tuner().restore({**state, "tuner": {**state["tuner"], "results": "01"}})
+
+
+# bad settings
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"min": 5, "max": 5}, "min and max are both 5"),
+        ({"min": 6, "max": 5}, "min 6 is more than max 5"),
+        ({"type": "GammaParameter", "min": 0, "max": 5}, "0 has no logarithm, which GammaParam"),
+        ({"type": "GammaParameter", "min": -1, "max": 5}, "-1 has no logarithm"),
+        ({"type": "IntegerParameter", "min": 0.5, "max": 5}, "0.5 is not an integer"),
+        ({"type": "CategoricalParameter"}, "a quadratic model needs numbers, not categories"),
+        ({"type": "Linear"}, "'Linear' is not a valid choice"),
+        ({"start": 500}, "start 500 is outside its bounds"),
+        ({"min": "a"}, "'a' is not a number"),
+    ],
+)
+def test_wrong_parameter_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        tuner(parameter(**settings))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"player": None}, "'player' is missing"),
+        ({"make_candidate": lambda x: uci()}, "player and make_candidate exclude each other"),
+        ({"opponent": "nobody"}, "opponent: .*nobody"),
+        ({"opponent": []}, "the list of opponents is empty"),
+        ({"parameters": [parameter(), parameter()]}, "parameter 'x' is declared twice"),
+        ({"parameters": [parameter(frozen=True)]}, "every parameter is frozen"),
+        ({"clop_H": 0}, "clop_H"),
+        ({"correlations": "some"}, "correlations"),
+        ({"verify": call("Verify", 4, against="nobody")}, "nobody"),
+    ],
+)
+def test_wrong_setting_is_refused(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        tuner(**settings)
+
+
+def test_opponent_with_the_code_of_the_candidates_is_refused() -> None:
+    with pytest.raises(Refused, match="'candidate' is the code of the candidates"):
+        tuner(
+            players={"candidate": uci()},
+            opponent="candidate",
+            player=None,
+            make_candidate=lambda x: uci(),
+        )
+
+
+def test_stop_on_error_of_gomill_is_accepted_with_a_note() -> None:
+    (line,) = tuner(stop_on_error=True).notices()
+    assert line.startswith("stop_on_error has no effect")
+
+
+def test_unknown_results_and_draws_count_half() -> None:
+    tune = tuner()
+    for outcome in ("draw", "unknown"):
+        job = tune.next_job()
+        tune.record_result(job.ticket, GameResult(job.id, 0, outcome))
+    assert tune.summary()["opponents"] == [{"code": "o", "wins": 0, "draws": 2, "losses": 0}]
+    assert tune.summary()["local"]["share"] == 0.5

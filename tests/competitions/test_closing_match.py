@@ -299,7 +299,7 @@ def test_only_a_tune_of_one_player_has_a_closing_match() -> None:
         players={"a": uci(), "b": uci()},
         matchups=[call("Matchup", "a", "b")],
     )
-    with pytest.raises(UsageError, match="only spsa, texel and optuna_tuner have a closing match"):
+    with pytest.raises(UsageError, match="only spsa, texel, clop_tuner and optuna_tuner have"):
         tournament.verify()
 
 

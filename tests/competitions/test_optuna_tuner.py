@@ -263,7 +263,8 @@ def test_report_of_draws_alone_says_so() -> None:
 def test_report_shows_missing_parameters_and_importance() -> None:
     tune = tuner(number_of_trials=15)
     assert "0.500 ± 0.000" in text(tune)
-    play(tune, mobile)
+    assert "importance: not known yet" in text(tune)
+    play(tune, lambda job: own_options(job)["Mobility"] > 50)
     table = next(b for b in tune.report().blocks if isinstance(b, Table) and "values" in b.title)
     assert table.headers[:2] == ("parameter", "start")
     rows = {row[0]: row for row in table.rows}
@@ -275,7 +276,7 @@ def test_report_shows_missing_parameters_and_importance() -> None:
 def test_charts_show_trials_parameters_and_importance() -> None:
     tune = tuner(number_of_trials=15, end_hopeless=0.5)
     assert tune.charts([]) == []
-    play(tune, mobile)
+    play(tune, lambda job: own_options(job)["Mobility"] > 50)
     titles = [group.title for group in tune.charts([])]
     assert titles == ["Trials", "Parameters", "Importance"]
 

@@ -74,6 +74,8 @@ def trial_charts(
         charts.append(Chart(p.code, tuple(marks), "value", "score", note))
     groups.append(ChartGroup("Parameters", tuple(charts), "The score of each trial by its value."))
     importance = surrogate.importance()
+    if not importance:
+        return groups
     rows = tuple(
         Compared(code, share, share, share, f"{share:.0%}")
         for code, share in sorted(importance.items(), key=lambda item: -item[1])

@@ -37,7 +37,7 @@ from ringmaster.competitions.result_lines import (
     void_rule,
 )
 from ringmaster.competitions.spsa.games import opponent_cycle
-from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
+from ringmaster.competitions.tournaments.matchup_report import MatchupCourses, describe_settings
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
@@ -529,6 +529,8 @@ class OptunaTuner(PlayerTune):
 
     def report(self) -> Report:
         blocks = [*self._report().blocks(), *self.closing.blocks(self._standing())]
+        if conditions := describe_settings(self.settings):
+            blocks.append(Text((conditions,)))
         if self._state.void:
             blocks.append(Text((void_line(self._state.void_kinds, self._state.void),)))
         if self._state.repeats:

@@ -22,8 +22,6 @@ SHOWN_VALUES = 3
 _NONE = "–"
 #: Games of one result after which an opponent counts as too weak or too strong.
 _TELLING = 40
-#: Ended trials before the importance of parameters is reported.
-_FOR_IMPORTANCE = 10
 #: The largest gain in score that is shown in Elo too.
 _ELO_RANGE = 0.3
 
@@ -135,9 +133,7 @@ class TrialReport(msgspec.Struct, frozen=True):
         return surrogate.gain(surrogate.best, self.numbers.index(0))
 
     def _importance(self) -> dict[str, float]:
-        if self.surrogate is None or self.state.ended < _FOR_IMPORTANCE:
-            return {}
-        return self.surrogate.importance()
+        return {} if self.surrogate is None else self.surrogate.importance()
 
     def _ended_early(self) -> int:
         return sum(t.hopeless for t in self.state.trials.values() if t.place is not None)
@@ -216,6 +212,8 @@ class TrialReport(msgspec.Struct, frozen=True):
             notes.append(f"{_NONE}  the parameter does not exist")
         if importance:
             notes.append("importance: share of the estimates' variance that needs the parameter")
+        else:
+            notes.append("importance: not known yet; the candidates may be equal")
         return Table(
             headers=("parameter", "start", *map(_name, best), "range", "importance"),
             rows=tuple(rows),

@@ -42,6 +42,9 @@ _JITTER = 1e-8
 #: Random points for the importance of parameters.
 _POINTS = 256
 _ITERATIONS = 40
+#: Least difference of the best and the worst estimate in its standard deviations, for the
+#: importance of parameters.
+_SIGNAL = 3.0
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -130,9 +133,15 @@ class Surrogate:
     def importance(self) -> dict[str, float]:
         """Return the share of the estimated scores' variance that needs each parameter.
 
+        {} while the best and the worst estimate differ less than their errors.
+
         The shares are total effects, by Jansen's estimator ("Analysis of variance designs for
         model output", 1999), and may add up to more than 1.
         """
+        worst = int(np.argmin(self._means))
+        gain = self.gain(self.best, worst)
+        if gain.score <= _SIGNAL * gain.deviation:
+            return {}
         random = np.random.Generator(np.random.Philox(key=1))
         one, other = (self._random_points(random) for _ in range(2))
         effects = {}

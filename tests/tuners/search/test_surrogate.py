@@ -73,6 +73,14 @@ def test_important_parameter_has_the_larger_share() -> None:
     assert importance["x"] > 0.7 > 0.3 > importance["idle"]
 
 
+def test_importance_is_unknown_while_candidates_may_be_equal() -> None:
+    rng = random.Random(1)
+    trials = [
+        observation([rng.randint(0, 100), 50], rng.choice([0.4, 0.5, 0.6])) for _ in range(20)
+    ]
+    assert Surrogate(Space((X, IDLE)), trials).importance() == {}
+
+
 def test_gradient_equals_differences_of_the_loss() -> None:
     space = Space((X, STYLE, RISK))
     rng = random.Random(2)

@@ -482,6 +482,11 @@ def test_every_choice_is_checked_before_the_first_game() -> None:
     assert {options["Mobility"] for options in checked} == {0, 50, 100}
 
 
+def test_refused_values_are_not_checked() -> None:
+    tune = tuner(constraint=lambda Mobility, Style, Risk: Mobility > 0)
+    assert 0 not in {job.player.options["Mobility"] for job in tune.check_jobs()}
+
+
 def test_options_of_the_startup_test_leave_out_conditional_parameters() -> None:
     tuned = tuner().tuned_options()
     assert tuned is not None

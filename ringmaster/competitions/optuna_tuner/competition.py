@@ -200,15 +200,17 @@ class OptunaTuner(PlayerTune):
         samples = {"start": self.start_values}
         most = max((int(p.maximum) for p in self.parameters if p.choices is not None), default=1)
         for number in range(most + 1):
-            values = [
-                p.start
+            values = {
+                p.code: p.start
                 if p.frozen
                 else number % (int(p.maximum) + 1)
                 if p.choices is not None
-                else (p.minimum, p.maximum)[number % 2]
+                else p.played_value((p.minimum, p.maximum)[number % 2])
                 for p in self.parameters
-            ]
-            samples[f"sample {number + 1}"] = self._by_code(self.space.settle(values))
+            }
+            playable = self._playable(values)
+            if playable is not None:
+                samples[f"sample {number + 1}"] = playable
         return [
             *(
                 CheckJob(f"check-{code}", player, self.settings)

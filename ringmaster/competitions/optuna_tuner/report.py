@@ -123,8 +123,8 @@ class TrialReport(msgspec.Struct, frozen=True):
         """Return trials with their estimates, the best first."""
         if self.surrogate is None:
             return []
-        pairs = zip(self.numbers, self.surrogate.estimates, strict=True)
-        return sorted(pairs, key=lambda pair: (-pair[1].score, pair[0]))
+        estimates = self.surrogate.estimates
+        return [(self.numbers[row], estimates[row]) for row in self.surrogate.ranking]
 
     def _gain(self, surrogate: Surrogate) -> Estimate | None:
         """Return the best candidate's gain over the start values, None before those have ended."""

@@ -119,10 +119,16 @@ class Surrogate:
             for row, mean in enumerate(self._means.tolist())
         ]
 
+    @functools.cached_property
+    def ranking(self) -> list[int]:
+        """The rows by their estimates, the highest first."""
+        means: list[float] = self._means.tolist()
+        return sorted(range(len(means)), key=lambda row: (-means[row], row))
+
     @property
     def best(self) -> int:
         """The row of the highest estimate."""
-        return int(np.argmax(self._means))
+        return self.ranking[0]
 
     def gain(self, row: int, other: int) -> Estimate:
         """Return the difference of two rows' scores."""
@@ -138,8 +144,7 @@ class Surrogate:
         The shares are total effects, by Jansen's estimator ("Analysis of variance designs for
         model output", 1999), and may add up to more than 1.
         """
-        worst = int(np.argmin(self._means))
-        gain = self.gain(self.best, worst)
+        gain = self.gain(self.best, self.ranking[-1])
         if gain.score <= _SIGNAL * gain.deviation:
             return {}
         random = np.random.Generator(np.random.Philox(key=1))

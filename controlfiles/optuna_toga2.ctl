@@ -1,10 +1,11 @@
-# Toga II's pruning by Optuna, with choices and parameters that depend on them.
+# Toga II's evaluation by Optuna: weights, a choice, and parameters that depend on it.
 #
 #   ringmaster controlfiles/optuna_toga2.ctl run -j 2
 #
-# Optuna proposes candidates.  Each plays up to 40 games against the start values, from one
-# opening with both colours in turn; a hopeless one ends earlier.  More trials may be added later,
-# and another sampler may go on.
+# Optuna proposes candidates.  Each plays up to 40 games against the engine as its author made it,
+# from one opening with both colours in turn; a hopeless one ends earlier.  (Without `opponent`,
+# candidates would play the start values, which are so wrong that most would win every game.)  More
+# trials may be added later, and another sampler may go on.
 #
 # Needs toga2 (Debian: apt-get install toga2) and Optuna
 # (pip install 'ringmaster-engines[tuners]').
@@ -12,45 +13,50 @@
 competition_type = "optuna_tuner"
 
 description = """
-Pruning of Toga II 3.0, from poor values: no null moves, cautious futility pruning.
+Weights of Toga II 3.0's evaluation (percent of what its author gave them) and its lazy
+evaluation, from deliberately wrong values.
 """
 
 game = "chess"
 
-players = {
-    "toga2": Player(
+def toga2():
+    return Player(
         "toga2",
         options={"Hash": 4, "OwnBook": False, "Number of Threads": 1},
-        move_time=0.05),
-}
+        depth=3)
 
+
+players = {"toga2": toga2(), "usual": toga2()}
 player = "toga2"
+opponent = "usual"
+
+def weight(name, start):
+    return Parameter(name, start=start, min=0, max=400, integer=True)
 
 parameters = [
-    Parameter("NullMove Pruning", start="Never", choices=["Always", "Fail High", "Never"]),
-    # without null moves, neither of the next two exists
-    Parameter("NullMove Reduction", start=3, min=1, max=4, integer=True,
-              only_if={"NullMove Pruning": ["Always", "Fail High"]}),
-    Parameter("Verification Search", start="Always", choices=["Always", "Endgame", "Never"],
-              only_if={"NullMove Pruning": ["Always", "Fail High"]}),
-    Parameter("Futility Pruning", start=True, choices=[True, False]),
-    Parameter("Futility Margin", start=400, min=20, max=500, step=20, integer=True,
-              only_if={"Futility Pruning": True}),
-    Parameter("Extended Futility Margin", start=800, min=50, max=900, integer=True, log=True,
-              only_if={"Futility Pruning": True}),
+    weight("Material", 40),
+    weight("Piece Activity", 300),
+    weight("King Safety", 300),
+    weight("Passed Pawns", 20),
+    Parameter("Toga Lazy Eval", start=True, choices=[True, False]),
+    # without lazy evaluation, its margins do not exist
+    Parameter("Toga Lazy Eval Margin", start=40, min=20, max=900, integer=True, log=True,
+              only_if={"Toga Lazy Eval": True}),
+    Parameter("Toga Lazy Eval Mobility Margin", start=20, min=20, max=900, step=20,
+              integer=True, only_if={"Toga Lazy Eval": True}),
 ]
 
 
-# Candidates that this function refuses are not played.  Names with spaces are its keywords.
+# A candidate that this function refuses is not played.  A parameter that does not exist is None.
 def constraint(**values):
-    margin, extended = values["Futility Margin"], values["Extended Futility Margin"]
-    return margin is None or margin <= extended
+    margin = values["Toga Lazy Eval Margin"]
+    return margin is None or values["Toga Lazy Eval Mobility Margin"] <= margin
 
 
 openings = Openings("openings.epd", order="random")
 
 sampler = "tpe"
-number_of_trials = 100
+number_of_trials = 60
 games_per_trial = 40
 move_limit = 400
 record_games = False

@@ -30,6 +30,7 @@ from ringmaster.parameter_files import (
     recognised,
     rounded_otherwise,
 )
+from ringmaster.scaffold.clop_import import add_clop
 from ringmaster.scaffold.control_file import Call, Code, Entrant, Match, Places, literal
 
 #: Games for the gains of weather-factory, which the tune does not use.
@@ -86,6 +87,14 @@ def import_files(files: Mapping[str, bytes], folder: Path, places: Places) -> Ma
     match.game = "shogi" if shogi else "chess"
     match.entrants.append(_placeholder(ENGINE, match))
     match.settings["player"] = ENGINE
+    if file.format == "clop":
+        # the other settings are read as well
+        match.assumed = [line for line in match.assumed if not line.startswith("only the")]
+        match.entrants.append(_placeholder("opponent", match))
+        (name, data), *_ = files.items()
+        add_clop(match, file.entries, Text.decoded(data, name), "opponent")
+        match.assumed.append("no openings; write them in, a tune needs them")
+        return match
     add_parameters(file.entries, match, step=file.format == "weather_factory")
     METHODS.get(file.format, _default)(match)
     if shogi and any(rounded_otherwise(entry) for entry in file.entries):

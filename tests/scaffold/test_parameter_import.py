@@ -99,7 +99,7 @@ def test_yaneuraous_delta_times_mobility_is_the_factor_of_a_win(tmp_path: Path) 
         assert method.gains.R(k)[0] == pytest.approx(0.002 / 2, rel=1e-12)
 
 
-@pytest.mark.parametrize("format", ["clop", "chess_tuning_tools", "optuna_tuner"])
+@pytest.mark.parametrize("format", ["chess_tuning_tools", "optuna_tuner"])
 def test_source_with_another_method_gets_the_default_one(format: str) -> None:
     assert "method" not in imported(SAMPLES[format]).settings
 
@@ -132,12 +132,43 @@ def test_comment_of_the_file_stays_a_comment() -> None:
 
 
 def test_logarithmic_scales_are_doublings() -> None:
-    text = imported(("t.clop", "GammaParameter g 1 16\nIntegerGammaParameter h 1 64\n")).render(
-        "x.ctl"
-    )
+    ranges = '{"g": "Real(1, 16, prior=log-uniform)", "h": "Integer(1, 64, prior=log-uniform)"}'
+    text = imported(("t.json", ranges)).render("x.ctl")
     text = " ".join(text.split())
     assert '"g", start=2, min=0, max=4, transform=lambda x: min(max(1, 2**x), 16)' in text
     assert '"h", start=3, min=0, max=6, transform=lambda x: round(2**x)' in text
+
+
+def test_clop_file_becomes_a_clop_tuner(tmp_path: Path) -> None:
+    file = """Name test
+Script ./play.py x
+GammaParameter g 1 16
+IntegerParameter h 1 64  # hashed
+Processor one
+Processor two
+Replications 2
+DrawElo 100
+H 4
+Correlations none
+StopOnError true
+"""
+    match = imported(("t.clop", file))
+    values = event_of(match.render("x.ctl"), tmp_path).control_file.values
+    assert (values["clop_H"], values["correlations"], values["replications"]) == (4, "none", 2)
+    assert [(p.code, p.type, p.minimum, p.maximum) for p in values["parameters"]] == [
+        ("g", "GammaParameter", 1, 16),
+        ("h", "IntegerParameter", 1, 64),
+    ]
+    assert match.parallel == 2
+    assert match.notes == ["Script './play.py x'", "StopOnError 'true'"]
+    assert match.different == ["a draw is half a win; there is no DrawElo"]
+
+
+@pytest.mark.parametrize("line", ["H many", "H 0", "Correlations some", "Replications 0"])
+def test_doubtful_setting_of_clop_becomes_a_note(line: str) -> None:
+    match = imported(("t.clop", f"LinearParameter x 0 1\n{line}\n"))
+    name, value = line.split()
+    assert match.notes == [f"{name} {value!r}"]
 
 
 def test_choice_is_left_out_with_a_note() -> None:

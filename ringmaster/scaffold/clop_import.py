@@ -1,0 +1,55 @@
+"""Import a .clop file: the control file tunes the same parameters with clop_tuner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ringmaster.errors import shown
+from ringmaster.model.parameters import CLOP_TYPES
+from ringmaster.parameter_files import Entry, Text, plain
+from ringmaster.scaffold.control_file import Call, Code, Match, literal
+
+
+def add_clop(match: Match, entries: Sequence[Entry], text: Text, opponent: str) -> None:
+    """Add parameters and settings of a .clop file to a match.
+
+    opponent  code of the candidates' opponent
+    """
+    kinds = {value: kind for kind, value in CLOP_TYPES.items()}
+    lines = []
+    for entry in entries:
+        arguments: dict[str, Any] = {
+            "type": kinds[entry.integer, entry.scale == "log"],
+            "min": plain(entry.minimum),
+            "max": plain(entry.maximum),
+        }
+        lines.append(f"    {literal(Call('Parameter', (entry.code,), arguments), 4, 91)},")
+    match.type_name = "clop_tuner"
+    match.settings["opponent"] = opponent
+    match.settings["parameters"] = Code("\n".join(["[", *lines, "]"]))
+    processors = 0
+    for raw in text.lines:
+        name, *values = raw.partition("#")[0].split() or [""]
+        value = values[0] if values else ""
+        if name == "Processor":
+            processors += 1
+        elif name == "H" and _is_positive(value):
+            match.settings["clop_H"] = float(value)
+        elif name == "Correlations" and value in ("all", "none"):
+            match.settings["correlations"] = value
+        elif name == "Replications" and value.isdecimal() and int(value):
+            match.settings["replications"] = int(value)
+        elif name == "DrawElo":
+            match.different.append("a draw is half a win; there is no DrawElo")
+        elif name in ("H", "Correlations", "Replications", "Script", "StopOnError"):
+            match.note(f"{name} {shown(' '.join(values))}")
+    match.parallel = processors or None
+    match.comments["parameters"] = "Without number_of_games the tune ends when you stop it."
+
+
+def _is_positive(value: str) -> bool:
+    try:
+        return 0.1 <= float(value) <= 100
+    except ValueError:
+        return False

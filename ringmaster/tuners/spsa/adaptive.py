@@ -42,8 +42,9 @@ from ringmaster.tuners.space import Array, Flags, Space
 from ringmaster.tuners.spsa.method import Memory, Method, OptimumInterval
 from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, C, Regression
 
-#: τ, half ranges.
-PRIOR_DEVIATION = 0.5
+#: The grid of τ, half ranges, and its prior.
+PRIOR_DEVIATIONS = np.array([0.1, 0.5, 1.0, 3.0])
+PRIOR_SHARES = np.array([0.15, 0.6, 0.2, 0.05])
 #: The grid of e, and the standard deviation of ln e about its location.
 ELO = np.geomspace(0.02, 1000.0, 37)
 ELO_SPREAD = 1.5
@@ -61,6 +62,8 @@ EVERY = 256
 SIGNAL = 8.27
 
 _BETA = 4 * ELO / C
+#: e of each point of the joint grid of τ and e.
+_ELO_OF_POINT = np.tile(ELO, len(PRIOR_DEVIATIONS))
 _LOG_LOCATION = -np.square(np.log(LOCATION / LOCATION_MEDIAN) / LOCATION_SPREAD) / 2
 #: P(e) by location, (locations, grid).
 _SHARE = np.exp(-np.square(np.log(ELO / LOCATION[:, np.newaxis]) / ELO_SPREAD) / 2)
@@ -163,7 +166,7 @@ class Adaptive(Method):
     def intervals(self, memory: Memory) -> list[OptimumInterval]:
         posterior = self._posterior(memory)
         x, _ = self._point(posterior)
-        weight = posterior.weight * ELO
+        weight = posterior.weight * _ELO_OF_POINT
         # E[e·o² − e·(o − x*)²]
         stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1))
         low, high = (
@@ -188,7 +191,7 @@ class Adaptive(Method):
 
     def _point(self, posterior: _Posterior) -> tuple[Array, Array]:
         """Return x*, within the bounds, and ς, in half ranges from the start."""
-        share = posterior.weight * ELO
+        share = posterior.weight * _ELO_OF_POINT
         share /= share.sum(axis=-1, keepdims=True)
         x = (share * posterior.mean).sum(axis=-1)
         off = posterior.mean - x[..., np.newaxis]
@@ -205,20 +208,25 @@ class Adaptive(Method):
         return [sums[..., i, :] * scale for i in range(5)]
 
     def _posterior(self, memory: Memory) -> _Posterior:
-        a, b, d, p, q = (each[..., np.newaxis] for each in self._scaled(memory))
-        precision = np.square(_BETA) * a + PRIOR_DEVIATION**-2
+        # axes: parameter, τ, e
+        a, b, d, p, q = (each[..., np.newaxis, np.newaxis] for each in self._scaled(memory))
+        known = PRIOR_DEVIATIONS[:, np.newaxis] ** -2
+        precision = np.square(_BETA) * a + known
         mean = _BETA * (p + _BETA * b) / precision
-        log = (precision * np.square(mean) - np.log(precision) - np.square(_BETA) * d) / 2
+        log = (precision * np.square(mean) - np.log(precision / known) - np.square(_BETA) * d) / 2
         log -= _BETA * q
-        likelihood = np.exp(log - log.max(axis=-1, keepdims=True))
-        # by location: of each parameter, then of all together
-        evidence = likelihood @ _SHARE.T
-        location = np.log(evidence).sum(axis=-2) + _LOG_LOCATION
-        location = np.exp(location - location.max(axis=-1, keepdims=True))
-        location /= location.sum(axis=-1, keepdims=True)
-        weight = likelihood * ((location[..., np.newaxis, :] / evidence) @ _SHARE)
-        weight /= weight.sum(axis=-1, keepdims=True)
-        return _Posterior(weight, mean, precision**-0.5)
+        likelihood = np.exp(log - log.max(axis=(-2, -1), keepdims=True))
+        # by τ and location: of each parameter, then of all together
+        evidence = np.maximum(likelihood @ _SHARE.T, _TINY)
+        joint = np.log(evidence).sum(axis=-3) + _LOG_LOCATION
+        joint += np.log(PRIOR_SHARES)[:, np.newaxis]
+        joint = np.exp(joint - joint.max(axis=(-2, -1), keepdims=True))
+        joint /= joint.sum(axis=(-2, -1), keepdims=True)
+        weight = likelihood * ((joint[..., np.newaxis, :, :] / evidence) @ _SHARE)
+        weight /= weight.sum(axis=(-2, -1), keepdims=True)
+        shape = (*weight.shape[:-2], -1)
+        deviation = np.broadcast_to(precision**-0.5, weight.shape)
+        return _Posterior(weight.reshape(shape), mean.reshape(shape), deviation.reshape(shape))
 
     def _signal(self, memory: Memory) -> Flags:
         """Return whether the best falling or level line is far likelier than no effect."""

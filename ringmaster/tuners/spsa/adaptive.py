@@ -15,14 +15,15 @@ counts alike, not by d² as least variance would weight it: later iterations, na
 nearer to the optimum, show more of it where the loss is no parabola.
 
 The line is fitted by Bayes.  Let A, B, D, P, Q be the first five sums over their mean noise.
-For each e of a grid and the prior o ~ N(0, τ²), o is normal and the likelihood of e known:
+For each e and τ of two grids and the prior o ~ N(0, τ²), o is normal and the likelihood known:
 
     λ = β²·A + 1/τ²        ô = β·(P + β·B)/λ
-    log L = ½·(λ·ô² − log λ − β²·D) − β·Q
+    log L = ½·(λ·ô² − log λτ² − β²·D) − β·Q
 
 ln e is normal about a location μ with a deviation of 1.5.  All parameters together
-determine μ: its prior is wide, and the product of Σₑ L·P(e|μ) over many parameters is
-narrow.  A tune of many unimportant parameters thus does not mistake noise for effects.
+determine μ and τ: their priors are wide, and the product of Σₑ L·P(e|μ) over many parameters
+is narrow.  A tune of many unimportant parameters thus does not mistake noise for effects;
+values that are good already stay, and a start far from the optimum does not hold θ back.
 
 E[e·(x − o)²] is least at the estimate x* = E[e·o]/E[e], the centre of the next iteration.
 With ς² = E[e·(o − x*)²]/E[e], c is 14·ς, but at most a quarter of the range: wide at
@@ -74,7 +75,7 @@ _HALVINGS = 40
 
 
 class _Posterior(NamedTuple):
-    """Arrays (…, n, grid): the weight of each e, and o ~ N(mean, deviation²) given it."""
+    """Arrays (…, n, grid of τ and e): the weight of each point, and o ~ N(mean, deviation²) at it."""
 
     weight: Array
     mean: Array

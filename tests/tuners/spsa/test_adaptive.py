@@ -17,7 +17,8 @@ from ringmaster.tuners.spsa.adaptive import (
     LOCATION,
     LOCATION_MEDIAN,
     LOCATION_SPREAD,
-    PRIOR_DEVIATION,
+    PRIOR_DEVIATIONS,
+    PRIOR_SHARES,
     WIDEST,
     stride,
 )
@@ -61,7 +62,7 @@ def of_each(memory: Memory) -> list[Memory]:
     return [{name: array[i] for name, array in memory.items()} for i in range(count)]
 
 
-def masses(one: Memory, i: int, o: Array) -> Array:
+def masses(one: Memory, i: int, o: Array, tau: float) -> Array:
     """Return how likely each e and o of a parameter are by its results alone and the prior
     of o, (grid, len(o)); all to the same factor."""
     weight, moment, square, slope, slope_m, noise = one["sums"][:, i]
@@ -73,27 +74,28 @@ def masses(one: Memory, i: int, o: Array) -> Array:
         # log likelihood of a line with one noise for all: −Σ(s/d − g·β·(o−m))²/(2·g·mean noise)
         fit = 2 * beta * (o * slope - slope_m)
         fit -= beta**2 * (o**2 * weight - 2 * o * moment + square)
-        log = fit * weight / (2 * noise * v) - o**2 / (2 * PRIOR_DEVIATION**2)
-        # a normal prior of o has the same factor for every e
-        mass[row] = np.exp(log)
+        log = fit * weight / (2 * noise * v) - o**2 / (2 * tau**2)
+        mass[row] = np.exp(log) / tau
     return mass
 
 
 def test_estimate_and_interval_are_those_of_plain_integration() -> None:
-    """Over a fine grid of e and o and all locations of e, one after the other."""
+    """Over a fine grid of e and o, all τ and all locations of e, one after the other."""
     space = space_of((40, 0, 100), (50, 0, 100))
     method = Adaptive(space)
     memory = simulated(method, np.array([40.0, 3.0]), np.array([65.0, 40.0]), 1, 300, seed=1)
     (one,) = of_each(memory)
-    o = np.linspace(-5, 5, 20_001)
-    first, second = masses(one, 0, o), masses(one, 1, o)
-    mass = np.zeros_like(first)
-    for location in LOCATION:
-        share = np.exp(-np.square(np.log(ELO / location)) / (2 * ELO_SPREAD**2))
-        share /= share.sum()
-        other = (share * second.sum(axis=1)).sum()
-        prior = math.exp(-(math.log(location / LOCATION_MEDIAN) ** 2) / (2 * LOCATION_SPREAD**2))
-        mass += prior * other * share[:, np.newaxis] * first
+    o = np.linspace(-20, 20, 80_001)
+    mass = np.zeros((len(ELO), len(o)))
+    for tau, of_tau in zip(PRIOR_DEVIATIONS, PRIOR_SHARES, strict=True):
+        first, second = masses(one, 0, o, tau), masses(one, 1, o, tau)
+        for location in LOCATION:
+            share = np.exp(-np.square(np.log(ELO / location)) / (2 * ELO_SPREAD**2))
+            share /= share.sum()
+            other = (share * second.sum(axis=1)).sum()
+            distance = math.log(location / LOCATION_MEDIAN) / LOCATION_SPREAD
+            prior = of_tau * math.exp(-(distance**2) / 2)
+            mass += prior * other * share[:, np.newaxis] * first
     mass /= mass.sum()
     best = (mass * ELO[:, np.newaxis] * o).sum() / (mass * ELO[:, np.newaxis]).sum()
     assert method.estimate(one)[0] == pytest.approx(40 + 50 * best, abs=0.01)

@@ -75,7 +75,7 @@ _HALVINGS = 40
 
 
 class _Posterior(NamedTuple):
-    """Arrays (…, n, grid of τ and e): the weight of each point, and o ~ N(mean, deviation²) at it."""
+    """Arrays (…, n, grid of τ and e): weights, and o ~ N(mean, deviation²) at each point."""
 
     weight: Array
     mean: Array

@@ -54,7 +54,10 @@ def test_verify_without_a_closing_match_is_an_error(tmp_path: Path) -> None:
     control = write_control_file(tmp_path, PLAYOFF, 2)
     done = ringmaster(control, "verify")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "only spsa, texel, clop_tuner and optuna_tuner have a closing match, not playoff" in done.stderr
+    assert (
+        "only spsa, texel, clop_tuner and optuna_tuner have a closing match, not playoff"
+        in done.stderr
+    )
     assert not control.with_suffix(".status").exists()
 
 

@@ -47,6 +47,11 @@ class Landscape:
     elo: EloModel
     draws: Draws
 
+    @property
+    def optimum(self) -> Array:
+        """Values of the strongest player, (n,); possibly outside the bounds."""
+        return self.elo.optimum  # type: ignore[attr-defined]  # of each model here
+
 
 def _space(start: Any, *, integer: bool = False) -> Space:
     start = np.asarray(start, dtype=np.float64)

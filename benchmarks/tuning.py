@@ -1,0 +1,263 @@
+"""Compare the tuners on families of landscapes: Elo lost after a number of games.
+
+    python benchmarks/tuning.py [--families curvatures ridge …] [--tuners adaptive clop …]
+        [--games 500 2000 10000] [--replicates 8] [--in-flight 1] [--seed 1] [-j 1]
+        [--plot regret.svg]
+
+Each tune is a competition that issues games and records results as in a run; only the games
+are simulated (`benchmarks/landscapes.py`).  "oracle" is classic SPSA with the best pair of a grid
+of gains for each cell, chosen afterwards.  Prints the median Elo lost by the estimate with its
+quartiles, the tuner's own CPU time for a game, and the size of its state.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+
+import msgspec
+import numpy as np
+
+from benchmarks.landscapes import FAMILIES, Landscape
+from ringmaster.model.jobs import GameJob
+from ringmaster.model.results import GameResult
+from ringmaster.tuners.simulation import SimulatedPlayers, SimulatedTune, simulate
+from ringmaster.tuners.spsa import Classic, Counting, GainMethod
+from tests.competitions.settings_of import call, make, uci
+
+#: The oracle's perturbations, as shares of half a range, and apply factors.
+PERTURBATIONS = (0.005, 0.02, 0.1, 0.2, 0.4, 0.75)
+FACTORS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.016, 0.064)
+
+
+class Measured(NamedTuple):
+    """One tune.
+
+    lost  Elo below the best value within the bounds, at each number of games
+    milliseconds  the tuner's CPU time for a game
+    size  bytes of its state at the end
+    """
+
+    lost: list[float]
+    milliseconds: float
+    size: int
+
+
+def _tune(type_name: str, landscape: Landscape, seed: int, **settings: Any) -> Any:
+    space = landscape.space
+    parameters = []
+    for i, integer in enumerate(space.integer):
+        of_kind = int if integer else float
+        ends = {"start": space.start[i], "min": space.minimum[i], "max": space.maximum[i]}
+        kind: dict[str, Any] = {"integer": bool(integer)}
+        if type_name == "clop_tuner":
+            kind = {"type": "IntegerParameter" if integer else "LinearParameter"}
+        values = {name: of_kind(value) for name, value in ends.items()}
+        parameters.append(call("Parameter", f"x{i}", **values, **kind))
+    return make(
+        type_name,
+        game="chess",
+        players={"e": uci(), "start": uci("other")},
+        player="e",
+        parameters=parameters,
+        seed=seed,
+        **settings,
+    )
+
+
+def _spsa(landscape: Landscape, games: int, seed: int) -> Any:
+    return _tune("spsa", landscape, seed, number_of_games=games)
+
+
+def _clop(landscape: Landscape, games: int, seed: int) -> Any:
+    return _tune("clop_tuner", landscape, seed, number_of_games=games, opponent="start")
+
+
+def _optuna(sampler: str, landscape: Landscape, games: int, seed: int) -> Any:
+    each = max(16, games // 150 // 2 * 2)
+    return _tune(
+        "optuna_tuner",
+        landscape,
+        seed,
+        sampler=sampler,
+        number_of_trials=4 * games // each,
+        games_per_trial=each,
+    )
+
+
+TUNERS: dict[str, Callable[[Landscape, int, int], Any]] = {
+    "adaptive": _spsa,
+    "clop": _clop,
+    **{sampler: partial(_optuna, sampler) for sampler in ("tpe", "cmaes", "random")},
+}
+
+
+def estimate(tune: Any) -> list[float]:
+    """Return the tuned values now."""
+    parameters = tune.summary()["parameters"]
+    return [
+        p["engine_value"] if p.get("engine_value") is not None else p["start"] for p in parameters
+    ]
+
+
+def play(name: str, family: str, games: Sequence[int], in_flight: int, seed: int) -> Measured:
+    """Return a tune of the longest number of games."""
+    landscape = FAMILIES[family]()
+    tune = TUNERS[name](landscape, games[-1], seed)
+    codes = [f"x{i}" for i in range(len(landscape.space))]
+    best = landscape.elo.loss(landscape.space.clip(landscape.optimum))
+    start = dict(zip(codes, landscape.space.start.tolist(), strict=True))
+    luck = np.random.default_rng([seed, 7]).random(games[-1])
+
+    def loss(values: dict[str, Any]) -> float:
+        point = np.array([float(values.get(code, start[code])) for code in codes])
+        return float(landscape.elo.loss(point) - best)
+
+    def result(job: GameJob, u: float) -> GameResult:
+        first, second = (loss(values) for values in job.parameters)
+        advantage = second - first
+        won = advantage > landscape.draws.won_above(np.array(u))
+        lost = -advantage > landscape.draws.won_above(np.array(1 - u))
+        if not (won or lost):
+            return GameResult(job.id, 0, "draw", reason="stalemate", score="1/2-1/2")
+        return GameResult(job.id, 0, "win", winner=0 if won else 1, reason="mate", score="1-0")
+
+    waiting: deque[GameJob] = deque()
+    spent, completed, at = 0.0, 0, []
+    while completed < games[-1]:
+        began = time.process_time()
+        job = tune.next_job() if len(waiting) < in_flight else None
+        spent += time.process_time() - began
+        if job is not None:
+            waiting.append(job)
+            continue
+        if not waiting:
+            break
+        job = waiting.popleft()
+        outcome = result(job, luck[completed])
+        began = time.process_time()
+        tune.record_result(job.ticket, outcome)
+        spent += time.process_time() - began
+        completed += 1
+        if completed in games:
+            at.append(loss(dict(zip(codes, estimate(tune), strict=True))))
+    # a tuner may end before the limit
+    at += [loss(dict(zip(codes, estimate(tune), strict=True)))] * (len(games) - len(at))
+    size = len(msgspec.json.encode(tune.state()))
+    return Measured(at, 1000 * spent / max(completed, 1), size)
+
+
+def oracle(family: str, games: int, replicates: int, seed: int) -> list[float]:
+    """Return the Elo lost by classic SPSA with the best gains of a grid."""
+    landscape = FAMILIES[family]()
+    space, iterations = landscape.space, games // 2
+    best = float(landscape.elo.loss(space.clip(landscape.optimum)))
+    tunes: list[np.ndarray] = []
+    for c, r in itertools.product(PERTURBATIONS, FACTORS):
+        n = len(space)
+        gains = Classic(
+            c * space.width / 2,
+            np.full(n, r),
+            iterations,
+            0.602,
+            0.101,
+            0.1 * iterations,
+            space.least_c,
+        )
+        tune = SimulatedTune(GainMethod(space, gains), iterations, Counting())
+        players = SimulatedPlayers(landscape.elo, landscape.draws)
+        course = simulate(tune, players, replicates, seed=seed)
+        tunes += [course.last[-1] - best, course.mean[-1] - best]
+    chosen = min(tunes, key=lambda lost: float(np.median(lost)))
+    return [float(value) for value in chosen]
+
+
+def _job(job: tuple[str, str, Sequence[int], int, int, int]) -> list[Measured]:
+    name, family, games, in_flight, replicates, seed = job
+    if name == "oracle":
+        columns = [oracle(family, number, replicates, seed) for number in games]
+        return [Measured(list(lost), math.nan, 0) for lost in zip(*columns, strict=True)]
+    return [play(name, family, games, in_flight, seed + i) for i in range(replicates)]
+
+
+def plot(path: str, games: Sequence[int], curves: dict[str, dict[str, np.ndarray]]) -> None:
+    """Draw the median Elo lost with its quartiles, a picture for each family."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    columns = min(4, len(curves))
+    rows = -(-len(curves) // columns)
+    figure, axes = plt.subplots(rows, columns, figsize=(4 * columns, 3 * rows), squeeze=False)
+    for axis, (family, tuners) in zip(axes.flat, curves.items(), strict=False):
+        for name, lost in tuners.items():
+            low, middle, high = np.quantile(lost, [0.25, 0.5, 0.75], axis=0)
+            (line,) = axis.loglog(games, np.maximum(middle, 1e-3), marker="o", label=name)
+            axis.fill_between(
+                games,
+                np.maximum(low, 1e-3),
+                np.maximum(high, 1e-3),
+                color=line.get_color(),
+                alpha=0.15,
+            )
+        axis.set_title(family)
+        axis.set_xlabel("games")
+        axis.set_ylabel("Elo lost")
+    axes.flat[0].legend()
+    figure.tight_layout()
+    figure.savefig(path)
+
+
+def main() -> None:
+    """Print a row for each family and tuner."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
+    families = [name for name in FAMILIES if not name.startswith("clop-")]
+    parser.add_argument("--families", nargs="+", default=families, choices=FAMILIES)
+    parser.add_argument(
+        "--tuners", nargs="+", default=[*TUNERS, "oracle"], choices=[*TUNERS, "oracle"]
+    )
+    parser.add_argument("--games", type=int, nargs="+", default=[500, 2000, 10_000])
+    parser.add_argument("--replicates", type=int, default=8)
+    parser.add_argument("--in-flight", type=int, default=1, help="games in progress")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plot", help="picture of the curves")
+    parser.add_argument("-j", type=int, default=1, help="processes")
+    arguments = parser.parse_args()
+    games = sorted(arguments.games)
+    jobs = [
+        (name, family, games, arguments.in_flight, arguments.replicates, arguments.seed)
+        for family in arguments.families
+        for name in arguments.tuners
+    ]
+    heads = "".join(f"{number:>24,}" for number in games)
+    print(f"{'landscape':12} {'tuner':9}{heads}{'ms a game':>11}{'state, KB':>11}")
+    curves: dict[str, dict[str, np.ndarray]] = {}
+    with ProcessPoolExecutor(arguments.j) as pool:
+        for (name, family, *_), measured in zip(jobs, pool.map(_job, jobs), strict=True):
+            lost = np.array([one.lost for one in measured])
+            curves.setdefault(family, {})[name] = lost
+            cells = ""
+            for low, middle, high in np.quantile(lost, [0.25, 0.5, 0.75], axis=0).T:
+                cells += f"{middle:8.3g} ({low:.2g} to {high:.2g})".rjust(24)
+            cost = np.mean([one.milliseconds for one in measured])
+            size = max(one.size for one in measured) / 1000
+            tail = "" if name == "oracle" else f"{cost:11.3f}{size:11.1f}"
+            print(f"{family:12} {name:9}{cells}{tail}", flush=True)
+    if arguments.plot:
+        plot(arguments.plot, games, curves)
+
+
+if __name__ == "__main__":
+    main()

@@ -158,7 +158,8 @@ class Surrogate:
                 mixed[:, i] = other[:, i]
                 changes = self._mean(self._masked(mixed)) - base
                 effect = float(np.mean(changes * changes)) / 2
-                share = effect / variance if variance > 1e-12 else 0.0
+                # by chance of the points, a share may exceed 1
+                share = min(effect / variance, 1.0) if variance > 1e-12 else 0.0
                 effects[self._space.dimensions[i].code] = share
         return effects
 

@@ -22,8 +22,8 @@ SHOWN_VALUES = 3
 _NONE = "–"
 #: Games of one result after which an opponent counts as too weak or too strong.
 _TELLING = 40
-#: The largest gain in score that is shown in Elo too.
-_ELO_RANGE = 0.3
+#: Distance from 0 and 1 within which a score has no useful Elo.
+_EXTREME = 0.05
 
 
 class TrialReport(msgspec.Struct, frozen=True):
@@ -132,6 +132,23 @@ class TrialReport(msgspec.Struct, frozen=True):
             return None
         return surrogate.gain(surrogate.best, self.numbers.index(0))
 
+    def _gain_lines(self, surrogate: Surrogate) -> Iterator[str]:
+        """Yield a line on the best candidate's gain, with Elo where scores are not extreme."""
+        best = self._ranking()[0]
+        gain = self._gain(surrogate)
+        if gain is None or best[0] == 0:
+            return
+        start = surrogate.estimates[self.numbers.index(0)]
+        line = (
+            f"gain of trial {best[0]} over the start values: {gain.score:+.3f} ± "
+            f"{Z95 * gain.deviation:.3f} a game"
+        )
+        scores = (best[1].score, start.score)
+        if all(_EXTREME < score < 1 - _EXTREME for score in scores):
+            high, low = map(elo_of_score, scores)
+            line += f", about {high - low:+.0f} Elo"
+        yield line
+
     def _importance(self) -> dict[str, float]:
         return {} if self.surrogate is None else self.surrogate.importance()
 
@@ -176,9 +193,7 @@ class TrialReport(msgspec.Struct, frozen=True):
             "estimate: score by all trials together, ± 95 %; similar candidates support it"
         )
         assert self.surrogate is not None
-        gain = self._gain(self.surrogate)
-        if gain is not None and ranking[0][0] != 0:
-            notes.append(f"gain of trial {ranking[0][0]} over the start values: {_gain_text(gain)}")
+        notes += self._gain_lines(self.surrogate)
         return Table(
             headers=("best candidates", "games", "score", "estimate"),
             rows=tuple(rows),
@@ -251,11 +266,3 @@ def _name(number: int) -> str:
 def _number(value: Any) -> str:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return f"{value:.6g}" if is_number else str(value)
-
-
-def _gain_text(gain: Estimate) -> str:
-    """Return a gain in score, with Elo near a score of ½."""
-    text = f"{gain.score:+.3f} ± {Z95 * gain.deviation:.3f} a game"
-    if abs(gain.score) > _ELO_RANGE:
-        return text
-    return f"{text}, about {elo_of_score(0.5 + gain.score):+.0f} Elo"

@@ -133,21 +133,15 @@ class Quadratics(msgspec.Struct, frozen=True, eq=False):
         strengths: Array = (q + (self.constant - self.mean)) / self.scale
         return strengths
 
-    def log_weights(self, x: Array) -> Array:
-        """Return the logarithms of the weights of points (N, n) as (N,)."""
-        parts = [
-            self.strengths(x[begin : begin + _CHUNK]).min(axis=1, initial=0.0)
-            for begin in range(0, len(x), _CHUNK)
-        ]
-        return np.concatenate(parts)
-
-    def advantages(self, x: Array) -> Array:
-        """Return (q − m)/(H·s) of the last round where it is positive, else 0; (N, n) to (N,)."""
-        parts = [
-            np.maximum(self.strengths(x[begin : begin + _CHUNK])[:, -1], 0.0)
-            for begin in range(0, len(x), _CHUNK)
-        ]
-        return np.concatenate(parts)
+    def log_weights(self, x: Array) -> tuple[Array, Array]:
+        """Return log w of points (N, n), and (q − m)/(H·s) of the last round where it is
+        positive, else 0; (N,) each."""
+        weights, advantages = [np.zeros(0)], [np.zeros(0)]
+        for begin in range(0, len(x), _CHUNK):
+            strengths = self.strengths(x[begin : begin + _CHUNK])
+            weights.append(strengths.min(axis=1, initial=0.0))
+            advantages.append(np.maximum(strengths[:, -1], 0.0))
+        return np.concatenate(weights), np.concatenate(advantages)
 
     def draw(self, x: Array, low: Array, high: Array, uniform: Array) -> Array:
         """Return points after Gibbs sweeps, with a density proportional to the weight.
@@ -336,6 +330,12 @@ class Clop:
         self._fitted = 0
         #: Running sum of the weights of these games.
         self._summed: Array | None = None
+        #: See `Quadratics.log_weights`, of the first games by the last fit.
+        self._logs = np.zeros(0), np.zeros(0)
+        #: The estimate of a number of games, as coordinates; whether each parameter has an
+        #: effect, by the last fit's games.
+        self._means: tuple[int, list[float]] = (0, [])
+        self._signs: list[bool] | None = None
         #: Number of a block of samples, and their places.
         self._block: tuple[int, list[list[int]]] = (-1, [])
 
@@ -364,7 +364,7 @@ class Clop:
             return (words >> np.uint64(40)).astype(np.int64).reshape(BLOCK, n)
         x = self._x()[: self._fitted]
         if self._summed is None:
-            self._summed = np.cumsum(np.exp(self._fit.log_weights(x)))
+            self._summed = np.cumsum(np.exp(self._fit.log_weights(x)[0]))
         shape = (SWEEPS, n, 1 + TRIES, BLOCK)
         words = word_array(self._seed, CLOP_STREAM, block, BLOCK + math.prod(shape))
         uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -387,6 +387,7 @@ class Clop:
             self._fit = fit(self._x(), self._y(), self._H, self._all_pairs)
             self._fitted = len(self)
             self._summed, self._block = None, (-1, [])
+            self._logs, self._signs = (np.zeros(0), np.zeros(0)), None
 
     def _add(self, places: Sequence[int], result: int) -> None:
         for axis, place in zip(self.axes, places, strict=True):
@@ -405,9 +406,14 @@ class Clop:
 
     # estimates
 
-    def _weights(self) -> Array:
-        """Return the weights of all games, (N,), also of those after the last fit."""
-        return np.ones(0) if self._fit is None else np.exp(self._fit.log_weights(self._x()))
+    def _log_weights(self) -> tuple[Array, Array]:
+        """Return `Quadratics.log_weights` of all games, also of those after the last fit."""
+        known = len(self._logs[0])
+        if self._fit is not None and known < len(self):
+            later = self._fit.log_weights(self._x()[known:])
+            weights, advantages = map(np.concatenate, zip(self._logs, later, strict=True))
+            self._logs = weights, advantages
+        return self._logs
 
     def estimate(self) -> list[float] | None:
         """Return the estimate in the parameters' units, not rounded; None without a game.
@@ -416,17 +422,18 @@ class Clop:
         """
         if self._fit is None:
             return None
-        x = self._x()
-        weights = self._weights() * np.exp(self._H * self._fit.advantages(x))
-        means = (weights @ x / weights.sum()).tolist()
-        return [axis.exact(mean) for axis, mean in zip(self.axes, means, strict=True)]
+        if self._means[0] != len(self):
+            weights, advantages = self._log_weights()
+            weights = np.exp(weights + self._H * advantages)
+            self._means = len(self), (weights @ self._x() / weights.sum()).tolist()
+        return [axis.exact(mean) for axis, mean in zip(self.axes, self._means[1], strict=True)]
 
     def findings(self) -> list[Finding]:
         """Return the results for each parameter; [] without a game."""
         estimate = self.estimate()
         if estimate is None:
             return []
-        x, weights, signals = self._x(), self._weights(), self._signals()
+        x, weights, signals = self._x(), np.exp(self._log_weights()[0]), self._signals()
         findings = []
         for i, axis in enumerate(self.axes):
             order = np.argsort(x[:, i], kind="stable")
@@ -439,9 +446,12 @@ class Clop:
     def _signals(self) -> list[bool]:
         """Return whether the results depend on each parameter.
 
-        A Wald test of the parameter's coefficients, fitted to all games with equal weights.
+        A Wald test of the parameter's coefficients, fitted to all games of the last fit with
+        equal weights.
         """
-        x, y = self._x(), self._y()
+        if self._signs is not None:
+            return self._signs
+        x, y = self._x()[: self._fitted], self._y()[: self._fitted]
         regression = Regression(x.shape[1], self._all_pairs)
         c, hessian = regression.maximise(x, y, np.ones(len(x)), np.zeros(regression.size))
         covariance = np.linalg.inv(hessian)
@@ -451,6 +461,7 @@ class Clop:
             own = covariance[np.ix_(columns, columns)]
             wald = float(c[columns] @ np.linalg.solve(own, c[columns]))
             signals.append(wald > _chi_square(len(columns)))
+        self._signs = signals
         return signals
 
     def local(self) -> tuple[float, float]:
@@ -458,7 +469,7 @@ class Clop:
 
         The share is biased upwards, since the weights depend on the results.
         """
-        weights = self._weights()
+        weights = np.exp(self._log_weights()[0])
         total = float(weights.sum())
         return total, float(weights @ self._y()) / total
 

@@ -243,6 +243,15 @@ def test_charts_show_samples_with_the_estimate_and_its_region() -> None:
     )
 
 
+def test_live_display_has_estimates_without_regions() -> None:
+    tune = tuner(parameter(), parameter("y", frozen=True))
+    for games in (0, 30):
+        play(tune, games)
+        (table, *_) = tune.live_report().blocks
+        assert [row[0] for row in table.rows] == ["x"]
+        assert (table.rows[0][2] is None) == (games == 0)
+
+
 # state
 
 

@@ -106,9 +106,10 @@ def test_fit_weighs_games_by_the_equation() -> None:
     y = (rng.random(2000) < 1 / (1 + np.exp(4 * np.square(x).sum(axis=1) - 1))).astype(float)
     rounds = fit(x, y, 3.0, True)
     assert len(rounds.mean) > 1
-    log_weights = rounds.log_weights(x)
+    log_weights, advantages = rounds.log_weights(x)
     strengths = rounds.strengths(x)
     assert log_weights == pytest.approx(np.minimum(strengths.min(axis=1), 0))
+    assert advantages == pytest.approx(np.maximum(strengths[:, -1], 0))
     # m is the mean of the first round's q under equal weights
     q = strengths[:, 0] * rounds.scale[0] + rounds.mean[0]
     assert q.mean() == pytest.approx(rounds.mean[0])
@@ -151,7 +152,9 @@ def test_samples_have_the_density_of_the_weight() -> None:
     drawn = rounds.draw(start, -ends, ends, rng.random((6, 1, 31, 20_000)))
     edges = np.linspace(-1, 1, 41)
     grid = np.linspace(-1, 1, 4001)
-    density = np.histogram(grid, edges, weights=np.exp(rounds.log_weights(grid[:, np.newaxis])))[0]
+    density = np.histogram(grid, edges, weights=np.exp(rounds.log_weights(grid[:, np.newaxis])[0]))[
+        0
+    ]
     counts = np.histogram(drawn, edges)[0]
     assert counts / counts.sum() == pytest.approx(density / density.sum(), abs=0.006)
 

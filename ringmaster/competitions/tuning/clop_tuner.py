@@ -8,7 +8,7 @@ may be the tuned player itself with its own values.  A closing match may follow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import msgspec
@@ -424,17 +424,38 @@ class ClopTuner(PlayerTune):
         return Report((*blocks, Text(tuple(filter(None, lines)))))
 
     def live_report(self) -> Report:
-        return Report((self._table(), *self.closing.blocks(self._standing())))
+        # regions and signals take a while
+        estimate: Sequence[float | None] = self.tuner.estimate() or [None] * len(self.tuned)
+        rows: list[tuple[Cell, ...]] = []
+        for code, axis, value in zip(self._state.codes, self.tuner.axes, estimate, strict=True):
+            shown = None if value is None else f"{value:.6g}"
+            rows.append((code, _interval(axis.minimum, axis.maximum), shown))
+        table = Table(
+            headers=("parameter", "range", "estimate"),
+            rows=tuple(rows),
+            title=self._title(),
+            notes=tuple(self._tallies()),
+            align=("left", RIGHT, RIGHT),
+        )
+        return Report((table, *self.closing.blocks(self._standing())))
 
-    def _table(self) -> Table:
+    def _title(self) -> str:
         limit = self.values["number_of_games"]
         games = f"{len(self.tuner)}{'' if limit is None else f'/{limit}'} games"
-        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
-        rows = [self._row(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)]
-        notes = []
+        return f"{games}, {counted(self._samples, 'sample')}"
+
+    def _tallies(self) -> list[str]:
+        """Return the candidates' results against each opponent."""
+        lines = []
         for code in self.opponents:
             wins, draws, losses = self._state.results.get(code, [0, 0, 0])
-            notes.append(f"wins {wins}, draws {draws}, losses {losses} against {code}")
+            lines.append(f"wins {wins}, draws {draws}, losses {losses} against {code}")
+        return lines
+
+    def _table(self) -> Table:
+        findings = dict(zip(self._state.codes, self.tuner.findings(), strict=False))
+        rows = [self._row(i, p, findings.get(p.code)) for i, p in enumerate(self.parameters)]
+        notes = self._tallies()
         if findings:
             weight, share = self.tuner.local()
             notes.append(
@@ -449,7 +470,7 @@ class ClopTuner(PlayerTune):
         return Table(
             headers=("parameter", "range", "estimate", "engine", "region", "signal"),
             rows=tuple(rows),
-            title=f"{games}, {counted(self._samples, 'sample')}",
+            title=self._title(),
             notes=tuple(notes),
             align=("left", *([RIGHT] * 4), "left"),
         )

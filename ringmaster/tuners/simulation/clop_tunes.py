@@ -31,7 +31,8 @@ def simulated_regrets(
     regrets = np.zeros((replicates, len(games)))
 
     def probability(values: Sequence[float] | Array) -> float:
-        return float(1 / (1 + np.exp(-function.strength(np.asarray(values, dtype=np.float64)))))
+        # without overflow
+        return float(0.5 * (1 + np.tanh(function.strength(np.asarray(values, dtype=float)) / 2)))
 
     for replicate in range(replicates):
         seed = first_seed + replicate

@@ -489,7 +489,8 @@ def test_results_of_a_played_tune(tmp_path: Path) -> None:
     (match,) = results.matchups.values()
     assert (match.id, match.players) == ("verify1", ("duel:tuned", "duel:start"))
     assert (match.total, match.number_of_games, match.alternated) == (20, 20, True)
-    assert f"duel:tuned: {match['duel:tuned'].wins} wins, {match.draws} draws" in (
+    draws = f"{match.draws} draw{'' if match.draws == 1 else 's'}"
+    assert f"duel:tuned: {match['duel:tuned'].wins} wins, {draws}" in (
         run_ringmaster(control, "show").stdout
     )
     assert str(match.elo) in run_ringmaster(control, "show").stdout

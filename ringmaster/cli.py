@@ -34,6 +34,7 @@ _ACTIONS = {
 _COMMANDS = {
     "new": ("new", "new"),
     "import": ("new", "import_"),
+    "choose": ("choose", "choose"),
     "positions": ("positions", "describe"),
 }
 

@@ -52,7 +52,7 @@ def test_help_of_the_program_lists_all_actions_and_options(
 ) -> None:
     assert run(["--help"]) == 0
     text = capsys.readouterr().out
-    assert [name for name in (*ACTIONS, "new", "import") if name not in text] == []
+    assert [name for name in (*ACTIONS, "new", "import", "choose") if name not in text] == []
     assert [name for option in ALL for name in option.names if name not in text] == []
 
 

@@ -35,8 +35,9 @@ _EPILOG = """without a control file:
   ringmaster new GAME TYPE [FILE]    write a control file to start from
   ringmaster import WHAT             make one from a command line or script of fastchess or
                                      cutechess-cli, an engines.json, or another tuner's files
+  ringmaster choose [OPTIONS]        choose a tuner for your parameters and games
   ringmaster positions FILE...       describe labelled positions
-A control file with the name of one of these commands: ./new, ./import, ./positions.
+A control file with the name of one of these commands: ./new, ./import, ./choose, …
 
 Options of one action: ringmaster FILE.ctl ACTION --help."""
 
@@ -362,6 +363,7 @@ def _make_parser(action: str | None = None) -> Parser:
             usage="ringmaster CONTROL_FILE.ctl [ACTION] [OPTIONS]\n"
             "       ringmaster new GAME TYPE [FILE.ctl]\n"
             "       ringmaster import [-o FILE.ctl] WHAT\n"
+            "       ringmaster choose [OPTIONS]\n"
             "       ringmaster positions FILE…",
             description=f"Play and tune game engines from a control file.\n\nactions:\n{listed}",
             epilog=_EPILOG,

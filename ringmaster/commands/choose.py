@@ -1,0 +1,200 @@
+"""The command `choose`: rules that lead to a tuner, with measured figures as reasons.
+docs/choosing.rst states the same rules."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from argparse import ArgumentTypeError
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ringmaster.commands.console import say
+from ringmaster.commands.options import Parser, positive
+from ringmaster.scaffold.control_file import Code, assignment
+from ringmaster.tuners.space import Space
+from ringmaster.tuners.spsa.adaptive import Adaptive
+from ringmaster.tuners.spsa.planning import games_to_halve_loss
+
+#: An example of each kind of parameter.
+KINDS = {
+    "float": 'Parameter("Rate", start=0.5, min=0.1, max=2.0)',
+    "integer": 'Parameter("Margin", start=100, min=20, max=200, integer=True)',
+    "categorical": 'Parameter("Mode", start="on", choices=["on", "off"])',
+    "conditional": 'Parameter("Depth", start=5, min=2, max=9, only_if={"Mode": "on"})',
+}
+#: Expressions of these examples in the words of other competition types.
+WORDS = {
+    "clop_tuner": ("integer=True", 'type="IntegerParameter"'),
+    "mc_tuner": ('start="on", choices=["on", "off"]', 'scale=EXPLICIT(["on", "off"]), split=2'),
+}
+GAMES, SPSA, CLOP, CMAES = (2_000, 10_000, 50_000), "spsa", "CLOP", "CMA-ES"
+RIDGE, WIDE = "a narrow ridge of 2 parameters", "ranges with good values in 3 % of them"
+FOUR, EIGHT = "4 parameters with curvatures 100:1", "8 parameters with rotated axes"
+THIRTY = "30 parameters of which 5 matter"
+#: Elo lost after these numbers of games, medians, by landscape and tuner.
+FIGURES: dict[str, dict[str, tuple[float, ...]]] = {
+    RIDGE: {SPSA: (1.2, 0.79, 0.62), CLOP: (0.57, 0.48, 0.34)},
+    FOUR: {SPSA: (0.65, 0.30, 0.13), CLOP: (1.8, 0.95), CMAES: (2.4, 3.0, 1.5)},
+    EIGHT: {SPSA: (1.97, 1.17, 0.43), CLOP: (4.1, 2.4), CMAES: (5.5, 5.5, 3.6)},
+    THIRTY: {SPSA: (1.7, 0.69, 0.20), CMAES: (6.6, 4.4, 2.8)},
+    WIDE: {SPSA: (204, 169, 150), CLOP: (295, 216), CMAES: (106, 16, 4.3)},
+}
+
+
+class Tune(NamedTuple):
+    """The tune that the options describe."""
+
+    parameters: int
+    kinds: frozenset[str]
+    games: int
+    opponents: bool
+    positions: bool
+    wide: bool
+
+    def figures(self, landscape: str = "") -> str:
+        """Return the figures nearest to the games, and by default to the parameters' number."""
+        n = self.parameters
+        landscape = landscape or (FOUR if n < 6 else EIGHT if n < 16 else THIRTY)
+        column = min(range(3), key=lambda i: abs(math.log(self.games / GAMES[i])))
+        lost = FIGURES[landscape].items()
+        cells = ", ".join(f"{name} {elo[column]:g}" for name, elo in lost if elo[column:])
+        return f"Elo lost on {landscape} after {GAMES[column]:,} games: {cells}."
+
+    def halving(self) -> str:
+        """Return the importance of parameters that spsa improves, by the formula of `plan`."""
+        one = np.ones(1)
+        space = Space(one / 2, 0 * one, one, one < 1)
+        # 1 Elo at half a range is 1/3 Elo on average over all optima in the range
+        games = games_to_halve_loss(
+            space, Adaptive(space).c(1), elo=one, lost_at_start=one / 3, draw_ratio=0.61
+        )
+        # games are proportional to 1/Elo²
+        least = math.sqrt(float(games[0]) * (4 if self.opponents else 1) / self.games)
+        return f"spsa can halve the loss of parameters worth {least:.2g} Elo or more at half a range."
+
+
+class Rule(NamedTuple):
+    """A competition type, its condition in words and code, its reason, and its settings."""
+
+    type: str
+    when: str
+    applies: Callable[[Tune], bool]
+    why: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+#: The first rule that applies decides.
+RULES = (
+    Rule(
+        "mc_tuner",
+        "one or two parameters, all with choices, against opponents",
+        lambda tune: tune.kinds == {"categorical"} and tune.parameters <= 2 and tune.opponents,
+        "Few combinations are a bandit problem. Of 64 candidates it chose one within 0.02 of the "
+        "best win rate in 90 of 100 tunes of 10,000 games (reports/mc_tuner_bandit.rst).",
+    ),
+    Rule(
+        "optuna_tuner",
+        "choices or conditional parameters",
+        lambda tune: not tune.kinds <= {"float", "integer"},
+        "Choices and conditional parameters need optuna_tuner; its sampler tpe learns both. For "
+        "numbers spsa lost less Elo than tpe, except in ranges far too wide: tune the choices "
+        "first, then the numbers alone by spsa.",
+        (("sampler", "tpe"),),
+    ),
+    Rule(
+        "texel",
+        "weights of an evaluation, and labelled positions",
+        lambda tune: tune.positions,
+        "It plays no games: 20,000 positions recovered 13 weights in 8 seconds "
+        "(reports/texel_end_to_end.rst). If scores are sums of counts times weights, its linear "
+        "optimiser needs no engine (docs/texel_linear.rst). Parameters of the search do not change "
+        "the evaluation: tune them in games.",
+    ),
+    Rule(
+        "optuna_tuner",
+        "two or more numbers, in ranges far too wide",
+        lambda tune: tune.wide and tune.parameters >= 2,
+        "{wide} Narrow the ranges by hand, or else about the result; then tune by spsa.",
+        (("sampler", "cmaes"),),
+    ),
+    Rule(
+        "clop_tuner",
+        "one or two numbers, against opponents",
+        lambda tune: tune.opponents and tune.parameters <= 2,
+        "{ridge} CLOP played an opponent, spsa itself; against opponents spsa needs about four "
+        "times as many games.",
+    ),
+    Rule(
+        "spsa",
+        "three or more numbers, against opponents",
+        lambda tune: tune.opponents,
+        "{figures} CLOP played an opponent, spsa itself; against opponents spsa needs about four "
+        "times as many games. With a fifth of CLOP's games it lost less than CLOP. {halving}",
+        (("pairing", "reference"),),
+    ),
+    Rule(
+        "spsa",
+        "two numbers, in self-play",
+        lambda tune: tune.parameters == 2,
+        "{figures} {halving} If the two compensate each other, use clop_tuner. {ridge}",
+    ),
+    Rule("spsa", "numbers, in self-play", lambda tune: True, "{figures} {halving}"),
+)
+
+
+def choose(words: Sequence[str]) -> None:
+    """Run `choose`.  Raises UsageError."""
+    parser = Parser(usage="ringmaster choose [OPTIONS]", description="Choose a tuner.")
+    add = parser.add_argument
+    add("--parameters", metavar="N", type=positive, default=8, help="default 8")
+    add("--kinds", type=_kinds, default="integer", help=f"of {','.join(KINDS)}; default integer")
+    add("--games", metavar="N", type=positive, default=10_000, help="games to play, default 10000")
+    add("--opponents", action="store_true", help="play other engines instead of self-play")
+    add("--positions", action="store_true", help="there are labelled positions")
+    add("--wide", action="store_true", help="good values may be a few per cent of the ranges")
+    try:
+        tune = Tune(**vars(parser.parse_args(words)))
+    except SystemExit:  # --help
+        return
+    rule = next(rule for rule in RULES if rule.applies(tune))
+    given = "".join(f" with {assignment(*item)}" for item in rule.settings)
+    quoted = {"figures": tune.figures(), "ridge": tune.figures(RIDGE), "wide": tune.figures(WIDE)}
+    why = rule.why.format(**quoted, halving=tune.halving())
+    if rule.type in ("spsa", "clop_tuner"):
+        why += " If good values may be a few per cent of the ranges, narrow these first (--wide)."
+    lines = [
+        f"For {tune.parameters} parameter{'s' * (tune.parameters > 1)} and {tune.games:,} games "
+        f"({rule.when}), use {rule.type}{given}.",
+        why,
+        f"`ringmaster new GAME {rule.type} tune.ctl` writes a control file. Set in it, as here:",
+    ]
+    paragraphs = [textwrap.fill(line, 96, break_on_hyphens=False) for line in lines]
+    say("\n\n".join([*paragraphs, _settings(tune, rule)]))
+
+
+def _kinds(text: str) -> frozenset[str]:
+    """Return kinds of parameters.  Raises ArgumentTypeError."""
+    kinds = frozenset(text.split(","))
+    if not kinds <= KINDS.keys():
+        raise ArgumentTypeError(f"{text!r} is not a list of {','.join(KINDS)}")
+    return kinds
+
+
+def _settings(tune: Tune, rule: Rule) -> str:
+    """Return the settings of a control file that follow from the rule."""
+    settings: dict[str, Any] = {"competition_type": rule.type, **dict(rule.settings)}
+    if tune.opponents and rule.type != "texel":
+        settings["opponent"] = "opponent"
+    # only_if names a parameter with choices
+    kinds = tune.kinds | ({"categorical"} if "conditional" in tune.kinds else set())
+    words = WORDS.get(rule.type, ("", ""))
+    settings["parameters"] = [Code(KINDS[k].replace(*words)) for k in KINDS if k in kinds]
+    if rule.type == "optuna_tuner":
+        each = max(16, tune.games // 150 // 2 * 2)
+        settings |= {"number_of_trials": max(1, tune.games // each), "games_per_trial": each}
+    elif rule.type != "texel":
+        settings["number_of_games"] = tune.games
+    return "".join(f"{assignment(*item)}\n" for item in settings.items())

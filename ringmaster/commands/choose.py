@@ -72,8 +72,8 @@ class Tune(NamedTuple):
             space, Adaptive(space).c(1), elo=one, lost_at_start=one / 3, draw_ratio=0.61
         )
         # games are proportional to 1/Elo²
-        least = math.sqrt(float(games[0]) * (4 if self.opponents else 1) / self.games)
-        return f"spsa can halve the loss of parameters worth {least:.2g} Elo or more at half a range."
+        elo = math.sqrt(float(games[0]) * (4 if self.opponents else 1) / self.games)
+        return f"spsa can halve the loss of parameters worth {elo:.2g} Elo or more at half a range."
 
 
 class Rule(NamedTuple):

@@ -11,7 +11,7 @@ from ringmaster.games.clean_text import one_line
 from ringmaster.games.go import format_vertex
 from ringmaster.games.go_rules import new_go_game
 from ringmaster.play.compliance.check_uci import NONSENSE, judge_end
-from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck
+from ringmaster.play.compliance.engine_check import Dialogue, EngineCheck, Lines
 from ringmaster.play.go_referee import FinalScore
 
 PLIES, GAME_SECONDS = 16, 4.0  # plies of the engine's game against itself, and seconds for it
@@ -55,21 +55,26 @@ def try_handshake(check: EngineCheck) -> None:
 def try_commands(check: EngineCheck) -> None:
     """Test that list_commands and known_command agree."""
     engine, command = _engine(check), "list_commands"
-    listed, faults = list[str](), list[str]()
+    listed = list[str]()
+    faults: list[tuple[str, Lines]] = []
+
+    def add(fault: str) -> None:
+        faults.append((fault, check.tail.evidence()))
+
     try:
         listed = engine.command(command).split()
         missing = ", ".join(name for name in REQUIRED if name not in listed)
         if missing:
-            faults.append(f"list_commands lacks {missing}, which GTP requires")
+            add(f"list_commands lacks {missing}, which GTP requires")
         command = "known_command"
         for name in (name for name in COMPARED if name in listed):
             if engine.command(command, name).lower() != "true":
-                faults.append(f"it lists {name!r}, but known_command denies it")
+                add(f"it lists {name!r}, but known_command denies it")
         if engine.command(command, NONSENSE).lower() != "false":
-            faults.append("known_command does not answer false for an unknown command")
+            add("known_command does not answer false for an unknown command")
     except EngineRefused as refusal:
-        faults.append(f"it has no {command}, which GTP requires: {refusal}")
-    check.judge_all([(f, ()) for f in faults], f"{len(listed)} listed, known_command agrees")
+        add(f"it has no {command}, which GTP requires: {refusal}")
+    check.judge_all(faults, f"{len(listed)} listed, known_command agrees")
 
 
 def try_unknown_command(check: EngineCheck) -> None:

@@ -11,8 +11,10 @@ from ringmaster.model.jobs import GameSettings
 from ringmaster.model.players import Player
 from ringmaster.model.results import Finding
 from ringmaster.model.time_control import TimeControl
-from ringmaster.play.compliance.examination import examine
+from ringmaster.play.compliance.engine_check import EngineCheck, Patience, TranscriptTail
+from ringmaster.play.compliance.examination import examine, list_tests, run_test
 from ringmaster.play.compliance.first_tests import run_first_tests
+from ringmaster.play.compliance.positions import dialect_of
 from ringmaster.play.engine_pool import make_engine
 from tests.requirements import engine
 
@@ -93,9 +95,20 @@ def test_gpsshogi_ignores_an_increment_beside_byo_yomi() -> None:
     control = TimeControl.parse("600+1+60byo")
     command = ("gpsusi", "--memory-use-percent", "2")
     player = Player("x", (engine(command[0]), *command[1:]), protocol="usi", time_control=control)
-    result = examine(
-        player, GameSettings(game="shogi"), lambda: make_engine(player, Surroundings({}))
+    settings = GameSettings(game="shogi")
+    check = EngineCheck(
+        player,
+        settings,
+        lambda: make_engine(player, Surroundings({})),
+        TranscriptTail(),
+        Patience(),
+        dialect_of(player, settings),
     )
-    finding = next(f for f in result.findings if f.name == "clock with an increment")
+    name = "clock with an increment"
+    try:
+        run_test(check, next(test for test in list_tests(player, ()) if test.name == name))
+    finally:
+        check.drop()
+    finding = next(f for f in check.findings if f.name == name)
     assert finding.status == "fail"
     assert any("byoyomi 100" in line for line in finding.exchange)

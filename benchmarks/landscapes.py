@@ -181,7 +181,7 @@ def _wide() -> Landscape:
         lost: Array = 350 * -np.expm1(-np.square(u / 0.06).sum(axis=-1) / 2)
         return lost
 
-    # 106 Elo below the optimum
+    # 96 Elo below the optimum
     start = optimum + 3.0 * np.array([0.5, -0.4, 0.4, 0.274])
     return Landscape(_space(start), LossFunction(optimum, loss), FixedDraws(0.5))
 

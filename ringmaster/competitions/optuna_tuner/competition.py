@@ -15,7 +15,6 @@ import msgspec
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.optuna_tuner.estimates import Estimates
 from ringmaster.competitions.optuna_tuner.report import TrialReport
 from ringmaster.competitions.optuna_tuner.settings import (
@@ -27,22 +26,17 @@ from ringmaster.competitions.optuna_tuner.settings import (
 )
 from ringmaster.competitions.optuna_tuner.state import OptunaState, Trial
 from ringmaster.competitions.result_lines import (
-    REMEDY,
-    VoidKinds,
-    count_void,
     repeats_line,
     result_line,
-    sum_void_kinds,
     void_line,
-    void_rule,
 )
 from ringmaster.competitions.spsa.games import opponent_cycle
 from ringmaster.competitions.tournaments.matchup_report import MatchupCourses, describe_settings
 from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode
-from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.competitions.tuning.searched_parameter import (
     SearchedParameter,
     check_parameters,
@@ -69,7 +63,7 @@ from ringmaster.tuners.search.space import Values
 _COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
-class OptunaTuner(PlayerTune):
+class OptunaTuner(GameTune):
     """The `optuna_tuner` competition type.
 
     A value is the index of a choice, or a number; Optuna's numbers are stored in full, and
@@ -77,6 +71,7 @@ class OptunaTuner(PlayerTune):
     """
 
     type_name: ClassVar[str] = "optuna_tuner"
+    _state: OptunaState
     table: ClassVar[tuple[Setting, ...]] = OPTUNA_SETTINGS
     parameters: tuple[SearchedParameter, ...]
 
@@ -176,22 +171,14 @@ class OptunaTuner(PlayerTune):
 
     def prepare(self) -> None:
         check_packages(self.values["sampler"])
-        self.book.load()
-        self.closing.prepare()
+        super().prepare()
 
     def warnings(self) -> list[str]:
-        lines = self.closing.warnings(self._standing())
-        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
-        if lacking:
-            lines.append(SAME_GAMES_OF_TUNE)
+        lines = super().warnings()
         return lines if self._verifying else lines + list(doubts(self.values, self.space))
 
     def notices(self) -> list[str]:
         return self.closing.notices(self._standing())
-
-    def reported_players(self) -> list[Player]:
-        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
-        return list(players.values())
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
@@ -212,10 +199,7 @@ class OptunaTuner(PlayerTune):
             if playable is not None:
                 samples[f"sample {number + 1}"] = playable
         return [
-            *(
-                CheckJob(f"check-{code}", player, self.settings)
-                for code, player in self.opponents.items()
-            ),
+            *self._opponent_checks(),
             *self._candidate_checks(samples),
             *self.closing.check_jobs(None),
         ]
@@ -245,14 +229,6 @@ class OptunaTuner(PlayerTune):
         return tuned_options(self._check_id("start"), self._binding.player("", start), ends)
 
     # issuing games
-
-    def may_run_ahead(self, parallel: int) -> bool:
-        """Whether games may be issued before earlier results arrive.
-
-        A proposal depends on the results that exist then, so games that are played one at a
-        time are also issued one at a time.
-        """
-        return parallel > 1
 
     def next_job(self) -> Task | None:
         if self._verifying:
@@ -317,14 +293,7 @@ class OptunaTuner(PlayerTune):
         ]
         return self._issue(f"{number:0{digits[0]}d}_{game:0{digits[1]}d}", ticket)
 
-    def resume(self, ticket: Ticket) -> bool:
-        if is_of_closing_match(ticket):
-            return self.closing.resume(ticket, self._standing())
-        return self._register(ticket) and not self._verifying
-
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        if is_of_closing_match(ticket):
-            return self._match_job(game_id, attempt, ticket)
+    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         values = self._by_code(ticket["p"])
         trial = self._binding.player(":trial", values)
         seat = ticket["g"] % 2
@@ -356,9 +325,7 @@ class OptunaTuner(PlayerTune):
         other = self._opponent(ticket)
         return (other, own) if ticket["g"] % 2 else (own, other)
 
-    def describe(self, ticket: Ticket) -> Played:
-        if is_of_closing_match(ticket):
-            return self.closing.describe(ticket)
+    def _describe_of_tune(self, ticket: Ticket) -> Played:
         values = self.shown_values(self._by_code(ticket["p"]))
         own = {} if self.opponents else self.shown_values(self.start_values)
         return Played(
@@ -368,11 +335,8 @@ class OptunaTuner(PlayerTune):
             pair=ticket["n"],
         )
 
-    def _register(self, ticket: Ticket) -> bool:
+    def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
-        if is_of_closing_match(ticket):
-            self.closing.count(ticket, self._standing())
-            return True
         number = ticket["t"]
         trial = state.trials.get(number)
         if trial is None:
@@ -392,19 +356,15 @@ class OptunaTuner(PlayerTune):
 
     # results
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
-        if is_of_closing_match(ticket):
-            return self.closing.record_result(ticket, result, self._standing())
+    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         state = self._state
-        self._register(ticket)
+        self._register_of_tune(ticket)
         number: int = ticket["t"]
         line = result_line(result, self._codes(ticket, f"trial {number}"))
         if result.outcome == "void":
-            state.void += 1
-            state.void_in_a_row += 1
-            count_void(state.void_kinds, result, self._codes(ticket, self.values["player"]))
-            halt = void_rule(state.void_in_a_row, first=not state.games, what="this run")
-            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            return self._record_void(
+                line, result, self._codes(ticket, self.values["player"]), first=not state.games
+            )
         state.void_in_a_row = 0
         points = result.points(ticket["g"] % 2)
         state.results[_COLUMN[points]] += 1
@@ -472,7 +432,7 @@ class OptunaTuner(PlayerTune):
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         for ticket in outstanding:
             if not is_of_closing_match(ticket):
-                self._register(ticket)
+                self._register_of_tune(ticket)
         lines = []
         # fewer games a trial may end it without another result
         for number, trial in sorted(self._running.items()):
@@ -525,9 +485,6 @@ class OptunaTuner(PlayerTune):
             state.games + left + before + games,
             phase="closing match" if standing.due else f"trial {max(state.trials, default=0)}",
         )
-
-    def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
     def report(self) -> Report:
         blocks = [*self._report().blocks(), *self.closing.blocks(self._standing())]

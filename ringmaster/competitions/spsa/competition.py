@@ -14,16 +14,10 @@ import msgspec
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import Played, Reaction, Trajectory, TunedOptions
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.result_lines import (
-    REMEDY,
-    VoidKinds,
-    count_void,
     repeats_line,
     result_line,
-    sum_void_kinds,
     void_line,
-    void_rule,
 )
 from ringmaster.competitions.spsa.charts import TuneCharts
 from ringmaster.competitions.spsa.edits import Tune, apply_edit, make_tune, trajectory
@@ -52,10 +46,10 @@ from ringmaster.competitions.spsa.state import (
 )
 from ringmaster.competitions.tournaments.matchup_report import MatchupCourses
 from ringmaster.competitions.tuning.closing_match import Standing
+from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors
 from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
 from ringmaster.model.parameters import TunedParameter
@@ -68,7 +62,7 @@ from ringmaster.model.settings import Setting
 _COLUMN = {1.0: 0, 0.5: 1, 0.0: 2}
 
 
-class SpsaCompetition(PlayerTune):
+class SpsaCompetition(GameTune):
     """The `spsa` competition type.
 
     The way of a value:
@@ -87,6 +81,7 @@ class SpsaCompetition(PlayerTune):
     """
 
     type_name: ClassVar[str] = "spsa"
+    _state: SpsaState
     table: ClassVar[tuple[Setting, ...]] = SPSA_SETTINGS
 
     def __init__(self, code: str, values: Mapping[str, Any]) -> None:
@@ -177,15 +172,8 @@ class SpsaCompetition(PlayerTune):
 
     # before the games
 
-    def prepare(self) -> None:
-        self.book.load()
-        self.closing.prepare()
-
     def warnings(self) -> list[str]:
-        lines = self.closing.warnings(self._standing())
-        lacking = not self.closing.has_openings if self._verifying else self.book.lacks_openings
-        if lacking:
-            lines.append(SAME_GAMES_OF_TUNE)
+        lines = super().warnings()
         if self._verifying:
             return lines
         lines += unused_arguments(self.values["method"], self.tuned)
@@ -195,10 +183,6 @@ class SpsaCompetition(PlayerTune):
     def notices(self) -> list[str]:
         derived = [] if self._verifying else list(self.schedule.derived)
         return derived + self.closing.notices(self._standing())
-
-    def reported_players(self) -> list[Player]:
-        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
-        return list(players.values())
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
@@ -215,10 +199,7 @@ class SpsaCompetition(PlayerTune):
         if not all(p.integer for p in self.tuned):
             samples["between"] = self.values_by_code(self._grid.sample())
         return [
-            *(
-                CheckJob(f"check-{code}", player, self.settings)
-                for code, player in self.opponents.items()
-            ),
+            *self._opponent_checks(),
             *self._candidate_checks(samples),
             *self.closing.check_jobs(None),
         ]
@@ -243,14 +224,6 @@ class SpsaCompetition(PlayerTune):
 
     # issuing games
 
-    def may_run_ahead(self, parallel: int) -> bool:
-        """Whether games may be issued before earlier results arrive.
-
-        An iteration depends on the results that exist when it begins, so games that are
-        played one at a time are also issued one at a time.
-        """
-        return parallel > 1
-
     def next_job(self) -> Task | None:
         state = self._state
         if self._verifying or state.next_iteration > self.iterations:
@@ -272,14 +245,7 @@ class SpsaCompetition(PlayerTune):
             layout=len(self._state.history.layouts) - 1,
         )
 
-    def resume(self, ticket: Ticket) -> bool:
-        if is_of_closing_match(ticket):
-            return self.closing.resume(ticket, self._standing())
-        return self._register(ticket) and not self._verifying
-
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        if is_of_closing_match(ticket):
-            return self._match_job(game_id, attempt, ticket)
+    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         sides = self._tickets.sides(ticket)
         values = self._side_values(ticket, sides[0]), self._side_values(ticket, sides[1])
         opening = self._opening(ticket)
@@ -323,9 +289,7 @@ class SpsaCompetition(PlayerTune):
         )
         return first, second
 
-    def describe(self, ticket: Ticket) -> Played:
-        if is_of_closing_match(ticket):
-            return self.closing.describe(ticket)
+    def _describe_of_tune(self, ticket: Ticket) -> Played:
         first, second = self._tickets.sides(ticket)
         return Played(
             players=self._codes(ticket),
@@ -336,11 +300,8 @@ class SpsaCompetition(PlayerTune):
             opening=ticket.get("o", ""),
         )
 
-    def _register(self, ticket: Ticket) -> bool:
+    def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
-        if is_of_closing_match(ticket):
-            self.closing.count(ticket, self._standing())
-            return True
         k, game = ticket["k"], ticket["g"]
         iteration = state.open.setdefault(str(k), self._tickets.iteration(ticket))
         if (k, game) >= (state.next_iteration, state.next_game):
@@ -350,18 +311,14 @@ class SpsaCompetition(PlayerTune):
 
     # learning
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
-        if is_of_closing_match(ticket):
-            return self.closing.record_result(ticket, result, self._standing())
+    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         state = self._state
-        self._register(ticket)
+        self._register_of_tune(ticket)
         line = result_line(result, self._codes(ticket))
         if result.outcome == "void":
-            state.void += 1
-            state.void_in_a_row += 1
-            count_void(state.void_kinds, result, self._codes(ticket, of_sides=False))
-            halt = void_rule(state.void_in_a_row, first=not state.games, what="this run")
-            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            return self._record_void(
+                line, result, self._codes(ticket, of_sides=False), first=not state.games
+            )
         state.void_in_a_row = 0
         sides = self._tickets.sides(ticket)
         own = "-" if "+" not in sides else "+"
@@ -419,7 +376,7 @@ class SpsaCompetition(PlayerTune):
     def apply_edits(self, outstanding: Sequence[Ticket]) -> list[str]:
         for ticket in outstanding:
             if not is_of_closing_match(ticket):
-                self._register(ticket)
+                self._register_of_tune(ticket)
         before, issued = self._state.history.learning, self._state.issued
         tune, lines = apply_edit(self._tune, self._learning, issued, self._make)
         self._state.record_edit(issued, before, self._learning)
@@ -472,9 +429,6 @@ class SpsaCompetition(PlayerTune):
         if self._state.repeats:
             blocks.append(Text((repeats_line(self._state.repeats, self._state.games),)))
         return Report(tuple(blocks))
-
-    def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
     def live_report(self) -> Report:
         return Report((*self._report().short(), *self.closing.blocks(self._standing())))

@@ -307,12 +307,8 @@ class TexelCompetition(PlayerTune):
                 return self._issue(shard_id(ticket), ticket)
         return self._match_game()
 
-    def _register(self, ticket: Ticket) -> bool:
-        """Record the issue of a ticket; idempotent.  Return whether its result is awaited."""
+    def _register_of_tune(self, ticket: Ticket) -> bool:
         state = self._state
-        if is_of_closing_match(ticket):
-            self.closing.count(ticket, self._standing())
-            return True
         if ticket["e"] != state.beginning:
             return False
         if "n" in ticket:
@@ -321,14 +317,7 @@ class TexelCompetition(PlayerTune):
             return bool(ticket["n"] == state.probe_out)
         return self.tuning.register_issue(ticket["p"], ticket["i"])
 
-    def resume(self, ticket: Ticket) -> bool:
-        if is_of_closing_match(ticket):
-            return self.closing.resume(ticket, self._standing())
-        return self._register(ticket) and not self._verifying
-
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
-        if is_of_closing_match(ticket):
-            return self._match_job(game_id, attempt, ticket)
+    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
         values = self._state.values if "n" in ticket else self.tuning.values(ticket["p"])
         job = EvaluationJob(
             game_id,
@@ -358,12 +347,10 @@ class TexelCompetition(PlayerTune):
             return self._evaluations.complete_result(task, result, self.tuning)
         return result
 
-    def record_result(self, ticket: Ticket, result: Any) -> Reaction:
-        if is_of_closing_match(ticket):
-            return self.closing.record_result(ticket, result, self._standing())
+    def _record_of_tune(self, ticket: Ticket, result: Any) -> Reaction:
         assert isinstance(result, EvaluationResult)
         if self.tuning.optimiser is not None:
-            self._register(ticket)
+            self._register_of_tune(ticket)
         if result.outcome == "void":
             return record_void(self._state, ticket, result, self.values["player"])
         state = self._state
@@ -408,7 +395,7 @@ class TexelCompetition(PlayerTune):
         if self.tuning.optimiser is not None:
             for ticket in outstanding:
                 if not is_of_closing_match(ticket):
-                    self._register(ticket)
+                    self._register_of_tune(ticket)
         self._adopt_reference()
         digest = (state.digest, "" if self._file is None else digest_of(self._file, state))
         reasons = restart_reasons(state.learning, self._learning, digest)
@@ -511,9 +498,7 @@ class TexelCompetition(PlayerTune):
             summary["matchups"] = self.closing.summaries(self._standing())
         return summary
 
-    def describe(self, ticket: Ticket) -> Played:
-        if is_of_closing_match(ticket):
-            return self.closing.describe(ticket)
+    def _describe_of_tune(self, ticket: Ticket) -> Played:
         return Played((self.values["player"], self.values["player"]))
 
     def _optimised(self) -> list[TunedParameter]:

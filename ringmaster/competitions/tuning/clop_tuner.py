@@ -16,28 +16,23 @@ import msgspec
 from ringmaster.competitions.common_settings import PlayerDefinition, find_player, noting
 from ringmaster.competitions.competition import Played, Reaction, TunedOptions
 from ringmaster.competitions.game_settings import make_game_settings
-from ringmaster.competitions.opening_settings import SAME_GAMES_OF_TUNE
 from ringmaster.competitions.result_lines import (
-    REMEDY,
     VoidKinds,
-    count_void,
     repeats_line,
     result_line,
-    sum_void_kinds,
     void_line,
-    void_rule,
 )
 from ringmaster.competitions.tournaments.matchup_report import MatchupCourses, describe_settings
 from ringmaster.competitions.tuning.candidates import candidate_seat
 from ringmaster.competitions.tuning.clop_settings import CLOP_SETTINGS, DEFAULT_VERIFY
 from ringmaster.competitions.tuning.closing_match import Standing
 from ringmaster.competitions.tuning.closing_match_settings import VerifySettings
+from ringmaster.competitions.tuning.game_tune import GameTune
 from ringmaster.competitions.tuning.opponents import make_opponents, opponent_weights
 from ringmaster.competitions.tuning.parameter_binding import tuned_options
 from ringmaster.competitions.tuning.parameter_settings import ValuesByCode, check_codes
-from ringmaster.competitions.tuning.player_tune import PlayerTune
 from ringmaster.errors import SettingError, SettingErrors, StateRefused, StoreError, counted
-from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket, is_of_closing_match
+from ringmaster.model.jobs import CheckJob, GameJob, Task, Ticket
 from ringmaster.model.parameters import ClopParameter
 from ringmaster.model.players import Player
 from ringmaster.model.report import RIGHT, Cell, ChartGroup, Progress, Report, Table, Text
@@ -77,7 +72,7 @@ class State(msgspec.Struct, kw_only=True):
     verify: list[dict[str, Any]] = []
 
 
-class ClopTuner(PlayerTune):
+class ClopTuner(GameTune):
     """The `clop_tuner` competition type.
 
     tuned   the parameters that are not frozen, in the order of the tuner's axes
@@ -85,6 +80,7 @@ class ClopTuner(PlayerTune):
     """
 
     type_name: ClassVar[str] = "clop_tuner"
+    _state: State
     table: ClassVar[tuple[Setting, ...]] = CLOP_SETTINGS
     declared: tuple[ClopParameter, ...]
     parameters: tuple[ClopParameter, ...]
@@ -204,16 +200,6 @@ class ClopTuner(PlayerTune):
 
     # before the games
 
-    def prepare(self) -> None:
-        self.book.load()
-        self.closing.prepare()
-
-    def warnings(self) -> list[str]:
-        lines = self.closing.warnings(self._standing())
-        if (not self.closing.has_openings) if self._verifying else self.book.lacks_openings:
-            lines.append(SAME_GAMES_OF_TUNE)
-        return lines
-
     def notices(self) -> list[str]:
         lines = []
         if self.values["stop_on_error"] is not None:
@@ -222,10 +208,6 @@ class ClopTuner(PlayerTune):
                 "result counts half a win"
             )
         return lines + self.closing.notices(self._standing())
-
-    def reported_players(self) -> list[Player]:
-        players = {p.code: p for p in (*super().reported_players(), *self.opponents.values())}
-        return list(players.values())
 
     def check_jobs(self) -> list[CheckJob]:
         if self._verifying:
@@ -237,10 +219,7 @@ class ClopTuner(PlayerTune):
             "first sample": self._by_code(self.tuner.played(self.tuner.ask(0))),
         }
         return [
-            *(
-                CheckJob(f"check-{code}", player, self.settings)
-                for code, player in self.opponents.items()
-            ),
+            *self._opponent_checks(),
             *self._candidate_checks(samples),
             *(
                 job
@@ -262,14 +241,6 @@ class ClopTuner(PlayerTune):
         return tuned_options(self._check_id("start"), base, ends)
 
     # issuing games
-
-    def may_run_ahead(self, parallel: int) -> bool:
-        """Whether games may be issued before earlier results arrive.
-
-        A sample depends on the results that exist when it is drawn, so games that are
-        played one at a time are also issued one at a time.
-        """
-        return parallel > 1
 
     def next_job(self) -> Task | None:
         number, limit = self._state.next, self.values["number_of_games"]
@@ -293,15 +264,7 @@ class ClopTuner(PlayerTune):
         games = sample * weight * int(self.values["replications"])
         return games // 2 if self.values["candidate_colour"] == "alternating" else games
 
-    def resume(self, ticket: Ticket) -> bool:
-        if is_of_closing_match(ticket):
-            return self.closing.resume(ticket, self._standing())
-        return self._register(ticket) and not self._verifying
-
-    def _register(self, ticket: Ticket) -> bool:
-        if is_of_closing_match(ticket):
-            self.closing.count(ticket, self._standing())
-            return True
+    def _register_of_tune(self, ticket: Ticket) -> bool:
         state, number = self._state, ticket["n"]
         state.next = max(state.next, number + 1)
         sample = number // len(self._plan)
@@ -310,9 +273,7 @@ class ClopTuner(PlayerTune):
         limit = self.values["number_of_games"]
         return limit is None or number < limit
 
-    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
-        if is_of_closing_match(ticket):
-            return self._match_job(game_id, attempt, ticket)
+    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> GameJob:
         values, seat = self._sampled(ticket), ticket["s"]
         candidate = self._binding.player(self._suffix, values)
         opponent = self.opponents[ticket["r"]]
@@ -336,9 +297,7 @@ class ClopTuner(PlayerTune):
         opponent: str = ticket["r"]
         return (candidate, opponent) if ticket["s"] == 0 else (opponent, candidate)
 
-    def describe(self, ticket: Ticket) -> Played:
-        if is_of_closing_match(ticket):
-            return self.closing.describe(ticket)
+    def _describe_of_tune(self, ticket: Ticket) -> Played:
         values = self._sampled(ticket)
         return Played(
             players=self._codes(ticket, self._candidate_code),
@@ -348,22 +307,18 @@ class ClopTuner(PlayerTune):
 
     # learning
 
-    def record_result(self, ticket: Ticket, result: GameResult) -> Reaction:
-        if is_of_closing_match(ticket):
-            return self.closing.record_result(ticket, result, self._standing())
+    def _record_of_tune(self, ticket: Ticket, result: GameResult) -> Reaction:
         state = self._state
-        self._register(ticket)
+        self._register_of_tune(ticket)
         codes = self._codes(ticket, self._candidate_code)
         values = ", ".join(
             f"{p.code}={v}" for p, v in zip(self.tuned, self.tuner.played(ticket["p"]), strict=True)
         )
         line = f"{result_line(result, codes)}; {values}"
         if result.outcome == "void":
-            state.void += 1
-            state.void_in_a_row += 1
-            count_void(state.void_kinds, result, self._codes(ticket, self.values["player"]))
-            halt = void_rule(state.void_in_a_row, first=not len(self.tuner), what="this run")
-            return Reaction(line, replay=True, halt=halt and f"{halt}; {REMEDY}")
+            return self._record_void(
+                line, result, self._codes(ticket, self.values["player"]), first=not len(self.tuner)
+            )
         state.void_in_a_row = 0
         points = result.points(ticket["s"])
         state.results.setdefault(ticket["r"], [0, 0, 0])[_COLUMN[points]] += 1
@@ -395,9 +350,6 @@ class ClopTuner(PlayerTune):
         self.closing.restore(restored.verify)
 
     # reports
-
-    def void_kinds(self) -> VoidKinds:
-        return sum_void_kinds([self._state.void_kinds, self.closing.void_kinds()])
 
     def progress(self) -> Progress:
         standing = self._standing()

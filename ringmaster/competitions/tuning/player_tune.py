@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ringmaster.competitions.common_settings import PLAYER, PlayerDefinition
-from ringmaster.competitions.competition import Competition, MatchupInfo
+from ringmaster.competitions.competition import Competition, MatchupInfo, Played, Reaction
 from ringmaster.competitions.opening_settings import OpeningBook
 from ringmaster.competitions.tuning.closing_match import ClosingMatches, Standing, match_id
 from ringmaster.competitions.tuning.closing_match_settings import Sides
@@ -191,9 +191,48 @@ class PlayerTune(Competition):
 
     # issuing
 
-    @abstractmethod
     def _register(self, ticket: Ticket) -> bool:
         """Register an issued ticket; idempotent.  Return whether its result is expected."""
+        if is_of_closing_match(ticket):
+            self.closing.count(ticket, self._standing())
+            return True
+        return self._register_of_tune(ticket)
+
+    @abstractmethod
+    def _register_of_tune(self, ticket: Ticket) -> bool:
+        """Register a ticket of the tune, as `_register` does."""
+
+    def resume(self, ticket: Ticket) -> bool:
+        if is_of_closing_match(ticket):
+            return self.closing.resume(ticket, self._standing())
+        return self._register_of_tune(ticket) and not self._verifying
+
+    def make_job(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
+        if is_of_closing_match(ticket):
+            return self._match_job(game_id, attempt, ticket)
+        return self._job_of_tune(game_id, attempt, ticket)
+
+    @abstractmethod
+    def _job_of_tune(self, game_id: str, attempt: int, ticket: Ticket) -> Task:
+        """Return a job of the tune, as `make_job` does."""
+
+    def describe(self, ticket: Ticket) -> Played:
+        if is_of_closing_match(ticket):
+            return self.closing.describe(ticket)
+        return self._describe_of_tune(ticket)
+
+    @abstractmethod
+    def _describe_of_tune(self, ticket: Ticket) -> Played:
+        """Describe a job of the tune, as `describe` does."""
+
+    def record_result(self, ticket: Ticket, result: Any) -> Reaction:
+        if is_of_closing_match(ticket):
+            return self.closing.record_result(ticket, result, self._standing())
+        return self._record_of_tune(ticket, result)
+
+    @abstractmethod
+    def _record_of_tune(self, ticket: Ticket, result: Any) -> Reaction:
+        """Record a result of the tune, as `record_result` does."""
 
     def _issue(self, job_id: str, ticket: Ticket) -> Task:
         """Return a job and count it as issued, unless a function of the control file fails."""

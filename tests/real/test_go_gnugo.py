@@ -47,9 +47,9 @@ def sent(control: Path, game: str, player: str) -> list[str]:
 @pytest.mark.parametrize(
     ("clock", "settings", "overtime"),
     [
-        ("5+25/10", "time_settings 5 10 25", "25/10 Canadian"),
-        ("2+5byo", "time_settings 2 5 1", "1x5 byo-yomi"),
-        ("20", "time_settings 20 0 0", None),
+        ("5+90/10", "time_settings 5 10 90", "90/10 Canadian"),
+        ("2+30byo", "time_settings 2 30 1", "1x30 byo-yomi"),
+        ("90", "time_settings 90 0 0", None),
     ],
 )
 def test_gnugo_plays_on_a_clock(

@@ -50,8 +50,10 @@ _MS: Final = 1_000_000
 _MOVE: Final = re.compile(r"(?=.*[a-z])(?=.*[1-9])[A-Za-z0-9+*@=]{4,8}")
 #: Seconds for an engine to read a request that has no answer.
 _SEND_TIMEOUT: Final = 1.0
-#: Seconds for a pondering search to begin before it is ended or becomes an ordinary one.
-_PONDER_START_WAIT: Final = 0.05
+#: Seconds for a pondering search to begin before it is ended or becomes an ordinary one: of an
+#: engine that prints lines (without a processor it takes long), and of another.
+_PONDER_START_WAIT: Final = 1.0
+_SILENT_START_WAIT: Final = 0.05
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -95,6 +97,8 @@ class UciOrUsiEngine(Engine):
         #: The last search, and the pondering one.
         self._search: Go | None = None
         self._pondering: PonderedGo | None = None
+        #: Whether it prints lines while it searches, as far as is known.
+        self._prints: bool | None = None
         #: The last limits without a clock, and their `go` line with a newline before it.
         self._limits: Limits | None = None
         self._go = b""
@@ -302,16 +306,20 @@ class UciOrUsiEngine(Engine):
     def _let_begin(self, pondering: PonderedGo) -> None:
         """Wait until a pondering search has begun, on nobody's clock.
 
-        Ethereal forgets a `ponderhit` that comes before its search thread runs, and
-        thinks on for ever.
+        Ethereal forgets a `ponderhit` or a `stop` that comes before its search thread runs,
+        and thinks on for ever.
         """
-        left = _PONDER_START_WAIT - (self._clock() - pondering.started) / _NS
+        wait = _PONDER_START_WAIT if self._prints else _SILENT_START_WAIT
+        left = wait - (self._clock() - pondering.started) / _NS
         if pondering.has_begun or left <= 0:
             return
         try:
             self.channel.converse(FirstLine(pondering), left)
         except EngineTimeout:
             self.channel.has_failed = False
+            if self._prints:
+                # Its lines come with its move.
+                self._prints = False
 
     def _ponder_hit(self, colour: int, go: Go, seconds: float) -> Thought:
         """Make the search on the opponent's time an ordinary one.
@@ -325,6 +333,8 @@ class UciOrUsiEngine(Engine):
     def _thought(self, colour: int, go: Go, elapsed: int) -> Thought:
         move = go.bestmove
         self._expected = ponder = go.ponder
+        if self._prints is None and go.info_lines:
+            self._prints = True
         return Thought(self._kind(move), move, elapsed, ponder, go.info_lines, self._turned[colour])
 
     def _kind(self, answer: str) -> ThoughtKind:

@@ -392,9 +392,11 @@ def test_ponderhit_and_gameover() -> None:
         ]
 
 
-def test_ponderhit_waits_until_the_search_has_begun() -> None:
+@pytest.mark.parametrize(("info", "least", "most"), [("0", 0.0, 0.05), ("1", 0.05, 1.0)])
+def test_ponderhit_waits_until_the_search_has_begun(info: str, least: float, most: float) -> None:
     # Ethereal forgets a ponderhit that comes before its search thread runs
-    with launched("--expect", "right", ponder=True) as (engine, lines):
+    flags = ("--expect", "right", "--info", info)
+    with launched(*flags, ponder=True) as (engine, lines):
         engine.start_game(SHOGI, Opening(), 0)
         first = engine.think(0, NODES)
         engine.observe(0, first.move, own=True)
@@ -413,7 +415,7 @@ def test_ponderhit_waits_until_the_search_has_begun() -> None:
         interpose(engine, counting)
         thought = engine.think(0, NODES)
         assert len(waits) == 1
-        assert 0 < waits[0] <= 0.05
+        assert least < waits[0] <= most
         assert thought.kind == "move"
         assert lines.sent[-1] == "ponderhit"
 

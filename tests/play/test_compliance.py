@@ -30,6 +30,10 @@ from tests.play.test_faults import worker  # noqa: F401  a fixture
 ENGINES = Path(__file__).parent.parent / "engines"
 #: Short waits for what never comes; long enough for a machine that is busy.
 PATIENCE = Patience(search=0.6, stop=0.4, quiet=0.03, idle=0.1, quit=1.0)
+#: For engines that never answer by themselves, however long the wait is.
+IMPATIENCE = dataclasses.replace(PATIENCE, search=0.1, stop=5.0, quit=0.1)
+#: A search that takes no time, in the place of "go movetime 60".
+AT_ONCE = {"nodes": "go nodes 100"}
 CLOCK = TimeControl.parse("10+0.1")
 
 Try = Callable[..., list[Finding]]
@@ -56,9 +60,9 @@ def nothing_is_left() -> Iterator[None]:
     assert [p for p in left if "tests/engines" in " ".join(p.cmdline())] == []
 
 
-def engine_check(player: Player) -> EngineCheck:
+def engine_check(player: Player, patience: Patience = PATIENCE) -> EngineCheck:
     settings = GameSettings(game="chess", hang_timeout=5)
-    check = EngineCheck(player, settings, maker(player), TranscriptTail(), PATIENCE, UCI)
+    check = EngineCheck(player, settings, maker(player), TranscriptTail(), patience, UCI)
     # what a busy machine is forgiven is tested by itself
     check.load = 0.0
     return check
@@ -69,8 +73,10 @@ def tried() -> Iterator[Try]:
     """Give a player's findings in single tests of UCI."""
     checks: list[EngineCheck] = []
 
-    def run(player: Player, *names: str, **usable: str) -> list[Finding]:
-        check = engine_check(player)
+    def run(
+        player: Player, *names: str, patience: Patience = PATIENCE, **usable: str
+    ) -> list[Finding]:
+        check = engine_check(player, patience)
         checks.append(check)
         check.usable |= usable
         check.engine()
@@ -88,6 +94,7 @@ def details(findings: list[Finding], status: str) -> list[str]:
     return [f"{f.name}: {f.detail}" for f in findings if f.status == status]
 
 
+@pytest.mark.slow
 def test_engine_that_obeys_the_protocol_passes_everything() -> None:
     player = careful(nodes=100, options={"Threads": 1, "Hash": 2})
     examined = examine(player, GameSettings(game="chess"), maker(player), patience=PATIENCE)
@@ -127,7 +134,7 @@ def test_position_is_legal_and_unfinished(probe: Any) -> None:
 def test_illegal_moves_and_crashes_are_reported_with_the_position(
     tried: Try, flags: list[str], name: str, why: str
 ) -> None:
-    findings = tried(careful(*flags, nodes=1), "moves")
+    findings = tried(careful(*flags, nodes=1), "moves", **AT_ONCE)
     failures = [f for f in findings if f.status == "fail"]
     assert {f.name for f in failures} == {name}
     assert any(why in f.detail for f in failures)
@@ -173,14 +180,26 @@ def test_crash_only_after_other_games_suggests_restarts(tmp_path: Path) -> None:
     ],
 )
 def test_answers_of_searches_are_judged(tried: Try, flag: str, status: str, text: str) -> None:
-    findings = tried(careful(flag, nodes=1), "moves")
+    findings = tried(careful(flag, nodes=1), "moves", **AT_ONCE)
     assert any(text in line for line in details(findings, status)), details(findings, status)
     assert details(findings, "fail") == []
 
 
 def test_illegal_ponder_moves_matter_to_a_player_that_ponders(tried: Try) -> None:
-    findings = tried(careful("--bad-ponder", nodes=1, ponder=True), "moves")
+    findings = tried(careful("--bad-ponder", nodes=1, ponder=True), "moves", **AT_ONCE)
     assert any("ponder moves" in line for line in details(findings, "fail"))
+
+
+def assert_fails_or_warns(
+    tried: Try, test: str, flags: list[str], settings: dict[str, Any], text: str
+) -> None:
+    """Fail a player whose games have the limit, and warn another."""
+    patience = IMPATIENCE if "--ignore" in flags else PATIENCE
+    failures = details(tried(careful(*flags, **settings), test, patience=patience), "fail")
+    assert any(text in line for line in failures), failures
+    findings = tried(careful(*flags), test, patience=patience)
+    assert details(findings, "fail") == []
+    assert any(text in line for line in details(findings, "warn"))
 
 
 @pytest.mark.parametrize(
@@ -190,27 +209,24 @@ def test_illegal_ponder_moves_matter_to_a_player_that_ponders(tried: Try) -> Non
             "nodes",
             ["--ignore", "nodes", "--nodes", "9999"],
             {"nodes": 9},
-            "not a count",
+            "go nodes 5000 did not end",
         ),
         ("nodes", ["--nodes", "7"], {"nodes": 9}, "searched 7 nodes, limit 5000"),
-        (
-            "depth",
-            ["--ignore", "depth", "--depth", "9"],
-            {"depth": 9},
-            "go depth 4 did",
-        ),
-        (
-            "movetime",
-            ["--ignore", "movetime"],
-            {"move_time": 1.0},
-            "go movetime 100 did",
-        ),
-        (
-            "movetime",
-            ["--late", "200"],
-            {"move_time": 1.0},
-            "after its time of 100 ms",
-        ),
+        ("depth", ["--ignore", "depth", "--depth", "9"], {"depth": 9}, "go depth 4 did"),
+    ],
+)
+def test_ignored_count_fails_a_player_with_this_limit_and_warns_others(
+    tried: Try, test: str, flags: list[str], settings: dict[str, Any], text: str
+) -> None:
+    assert_fails_or_warns(tried, test, flags, settings, text)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("test", "flags", "settings", "text"),
+    [
+        ("movetime", ["--ignore", "movetime"], {"move_time": 1.0}, "go movetime 100 did"),
+        ("movetime", ["--late", "200"], {"move_time": 1.0}, "after its time of 100 ms"),
         ("clock", ["--ignore", "clock"], {"time_control": CLOCK}, "did not end within"),
         ("clock", ["--late", "150"], {"time_control": CLOCK}, "had run out"),
         ("clock", ["--swap-clocks"], {"time_control": CLOCK}, "the other side's clock"),
@@ -223,24 +239,16 @@ def test_illegal_ponder_moves_matter_to_a_player_that_ponders(tried: Try) -> Non
         ),
     ],
 )
-def test_ignored_limit_fails_a_player_with_this_limit_and_warns_others(
-    tried: Try,
-    test: str,
-    flags: list[str],
-    settings: dict[str, Any],
-    text: str,
+def test_overstepped_time_fails_a_player_with_this_limit_and_warns_others(
+    tried: Try, test: str, flags: list[str], settings: dict[str, Any], text: str
 ) -> None:
-    text = "go nodes 5000 did not end" if text == "not a count" else text
-    failures = details(tried(careful(*flags, **settings), test), "fail")
-    assert any(text in line for line in failures), failures
-    findings = tried(careful(*flags), test)
-    assert details(findings, "fail") == []
-    assert any(text in line for line in details(findings, "warn"))
+    assert_fails_or_warns(tried, test, flags, settings, text)
 
 
 def test_slow_engine_is_not_accused_of_ignoring_limits(tried: Try) -> None:
     flags = ["--ignore", "nodes", "--nodes", "80", "--ignore", "depth", "--depth", "2"]
-    findings = tried(careful(*flags, nodes=800, depth=9), "nodes", "depth")
+    player = careful(*flags, nodes=800, depth=9)
+    findings = tried(player, "nodes", "depth", patience=IMPATIENCE)
     assert [f.status for f in findings] == ["skip", "skip"]
 
 
@@ -261,6 +269,7 @@ def test_limit_that_is_obeyed_badly_is_a_warning(
     assert text in finding.detail
 
 
+@pytest.mark.slow
 def test_clock_of_the_second_side_needs_a_position_with_it_to_move(
     tried: Try, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +282,7 @@ def test_clock_of_the_second_side_needs_a_position_with_it_to_move(
     assert "clock of the first side" in [f.name for f in findings if f.status == "fail"]
 
 
+@pytest.mark.slow
 def test_swapped_clocks_do_no_harm_with_byoyomi_alone(tried: Try) -> None:
     control = TimeControl.parse("0+1byo")
     findings = tried(careful("--swap-clocks", time_control=control), "clock")
@@ -304,17 +314,23 @@ def test_busy_machine_is_blamed_before_the_engine() -> None:
         ("silence after bestmove", ["--chatter"], "'info string that was a good move'"),
         ("the same search again", ["--dice"], "not deterministic with 'go nodes 100'"),
         ("new games", ["--leak", "12"], "new games: memory grew from"),
-        ("quit", ["--ignore-quit"], "quit: the engine has not exited after 1 s"),
         ("quit", ["--crash-on", "quit"], "quit: the engine exits with status 1"),
         ("handshake", ["--no-author"], "handshake: no id author"),
     ],
 )
 def test_misconduct_is_a_warning(tried: Try, test: str, flags: list[str], text: str) -> None:
-    findings = tried(careful(*flags, nodes=1), test, nodes="go nodes 100")
+    findings = tried(careful(*flags, nodes=1), test, **AT_ONCE)
     assert any(text in line for line in details(findings, "warn")), findings
     assert details(findings, "fail") == []
 
 
+def test_engine_that_goes_on_after_quit_has_a_warning(tried: Try) -> None:
+    findings = tried(careful("--ignore-quit", nodes=1), "quit", patience=IMPATIENCE)
+    assert "quit: the engine has not exited after 0.1 s" in details(findings, "warn")
+    assert details(findings, "fail") == []
+
+
+@pytest.mark.slow
 def test_stop_matters_to_a_player_that_ponders(tried: Try) -> None:
     findings = tried(careful("--deaf", nodes=1, ponder=True), "stop")
     assert any(line.startswith("stop: no bestmove") for line in details(findings, "fail"))
@@ -373,6 +389,7 @@ def test_engine_with_a_wrong_option_is_not_examined() -> None:
     assert examined.findings == ()
 
 
+@pytest.mark.slow
 def test_crash_in_a_test_costs_that_test_alone() -> None:
     """An unknown command is nothing that a game has, so games are not in danger."""
     flags = ["--crash-on", NONSENSE, "--flood-stderr", "1"]
@@ -443,6 +460,7 @@ def test_suggested_margin_follows_the_measured_lateness() -> None:
     assert line == "margin=0.09: it answered 63 ms after its time"
 
 
+@pytest.mark.slow
 def test_lateness_under_a_limit_that_the_games_lack_suggests_no_margin() -> None:
     check = engine_check(careful("--late", "200", time_control=CLOCK))
     run_test(check, next(test for test in list_tests(check.player, ()) if test.name == "movetime"))
@@ -480,9 +498,11 @@ def test_important_options_are_suggested_unless_set(tried: Try) -> None:
 # --- GTP
 
 
-def examine_go(player: Player, **settings: Any) -> tuple[tuple[str, ...], list[Finding]]:
-    rules = GameSettings(game="go", board_size=7, komi=0.5, hang_timeout=1.0, **settings)
-    examined = examine(player, rules, maker(player), patience=PATIENCE)
+def examine_go(
+    player: Player, patience: Patience = PATIENCE
+) -> tuple[tuple[str, ...], list[Finding]]:
+    rules = GameSettings(game="go", board_size=7, komi=0.5, hang_timeout=1.0)
+    examined = examine(player, rules, maker(player), patience=patience)
     return tuple(map(str, examined.problems)), list(examined.findings)
 
 
@@ -521,11 +541,13 @@ def test_go_engine_that_spoils_games_has_problems(flags: list[str], text: str) -
     ],
 )
 def test_harmless_faults_of_a_go_engine_are_warnings(flags: list[str], text: str) -> None:
-    problems, findings = examine_go(filler(*flags))
+    patience = IMPATIENCE if "--ignore-quit" in flags else PATIENCE
+    problems, findings = examine_go(filler(*flags), patience)
     assert problems == ()
     assert any(text in line for line in details(findings, "warn")), findings
 
 
+@pytest.mark.slow
 def test_go_engine_that_takes_one_command_at_a_time_is_tested_with_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -545,6 +567,7 @@ def test_accepted_impossible_board_size_is_a_warning() -> None:
     assert details(list(examined.findings), "warn") == ["board size 1000: accepted"]
 
 
+@pytest.mark.slow
 def test_go_engine_that_oversteps_its_clock_fails() -> None:
     check = EngineCheck(
         filler("--overstep", "200", time_control=TimeControl.parse("60")),
@@ -600,6 +623,7 @@ def test_transcript_tail_keeps_two_turns_without_control_characters() -> None:
 # --- through a worker
 
 
+@pytest.mark.slow
 def test_only_a_thorough_check_has_findings(worker: Any) -> None:  # noqa: F811
     settings = GameSettings(game="go", board_size=7, hang_timeout=1.0)
     quick = worker.run(CheckJob("c", filler(), settings))

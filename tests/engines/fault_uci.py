@@ -26,6 +26,7 @@ FLAGS: Table = {
     "ready-after": ("SECONDS", float, 0.0, "time for the first `isready`"),
     "crash-on-stop": ("", str, False, "exit when told to stop"),
     "answer-early": ("", str, False, "answer `go ponder` before `ponderhit`"),
+    "turns": ("FIFO", str, None, "who answers early writes a byte there, others wait for it"),
     "ponder-chatter": ("BYTES", int, 0, "so much of info lines as it begins to ponder"),
     "ignore-stop": ("", str, False, "think on after `stop`"),
     "echo-unknown": ("", str, False, "complain about unknown commands, as Stockfish does"),
@@ -49,6 +50,8 @@ class FaultyEngine:
         self._illegal = illegal
         self._faults = faults.Faults(flags, BABBLE, "go")
         self._reader = faults.Reader()
+        # open for both, so that nobody waits for the other end
+        self._turns = flags["turns"] and os.open(flags["turns"], os.O_RDWR)
 
     def run(self) -> None:
         """Answer commands until quit."""
@@ -103,6 +106,8 @@ class FaultyEngine:
         self._deaf = self._flags["ignore-stop"] or late is not None
         if seconds:
             self._reader.think(seconds, self._interrupt)
+        if self._turns and not self._flags["answer-early"]:
+            os.read(self._turns, 1)
         info, _, move = self._player.bestmove().rpartition(b"bestmove ")
         answer = self._faults.move(move.decode().strip(), self._illegal)
         if self._flags["long-line"]:
@@ -111,6 +116,8 @@ class FaultyEngine:
             info += b"info string " + faults.BAD_UTF8 + b"\n"
         self._faults.write(info)
         self._faults.write_move(b"bestmove " + os.fsencode(answer) + b"\n")
+        if self._turns and self._ponders and self._flags["answer-early"]:
+            os.write(self._turns, b".")
 
     def _interrupt(self, line: bytes) -> bool:
         """Take a command while thinking; whether to think on."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,10 +88,11 @@ def test_both_may_ponder(worker: Worker) -> None:
 
 
 def test_early_answer_waits_for_the_expected_move(worker: Worker, tmp_path: Path) -> None:
-    log = tmp_path / "log"
-    early = ponderer("early", "--expect", "right", "--answer-early")
-    # the opponent is slow enough for the answer to be there
-    result = play(worker, early, uci("b", "--slow", "0.02", time_control=CLOCK), log=log)
+    log, turns = tmp_path / "log", tmp_path / "turns"
+    os.mkfifo(turns)
+    early = ponderer("early", "--expect", "right", "--answer-early", "--turns", str(turns))
+    # the opponent moves when the answer is there
+    result = play(worker, early, uci("b", "--turns", str(turns)), log=log)
     assert (result.reason, result.plies) == ("mate", 40)
     assert "ponderhit" not in words(log, "early")
     assert "stop" not in words(log, "early")

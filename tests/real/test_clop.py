@@ -21,7 +21,9 @@ def source() -> str:
     return f"""
 competition_type = "clop_tuner"
 game = "chess"
-players = {{"toga": Player("{toga2}", depth=1, options={{"Hash": 4, "OwnBook": False}})}}
+# Some of its tables outlive a new game, but not a kill.
+players = {{"toga": Player("{toga2}", depth=1, options={{"Hash": 4, "OwnBook": False}},
+                          restart="on")}}
 player = "toga"
 opponent = "toga"
 parameters = [

@@ -58,8 +58,9 @@ def test_fairy_stockfish_obeys_usi_except_for_its_clock() -> None:
     assert examined("shogi", "usi", "fairy-stockfish", nodes=1000) == []
 
 
-def first_tests(*command: str, **limits: Any) -> list[str]:
-    """Return what a run would warn of before its first game."""
+def first_tests(monkeypatch: pytest.MonkeyPatch, *command: str, **limits: Any) -> list[str]:
+    """Return what a run would warn of before its first game, had it time for all searches."""
+    monkeypatch.setattr("ringmaster.play.compliance.first_tests.WHOLE", 60.0)
     player = Player("x", (engine(command[0]), *command[1:]), protocol="uci", **limits)
     settings = GameSettings("chess")
     process = make_engine(player, Surroundings({}))
@@ -72,23 +73,27 @@ def first_tests(*command: str, **limits: Any) -> list[str]:
     return [finding.detail for finding in findings if finding.status == "warn"]
 
 
-def test_first_tests_find_that_ethereal_ignores_nodes() -> None:
-    assert first_tests("ethereal-chess", nodes=5000) == [
+def test_first_tests_find_that_ethereal_ignores_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert first_tests(monkeypatch, "ethereal-chess", nodes=5000) == [
         "with nodes 5,000 it searched 7 nodes; with nodes 50,000 it searched 7 nodes"
     ]
-    assert first_tests("ethereal-chess", depth=6) == []
+    assert first_tests(monkeypatch, "ethereal-chess", depth=6) == []
 
 
 @pytest.mark.parametrize("command", [["toga2"], ["gnuchess", "--uci"]], ids=["toga2", "gnuchess"])
-def test_first_tests_find_engines_that_do_not_stop_at_their_nodes(command: list[str]) -> None:
-    (detail,) = first_tests(*command, nodes=1000)
+def test_first_tests_find_engines_that_do_not_stop_at_their_nodes(
+    monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    (detail,) = first_tests(monkeypatch, *command, nodes=1000)
     assert "it had to be stopped after" in detail
 
 
 @pytest.mark.parametrize("name", ["stockfish", "fairy-stockfish", "glaurung"])
 @pytest.mark.parametrize("nodes", [1, 500, 5000, 1_000_000])
-def test_first_tests_do_not_accuse_engines_that_obey_nodes(name: str, nodes: int) -> None:
-    assert first_tests(name, nodes=nodes) == []
+def test_first_tests_do_not_accuse_engines_that_obey_nodes(
+    monkeypatch: pytest.MonkeyPatch, name: str, nodes: int
+) -> None:
+    assert first_tests(monkeypatch, name, nodes=nodes) == []
 
 
 def test_gpsshogi_ignores_an_increment_beside_byo_yomi() -> None:

@@ -123,7 +123,7 @@ players = {{
     "l1": Player("{gnugo} --mode=gtp --chinese-rules --capture-all-dead --level=1"),
     "l2": Player("{gnugo} --mode=gtp --chinese-rules --capture-all-dead --level=2"),
 }}
-board_size = 9
+board_size = 7
 komi = 6.5
 scorer = "internal"
 matchups = [Matchup("l1", "l2", alternating=True, number_of_games=20)]

@@ -59,6 +59,7 @@ def test_gnugo_plays_on_a_clock(
         tmp_path,
         f'"a": Player(gnugo, time_control="{clock}"), "b": Player(gnugo, time_control="{clock}")',
         'Matchup("a", "b", number_of_games=2, alternating=True)',
+        board_size=7,
     )
     (matchup,) = shown(control)["matchups"]
     assert matchup["forfeits"] == [0, 0]
@@ -136,8 +137,8 @@ def test_handicap_of_either_style_is_played_on_19x19(tmp_path: Path) -> None:
     control = event(
         tmp_path,
         '"a": Player(gnugo), "b": Player(gnugo)',
-        'Matchup("a", "b", handicap=9, number_of_games=1, move_limit=40), '
-        'Matchup("a", "b", handicap=9, handicap_style="free", number_of_games=1, move_limit=40)',
+        'Matchup("a", "b", handicap=9, number_of_games=1, move_limit=6), '
+        'Matchup("a", "b", handicap=9, handicap_style="free", number_of_games=1, move_limit=6)',
         board_size=19,
     )
     for game in games(control):

@@ -91,7 +91,8 @@ competition_type = "playoff"
 game = "chess"
 players = {{
     "sf": Player("{stockfish}", nodes=300, options={{"Hash": 1}}),
-    "gl": Player("{glaurung}", time_control="1+0.01",
+    # The depth keeps a busy machine from mattering.
+    "gl": Player("{glaurung}", time_control="60+0.01", depth=4,
                  options={{"Threads": 1, "OwnBook": False, "Hash": 4}}),
 }}
 openings = Openings("{Path("controlfiles/openings.epd").resolve()}", order="random")
@@ -165,7 +166,9 @@ game = "chess"
 e = Player("{command}", time_control="1+0.03", options={{"Hash": 4}})
 players = {{"one": e, "two": e}}
 openings = Openings("{Path("controlfiles/openings.epd").resolve()}")
-move_limit = 60
+# Generous: a busy machine must not matter.
+margin = 5
+move_limit = 40
 matchups = [Matchup("one", "two", number_of_games=2)]
 """,
     )

@@ -30,7 +30,8 @@ def write(folder: Path, **changes: Any) -> Path:
     source = """
 competition_type = "optuna_tuner"
 game = "chess"
-players = {{"toga": Player({engine!r}, depth=2,
+# Some of its tables outlive a new game, but not a kill.
+players = {{"toga": Player({engine!r}, depth=2, restart="on",
                            options={{"Hash": 4, "OwnBook": False, "Number of Threads": 1}})}}
 player = "toga"
 parameters = [

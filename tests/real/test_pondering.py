@@ -37,11 +37,11 @@ def test_stockfish_and_ethereal_ponder_against_each_other(tmp_path: Path) -> Non
 competition_type = "playoff"
 game = "chess"
 players = {{
-    "sf": Player("{stockfish}", time_control="1+0.03", ponder=True, options={{"Hash": 4}}),
-    "et": Player("{ethereal}", time_control="1+0.03", ponder=True, options={{"Hash": 4}}),
+    "sf": Player("{stockfish}", time_control="2+0.03", ponder=True, options={{"Hash": 4}}),
+    "et": Player("{ethereal}", time_control="2+0.03", ponder=True, options={{"Hash": 4}}),
 }}
 margin = 30
-move_limit = 80
+move_limit = 40
 skip_player_checks = True
 matchups = [Matchup("sf", "et", number_of_games=2)]
 """,
@@ -63,8 +63,11 @@ matchups = [Matchup("sf", "et", number_of_games=2)]
     assert alive("stockfish", "ethereal-chess") == []
 
 
-@pytest.mark.parametrize("name", ["glaurung", "toga2", "fairy-stockfish"])
-def test_one_side_ponders(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "threads"),
+    [("glaurung", "Threads"), ("toga2", "Number of Threads"), ("fairy-stockfish", "Threads")],
+)
+def test_one_side_ponders(tmp_path: Path, name: str, threads: str) -> None:
     path, stockfish = engine(name), engine("stockfish")
     control = play(
         tmp_path,
@@ -72,11 +75,11 @@ def test_one_side_ponders(tmp_path: Path, name: str) -> None:
 competition_type = "playoff"
 game = "chess"
 players = {{
-    "x": Player("{path}", time_control="1+0.05", ponder=True),
+    "x": Player("{path}", time_control="1+0.05", ponder=True, options={{"{threads}": 1}}),
     "sf": Player("{stockfish}", time_control="1+0.05", options={{"Hash": 1}}),
 }}
 margin = 30
-move_limit = 40
+move_limit = 24
 matchups = [Matchup("x", "sf", number_of_games=2)]
 """,
         "--log-gtp",

@@ -29,13 +29,12 @@ competition_type = "playoff"
 game = "chess"
 players = {{
     "sf": Player("{stockfish}", nodes=1000, options={{"Hash": 1}}),
-    "gl": Player("{glaurung}", time_control="2+0.02",
+    # It has a clock, but a busy machine must not matter.
+    "gl": Player("{glaurung}", time_control="60+0.02", depth=4,
                  options={{"Threads": 1, "OwnBook": False, "Hash": 4}}),
 }}
 openings = Openings("{BOOK}", order="random")
 draw_adjudication = DrawAdjudication(move_number=20, move_count=4, score=15)
-# Generous: a busy machine must not matter.
-margin = 5
 resign_adjudication = ResignAdjudication(move_count=2, score=500)
 tablebases = Tablebases("{TABLES}")
 record_info = ["seldepth", "nodes", "nps", "hashfull", "tbhits", "pv", "left"]
@@ -106,7 +105,7 @@ def test_records_of_real_games_have_each_field_once_and_in_order(tmp_path: Path)
         assert is_sound(game), str(game)
         white = game.headers["White"] == "gl"
         clocked, free = ("White", "Black") if white else ("Black", "White")
-        assert game.headers[f"{clocked}TimeControl"] == "2+0.02"
+        assert game.headers[f"{clocked}TimeControl"] == "60+0.02"
         assert game.headers[f"{free}TimeControl"] == "-"
         assert game.headers[f"{free}Limits"] == "nodes 1000"
         assert int(game.headers["PlyCount"]) == sum(1 for _ in game.mainline())
@@ -117,7 +116,7 @@ def test_records_of_real_games_have_each_field_once_and_in_order(tmp_path: Path)
             clock = node.clock()
             if node.turn() != white:
                 assert clock is not None
-                assert 0 <= clock < 3
+                assert 0 <= clock < 65
             else:
                 assert clock is None
     assert {game.headers["Termination"] for game in games} >= {"adjudication"}

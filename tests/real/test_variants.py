@@ -78,5 +78,5 @@ def test_fairy_stockfish_plays_variants_of_chess(tmp_path: Path, variant: str) -
 @pytest.mark.optional
 def test_fairy_stockfish_plays_xiangqi(tmp_path: Path) -> None:
     package("pyffish")
-    games = play(tmp_path, "xiangqi", "fairy-stockfish", "fairy-stockfish")
+    games = play(tmp_path, "xiangqi", "fairy-stockfish", "fairy-stockfish", "move_limit = 60")
     assert {game.headers["Variant"] for game in games} == {"xiangqi"}

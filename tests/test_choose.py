@@ -72,9 +72,9 @@ def test_quoted_figures_are_those_nearest_to_parameters_and_games(
 def test_least_worth_of_a_parameter_agrees_with_the_planner(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    # plan: 8,827 games halve the loss of a parameter worth 2 Elo
-    assert "worth 2 Elo or more" in printed("--games 8827", capsys)[0]
-    assert "worth 2 Elo or more" in printed("--games 35308 --opponents", capsys)[0]
+    # plan: 9,930 games halve the loss of a parameter worth 2 Elo
+    assert "worth 2 Elo or more" in printed("--games 9930", capsys)[0]
+    assert "worth 2 Elo or more" in printed("--games 39721 --opponents", capsys)[0]
 
 
 @pytest.mark.parametrize(

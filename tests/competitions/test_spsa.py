@@ -129,7 +129,7 @@ def play_out(tune: Any, most: int | None = None) -> int:
 KINDS: dict[str, dict[str, Any]] = {
     "classic": {},
     "nominal": {"update": "nominal", "k_counts": "pairs", "rounding": "nearest"},
-    "adaptive": {"method": "adaptive"},
+    "adaptive": {"method": "adaptive", "number_of_games": 60, "seed": 2},
     "constant": {"method": "constant"},
     "blog": {
         "method": "blog",

@@ -61,11 +61,11 @@ class TunerContract:
             assert np.all(np.isfinite(method.c(k)))
 
     def test_theta_moves_towards_the_side_that_wins(self, make: Make) -> None:
-        """One side wins two pairs, with the same δ for each parameter."""
+        """One side wins all pairs, with the same δ for each parameter."""
         space = space_of((40, 0, 100), (60, 0, 100))
         method, delta = make(space), np.array([1.0, -1.0])
         memory = method.start()
-        for k in (1, 2):
+        for k in (k for k in range(1, 9) if not method.is_probe(k)):
             plus, minus = sides(
                 space, method.centre(memory), method.c(k, memory), delta, delta, "stochastic"
             )
@@ -179,7 +179,7 @@ class TunerContract:
             np.where([True, True, False], values, instead)
             for values, instead in ((delta, 0.0), (plus, MIXED.start), (minus, MIXED.start))
         )
-        for k in range(1, 5):
+        for k in (k for k in range(1, 17) if not method.is_probe(k)):
             method.learn(memory, k, plus, minus, delta, np.asarray(2.0), 2)
         assert method.centre(memory)[2] == pytest.approx(MIXED.start[2], abs=1e-12)
         assert method.centre(memory)[0] != MIXED.start[0]

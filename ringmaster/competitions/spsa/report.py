@@ -233,7 +233,11 @@ class TuneReport(msgspec.Struct, frozen=True):
             headers=headers if gains is None else (*headers, "R"),
             rows=tuple(rows),
             title=self._title(),
-            notes=(*self._results(), f"estimate: {self._estimate_choice()[1]}"),
+            notes=(
+                *self._results(),
+                f"estimate: {self._estimate_choice()[1]}",
+                *tuner.method.remarks(tuner.memory),
+            ),
             align=("left", *([RIGHT] * (len(headers) - (gains is None)))),
         )
 

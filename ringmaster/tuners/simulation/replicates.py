@@ -123,7 +123,7 @@ def simulate(
         bias=players.bias,
         rounded=bool(space.integer.any()) and tune.rounding == "stochastic",
         reference=against_reference,
-        shifted=method.shift(memory) is not None,
+        shifted=method.shifted,
     )
     elo, optimum = players.elo, None
     if players.random_optimum:
@@ -152,9 +152,8 @@ def simulate(
             first_k = issued + 1
             c = method.c(tune.counting.k(first_k), memory)
             delta = drawn.delta[block]
-            middle, shift = theta, method.shift(memory)
-            if shift is not None:
-                middle = space.clip(theta + shift * drawn.signs[block])
+            numbers = np.arange(first_k, first_k + len(delta), dtype=np.float64)
+            middle, c = method.place(numbers, memory, theta, c, delta, drawn.signs[block])
             plus, minus = sides(space, middle, c, delta, drawn.u[block], tune.rounding)
             won, lost = drawn.won[block], drawn.lost[block]
             if against_reference:

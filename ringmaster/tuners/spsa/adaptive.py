@@ -9,10 +9,10 @@ with sides m ± d and s = W−L has, for this parameter alone,
 
 since δ is drawn independently in each iteration, which makes the other parameters noise
 of mean zero.  SPSA's gradient estimates s/d lie on a line in m that falls through 0 at
-the optimum.  The sums Σg, Σg·m, Σg·m², Σs/d, Σm·s/d and the noise Σg/d² are sufficient;
-they do not depend on the order of results or on the length of the tune.  Every game
-counts alike, not by d² as least variance would weight it: later iterations, narrower and
-nearer to the optimum, show more of it where the loss is no parabola.
+the optimum.  The sums Σg, Σg·m, Σg·m², Σs/d, Σm·s/d and Σg/d² are kept by octave of d.  They
+do not depend on the order of results or on the length of the tune.  Octaves are weighted by
+least variance; within an octave every game counts alike, so that the later and narrower
+iterations show more of the optimum where the loss is no parabola.
 
 The line is fitted by Bayes.  Let A, B, D, P, Q be the first five sums over their mean noise.
 For each e and τ of two grids and the prior o ~ N(0, τ²), o is normal and the likelihood known:
@@ -26,10 +26,20 @@ is narrow.  A tune of many unimportant parameters thus does not mistake noise fo
 values that are good already stay, and a start far from the optimum does not hold θ back.
 
 E[e·(x − o)²] is least at the estimate x* = E[e·o]/E[e], the centre of the next iteration.
-With ς² = E[e·(o − x*)²]/E[e], c is 14·ς, but at most a quarter of the range: wide at
-first, then narrowing about as k^−¼, so that the bias of a lopsided or saturating loss
-shrinks with the noise.  Midpoints are θ ± 2·ς at random, which distinguishes a steep
-parameter at its optimum from one without effect.
+With ς² = E[e·(o − x*)²]/E[e], c is 12·ς, but at most the width: wide at first, then
+narrowing about as k^−¼, so that the bias of a lopsided or saturating loss shrinks with the
+noise.  Midpoints are θ ± 2·ς at random, which distinguishes a steep parameter at its
+optimum from one without effect.
+
+θ remains at the start until the results differ from chance.
+
+*Width.*  The two sides of an iteration are equally far from θ: if both are lost, they play
+even games, and the tune learns nothing.  So a few iterations are probes, games of θ + w·δ
+against θ itself at every width w of a ladder: they measure the loss at this distance.  A
+parabola loses a quarter at half the width.  The posterior of S·min(1, (w/W)²), a parabola
+that saturates at W, gives the width: a third of the range as long as the losses fit a
+parabola, else half of W.  Results of wider perturbations are left out of the fit,
+and all lengths of the prior shrink with the width.
 """
 
 from __future__ import annotations
@@ -44,16 +54,26 @@ from ringmaster.tuners.spsa.method import Memory, Method, OptimumInterval
 from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, C, Regression
 
 #: The grid of τ, half ranges, and its prior.
-PRIOR_DEVIATIONS = np.array([0.1, 0.5, 1.0, 3.0])
-PRIOR_SHARES = np.array([0.15, 0.6, 0.2, 0.05])
+PRIOR_DEVIATIONS = np.array([0.1, 0.3, 0.8, 2.0])
+PRIOR_SHARES = np.array([0.15, 0.35, 0.35, 0.15])
 #: The grid of e, and the standard deviation of ln e about its location.
 ELO = np.geomspace(0.02, 1000.0, 37)
 ELO_SPREAD = 1.5
 #: The grid of locations, as e; median and deviation of the logarithm of their prior.
 LOCATION = np.geomspace(0.05, 300.0, 18)
 LOCATION_MEDIAN, LOCATION_SPREAD = 2.0, 2.0
-#: c in units of ς, and the largest c, in half ranges.
-C_PER_DEVIATION, WIDEST = 14.0, 0.5
+#: c in units of ς.
+C_PER_DEVIATION = 12.0
+#: The largest c, half ranges, and its halvings: the octaves of d and the widths of probes.
+WIDTHS = 2 / 3 * 0.5 ** np.arange(8)
+#: Of k iterations, about PROBES·ln(1 + k/PROBES) are probes.
+PROBES = 12.0
+#: Prior probability of a parabola as far as the largest width.
+PARABOLA = 0.9
+#: The grid of S, L − W a game.
+SATURATED = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8])
+#: θ leaves the start at this excess of the likelihood ratio, in its standard deviations.
+LEAVING = 1.2
 #: Distance of midpoints from θ in units of ς, and the largest one in units of c.
 SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.5
 #: θ and c are updated after each of the first 256 results, then after each growth by a
@@ -69,6 +89,12 @@ _LOG_LOCATION = -np.square(np.log(LOCATION / LOCATION_MEDIAN) / LOCATION_SPREAD)
 #: P(e) by location, (locations, grid).
 _SHARE = np.exp(-np.square(np.log(ELO / LOCATION[:, np.newaxis]) / ELO_SPREAD) / 2)
 _SHARE /= _SHARE.sum(axis=1, keepdims=True)
+_PARABOLAS = np.array([PARABOLA, *[(1 - PARABOLA) / (len(WIDTHS) - 1)] * (len(WIDTHS) - 1)])
+#: L − W of a probe by S, W and width, (S, W, width).
+_LOST = SATURATED[:, np.newaxis, np.newaxis] * np.minimum(
+    np.square(WIDTHS / WIDTHS[:, np.newaxis]), 1.0
+)
+_OCTAVES = np.arange(len(WIDTHS))
 _TINY = 1e-300
 #: Bisections of a quantile.
 _HALVINGS = 40
@@ -87,9 +113,14 @@ class Adaptive(Method):
 
     own_c  fixed perturbations, (n,), NaN where the method chooses
 
-    Memory: sums (…, 6, n) and totals (…, 3) (results, games and Σs²); theta, c and shift,
-    (…, n) each, as of their last update.
+    Counts k in iterations.
+
+    Memory: sums (…, octaves, 6, n), totals (…, 3) (results, games and Σs²) and probes
+    (…, widths, 2) (games and L − W); width (…), the index of the chosen one, theta, c and
+    shift, (…, n) each, as of their last update.
     """
+
+    shifted = True
 
     def __init__(self, space: Space, own_c: Array | None = None) -> None:
         self.space = space
@@ -97,29 +128,61 @@ class Adaptive(Method):
         self._own_c = np.full(len(space), np.nan) if own_c is None else own_c
         self._low = (space.minimum - space.start) / self.half
         self._high = (space.maximum - space.start) / self.half
+        # widths that move a parameter at all
+        reach = WIDTHS[:, np.newaxis] * self.half >= space.least_c
+        self._probe_c = np.where(
+            reach & np.isnan(self._own_c), WIDTHS[:, np.newaxis] * self.half, 0
+        )
+        self._probed = int(np.count_nonzero(self._probe_c.any(axis=-1)))
         self._first_c = self.start()["c"]
 
     def c(self, k: float, memory: Memory | None = None) -> Array:
         return self._first_c if memory is None else memory["c"]
 
-    def shift(self, memory: Memory) -> Array:
-        return memory["shift"]
+    def is_probe(self, iteration: int) -> bool:
+        return self._probed > 1 and bool(_probes(iteration) > _probes(iteration - 1))
+
+    def place(
+        self,
+        iterations: Array,
+        memory: Memory,
+        theta: Array,
+        c: Array,
+        delta: Array,
+        signs: Array,
+    ) -> tuple[Array, Array]:
+        k = iterations.reshape(-1, *[1] * theta.ndim)
+        middle = self.space.clip(theta + memory["shift"] * signs)
+        number = _probes(k)
+        probe = number > _probes(k - 1)
+        if self._probed > 1 and probe.any():
+            width = self._probe_c[(number % self._probed).astype(np.intp)[..., 0]]
+            middle = np.where(probe, theta + width / 2 * delta, middle)
+            c = np.where(probe, width / 2, c)
+        return middle, c
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         n = len(self.space)
         return self._with_centre(
-            {"sums": np.zeros((*shape, 6, n)), "totals": np.zeros((*shape, 3))}
+            {
+                "sums": np.zeros((*shape, len(WIDTHS), 6, n)),
+                "totals": np.zeros((*shape, 3)),
+                "probes": np.zeros((*shape, len(WIDTHS), 2)),
+            }
         )
 
     def resume(self, theta: Array, regression: Regression, iterations: int) -> Memory:
-        # the regression weights results by d²: treat all as played with the mean d²
+        # the regression does not know the octaves: treat all as played with the mean d²
         half = self.half
         weight, *others = regression.sums() / np.stack([half**2, half**3, half**4, half, half**2])
         games = np.where(weight > 0, regression.games, 0.0)
         square = np.where(weight > 0, weight, 1.0) / max(regression.games, _TINY)
         sums = np.stack([games, *(each / square for each in others), games / square])
         totals = np.array([iterations, regression.games, regression.squares], dtype=np.float64)
-        return self._with_centre({"sums": sums, "totals": totals})
+        probes = np.zeros((len(WIDTHS), 2))
+        return self._with_centre(
+            {"sums": _octave(np.sqrt(square)) * sums, "totals": totals, "probes": probes}
+        )
 
     def learn(
         self,
@@ -131,27 +194,29 @@ class Adaptive(Method):
         result: Array,
         games: float,
     ) -> None:
+        totals = memory["totals"]
+        totals[..., 0] += 1
+        if self.is_probe(int(k)):
+            probes = memory["probes"][..., int(_probes(k)) % self._probed, :]
+            probes[..., 0] += games
+            probes[..., 1] -= result
+        else:
+            totals[..., 1] += games
+            totals[..., 2] += np.square(result)
+            self._add(memory["sums"], plus, minus, np.asarray(result, dtype=np.float64), games)
+        if _results(memory) % stride(_results(memory)) == 0:
+            self._with_centre(memory)
+
+    def _add(self, sums: Array, plus: Array, minus: Array, result: Array, games: float) -> None:
         d = (plus - minus) / (2 * self.half)
         m = ((plus + minus) / 2 - self.space.start) / self.half
-        result = np.asarray(result, dtype=np.float64)
         moved = d != 0
         inverse = np.divide(1.0, d, out=np.zeros_like(d), where=moved)
         weight = games * moved
         slope = result[..., np.newaxis] * inverse
         moment = weight * m
-        sums = memory["sums"]
-        sums[..., 0, :] += weight
-        sums[..., 1, :] += moment
-        sums[..., 2, :] += moment * m
-        sums[..., 3, :] += slope
-        sums[..., 4, :] += slope * m
-        sums[..., 5, :] += games * inverse * inverse
-        totals = memory["totals"]
-        totals[..., 0] += 1
-        totals[..., 1] += games
-        totals[..., 2] += result * result
-        if _results(memory) % stride(_results(memory)) == 0:
-            self._with_centre(memory)
+        terms = [weight, moment, moment * m, slope, slope * m, games * np.square(inverse)]
+        sums += _octave(np.abs(d)) * np.stack(terms, axis=-2)[..., np.newaxis, :, :]
 
     def steady(self, memory: Memory) -> int:
         results = _results(memory)
@@ -161,15 +226,28 @@ class Adaptive(Method):
         return memory["theta"]
 
     def estimate(self, memory: Memory) -> Array:
-        x, _ = self._point(self._posterior(memory))
+        x, _ = self._point(memory, self._posterior(memory))
         return self.space.clip(self.space.start + x * self.half)
+
+    def remarks(self, memory: Memory) -> list[str]:
+        lines = []
+        if not self._leaves(memory):
+            lines.append("the estimate is the start until the results differ from chance")
+        if memory["width"] > 0:
+            share = 50 * WIDTHS[int(memory["width"])]
+            lines.append(
+                f"the ranges are too wide: perturbations are at most {share:.2g} % of them, since "
+                "players farther from θ lose"
+            )
+            lines.append("  more than a parabola explains; narrower ranges save games")
+        return lines
 
     def intervals(self, memory: Memory) -> list[OptimumInterval]:
         posterior = self._posterior(memory)
-        x, _ = self._point(posterior)
-        weight = posterior.weight * _ELO_OF_POINT
+        x, _ = self._point(memory, posterior)
+        weight = posterior.weight * _ELO_OF_POINT / _unit(memory) ** 2
         # E[e·o² − e·(o − x*)²]
-        stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1))
+        stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1)) + 0.0
         low, high = (
             self.space.clip(self.space.start + _quantile(posterior, p) * self.half)
             for p in (0.025, 0.975)
@@ -181,32 +259,61 @@ class Adaptive(Method):
         ]
 
     def _with_centre(self, memory: Memory) -> Memory:
-        """Update θ, c and shift of a memory, and return it."""
-        x, deviation = self._point(self._posterior(memory))
-        c = np.minimum(C_PER_DEVIATION * deviation, WIDEST) * self.half
+        """Update the width, θ, c and shift of a memory, and return it."""
+        memory["width"] = self._width(memory)
+        x, deviation = self._point(memory, self._posterior(memory))
+        widest = WIDTHS[memory["width"].astype(np.intp)][..., np.newaxis]
+        c = np.minimum(C_PER_DEVIATION * deviation, widest) * self.half
         c = np.maximum(np.where(np.isnan(self._own_c), c, self._own_c), self.space.least_c)
         memory["theta"] = self.space.clip(self.space.start + x * self.half)
         memory["c"] = c
         memory["shift"] = np.minimum(SHIFT_PER_DEVIATION * deviation * self.half, SHIFT_MOST * c)
         return memory
 
-    def _point(self, posterior: _Posterior) -> tuple[Array, Array]:
+    def _width(self, memory: Memory) -> Array:
+        """Return the index of the width at which the loss is still a parabola, (…)."""
+        games, lost = (memory["probes"][..., np.newaxis, np.newaxis, :, i] for i in (0, 1))
+        log = (lost * _LOST - games * np.square(_LOST) / 2).sum(axis=-1)
+        log /= self._variance(memory)[..., np.newaxis, np.newaxis]
+        share = np.exp(log - log.max(axis=(-2, -1), keepdims=True)).sum(axis=-2) * _PARABOLAS
+        share = np.cumsum(share / share.sum(axis=-1, keepdims=True), axis=-1)
+        saturated = np.count_nonzero(share < 0.5, axis=-1)
+        half = np.where(saturated > 0, saturated + 1, 0)
+        return np.minimum(half, len(WIDTHS) - 1).astype(np.float64)
+
+    def _point(self, memory: Memory, posterior: _Posterior) -> tuple[Array, Array]:
         """Return x*, within the bounds, and ς, in half ranges from the start."""
         share = posterior.weight * _ELO_OF_POINT
         share /= share.sum(axis=-1, keepdims=True)
         x = (share * posterior.mean).sum(axis=-1)
         off = posterior.mean - x[..., np.newaxis]
         square = (share * (np.square(posterior.deviation) + np.square(off))).sum(axis=-1)
-        return np.clip(x, self._low, self._high), np.sqrt(square)
+        x = np.where(self._leaves(memory), np.clip(x, self._low, self._high), 0.0)
+        return x, np.sqrt(square)
+
+    def _leaves(self, memory: Memory) -> Flags:
+        """Return whether θ leaves the start, (…, 1)."""
+        n = len(self.space)
+        # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
+        leaves: Flags = self._ratio(memory).sum(axis=-1, keepdims=True) > 1.5 * n + (
+            LEAVING * math.sqrt(3.25 * n)
+        )
+        return leaves
+
+    def _variance(self, memory: Memory) -> Array:
+        """Return the variance of W − L a game, (…)."""
+        _, games, squares = np.moveaxis(memory["totals"], -1, 0)
+        return (squares + KNOWN_GAMES * KNOWN_VARIANCE) / (games + KNOWN_GAMES)  # type: ignore[no-any-return]
 
     def _scaled(self, memory: Memory) -> list[Array]:
-        """Return A, B, D, P, Q, (…, n) each."""
-        sums, totals = memory["sums"], memory["totals"]
-        variance = totals[..., 2] + KNOWN_GAMES * KNOWN_VARIANCE
-        variance = variance / (totals[..., 1] + KNOWN_GAMES)
-        noise = sums[..., 5, :] * variance[..., np.newaxis]
-        scale = sums[..., 0, :] / np.maximum(noise, _TINY)
-        return [sums[..., i, :] * scale for i in range(5)]
+        """Return A, B, D, P, Q, (…, n) each, of the results within the width."""
+        within = memory["width"][..., np.newaxis] <= _OCTAVES
+        sums = np.moveaxis(memory["sums"], -2, 0) * within[..., np.newaxis]
+        noise = sums[5] * self._variance(memory)[..., np.newaxis, np.newaxis]
+        scale = sums[0] / np.maximum(noise, _TINY)
+        unit = _unit(memory)[..., 0]
+        a, b, d, p, q = (sums[:5] * scale).sum(axis=-2) / unit**2
+        return [a, b / unit, d / unit**2, p * unit, q]
 
     def _posterior(self, memory: Memory) -> _Posterior:
         # axes: parameter, τ, e
@@ -227,22 +334,49 @@ class Adaptive(Method):
         weight /= weight.sum(axis=(-2, -1), keepdims=True)
         shape = (*weight.shape[:-2], -1)
         deviation = np.broadcast_to(precision**-0.5, weight.shape)
-        return _Posterior(weight.reshape(shape), mean.reshape(shape), deviation.reshape(shape))
+        unit = _unit(memory)
+        return _Posterior(
+            weight.reshape(shape), mean.reshape(shape) * unit, deviation.reshape(shape) * unit
+        )
 
     def _signal(self, memory: Memory) -> Flags:
         """Return whether the best falling or level line is far likelier than no effect."""
+        return self._ratio(memory) > SIGNAL
+
+    def _ratio(self, memory: Memory) -> Array:
+        """Return the likelihood ratio of the best falling or level line, twice its logarithm."""
         a, b, d, p, q = self._scaled(memory)
         a = np.maximum(a, _TINY)
         spread = d - b * b / a
         known = spread > 1e-9 * np.maximum(d, _TINY)
         fall = np.maximum(p * b / a - q, 0.0)
         curved = np.where(known, np.square(fall) / np.where(known, spread, 1.0), 0.0)
-        return p * p / a + curved > SIGNAL
+        return p * p / a + curved
 
 
 def stride(results: int) -> int:
     """Return the number of results between updates of θ, a power of two."""
     return 1 << max(results.bit_length() - EVERY.bit_length() + 1, 0)
+
+
+def _probes(k: float | Array) -> Array:
+    """Return the number of probes of the first k iterations."""
+    return np.floor(PROBES * np.log1p(np.asarray(k) / PROBES))
+
+
+def _octave(d: Array) -> Flags:
+    """Return whether a distance belongs to an octave, (…, octaves, 1, n)."""
+    octave = np.ceil(np.log2(np.maximum(d, WIDTHS[-1]) / WIDTHS[0]) - 1e-9)
+    belongs: Flags = np.minimum(octave, 0)[..., np.newaxis, np.newaxis, :] == -_OCTAVES.reshape(
+        -1, 1, 1
+    )
+    return belongs
+
+
+def _unit(memory: Memory) -> Array:
+    """Return the chosen width in units of the largest one, (…, 1, 1)."""
+    unit: Array = 0.5 ** memory["width"]
+    return unit[..., np.newaxis, np.newaxis]
 
 
 def _results(memory: Memory) -> int:

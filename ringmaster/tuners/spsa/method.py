@@ -195,6 +195,8 @@ class Method(ABC):
     """
 
     space: Space
+    #: Whether `place` uses signs.
+    shifted = False
 
     @abstractmethod
     def c(self, k: float, memory: Memory | None = None) -> Array:
@@ -239,15 +241,29 @@ class Method(ABC):
     def centre(self, memory: Memory) -> Array:
         """Return θ, the centre of the next iteration, (…, n)."""
 
-    def shift(self, memory: Memory) -> Array | None:
-        """Return the distance of the next midpoint from θ, (…, n); its sign is random.
+    def place(
+        self,
+        iterations: Array,
+        memory: Memory,
+        theta: Array,
+        c: Array,
+        delta: Array,
+        signs: Array,
+    ) -> tuple[Array, Array]:
+        """Return the midpoints and perturbations of iterations, broadcastable to (k, …, n).
 
-        None: the midpoint is θ.
+        iterations    numbers, from 1, (k,)
+        theta, c      centre and perturbation, (…, n)
+        delta, signs  independent random signs, (k, …, n); δ is the iterations' own
         """
-        return None
+        return theta, c
+
+    def is_probe(self, iteration: int) -> bool:
+        """Return whether an iteration plays θ + w·δ against θ, which has no part in a fit."""
+        return False
 
     def steady(self, memory: Memory) -> int:
-        """Return the number of results until `centre`, `c` and `shift` may change.
+        """Return the number of results until `centre`, `c` and `place` may change.
 
         It is at least 1.
         """
@@ -259,6 +275,10 @@ class Method(ABC):
         None: the course of θ gives the estimate.
         """
         return None
+
+    def remarks(self, memory: Memory) -> list[str]:
+        """Return lines of the report about the state of one tune."""
+        return []
 
     def intervals(self, memory: Memory) -> list[OptimumInterval] | None:
         """Return the method's knowledge of each parameter of one tune.

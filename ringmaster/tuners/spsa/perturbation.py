@@ -118,7 +118,7 @@ def sides(
 
     "stochastic" rounds integer parameters with one uniform u for both sides, floor(v + u).
     This is unbiased, and neither hides nor reverses a perturbation of at least ½.  Where a
-    bound makes both sides equal, the free side moves by one.
+    bound makes both sides equal, the free side moves by one, unless c is 0.
 
     "nearest" rounds each side by itself, halves upwards; both may become equal.
     """
@@ -130,7 +130,7 @@ def sides(
         whole_high = np.minimum(np.floor(high + offset), space.maximum)
         whole_low = np.minimum(np.floor(low + offset), space.maximum)
         if rounding == "stochastic":
-            same = whole_high == whole_low
+            same = (whole_high == whole_low) & (c > 0)
             free = whole_high < space.maximum
             whole_high = whole_high + (same & free)
             whole_low = whole_low - (same & ~free)

@@ -81,12 +81,19 @@ class Spsa:
             theta = self.theta
         k = self.counting.k(iteration)
         delta, u = self._draw(iteration)
-        middle, shift = theta, self.method.shift(self.memory)
-        if shift is not None:
-            signs = draw_signs(self.seed, iteration, self._random_numbers)
-            middle = self.space.clip(theta + shift * signs[self.random_index])
-        plus, minus = sides(
-            self.space, middle, self.method.c(k, self.memory), delta, u, self.rounding
+        signs = delta
+        if self.method.shifted:
+            signs = draw_signs(self.seed, iteration, self._random_numbers)[self.random_index]
+        middle, c = self.method.place(
+            np.array([float(iteration)]),
+            self.memory,
+            theta,
+            self.method.c(k, self.memory),
+            delta,
+            signs,
+        )
+        plus, minus = (
+            side.reshape(-1) for side in sides(self.space, middle, c, delta, u, self.rounding)
         )
         return Perturbation(iteration, k, theta, delta, plus, minus)
 
@@ -123,7 +130,8 @@ class Spsa:
         )
         self.iterations += 1
         theta = self.theta
-        self.regression.add(high, low, result, games)
+        if not self.method.is_probe(iteration):
+            self.regression.add(high, low, result, games)
         self.averages.add(theta, theta - before)
         self.trajectory.add(self.iterations, theta)
 
@@ -162,6 +170,10 @@ class Spsa:
             name: np.array(values, dtype=np.float64) for name, values in state["memory"].items()
         }
         self.regression.restore(state["regression"])
+        if self.memory.keys() != self.method.start().keys():
+            # of an earlier version
+            theta = self.memory["theta"]
+            self.memory = self.method.resume(theta, self.regression, self.iterations)
         self.averages.restore(state["averages"])
         self.trajectory.restore(state["trajectory"])
 

@@ -74,10 +74,13 @@ def test_each_replicate_equals_a_plain_restatement(
     for k in range(1, N + 1):
         at = (k - 1, 3)
         theta, c = one.centre(memory), one.c(k, memory)
-        shift = one.shift(memory)
-        if shift is not None:
-            theta = ranges.clip(theta + shift * drawn.signs[at])
-        plus, minus = sides(ranges, theta, c, drawn.delta[at], drawn.u[at], "stochastic")
+        middle, c = one.place(
+            np.array([float(k)]), memory, theta, c, drawn.delta[at], drawn.signs[at]
+        )
+        plus, minus = (
+            side.reshape(-1)
+            for side in sides(ranges, middle, c, drawn.delta[at], drawn.u[at], "stochastic")
+        )
         result = _score(elo.loss(minus) - elo.loss(plus), drawn.won[at], drawn.lost[at])
         playing.append((k, plus, minus, drawn.delta[at], result))
         while len(playing) >= in_flight or (k == N and playing):

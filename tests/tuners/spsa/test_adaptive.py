@@ -4,11 +4,14 @@ effect."""
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-from ringmaster.tuners.spsa import Adaptive, Array, C, Method, Space, sides
+from benchmarks.landscapes import LossFunction
+from ringmaster.tuners.simulation import FixedDraws, SimulatedPlayers, SimulatedTune, simulate
+from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Method, Space, sides
 from ringmaster.tuners.spsa.adaptive import (
     C_PER_DEVIATION,
     ELO,
@@ -19,7 +22,7 @@ from ringmaster.tuners.spsa.adaptive import (
     LOCATION_SPREAD,
     PRIOR_DEVIATIONS,
     PRIOR_SHARES,
-    WIDEST,
+    WIDTHS,
     stride,
 )
 from ringmaster.tuners.spsa.method import Memory
@@ -44,15 +47,14 @@ def simulated(
         return np.asarray((elo * np.square(2 * (theta - optimum) / space.width)).sum(axis=-1))
 
     for k in range(1, iterations + 1):
-        theta, shift = method.centre(memory), method.shift(memory)
-        assert shift is not None
-        delta, sign = rng.choice([-1.0, 1.0], (2, *theta.shape))
-        middle = space.clip(theta + sign * shift)
-        plus, minus = sides(space, middle, method.c(k, memory), delta, delta, "stochastic")
+        theta, c = method.centre(memory), method.c(k, memory)
+        delta, sign = rng.choice([-1.0, 1.0], (2, 1, *theta.shape))
+        middle, c = method.place(np.array([float(k)]), memory, theta, c, delta, sign)
+        plus, minus = (side[0] for side in sides(space, middle, c, delta, delta * 0, "stochastic"))
         win = 1 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 0.305
         u = rng.random((2, replicates))
         result = (u < win).sum(axis=0) - 1.0 * (u > win + 0.61).sum(axis=0)
-        method.learn(memory, k, plus, minus, delta, result, 2)
+        method.learn(memory, k, plus, minus, delta[0], result, 2)
     return memory
 
 
@@ -65,16 +67,19 @@ def of_each(memory: Memory) -> list[Memory]:
 def masses(one: Memory, i: int, o: Array, tau: float) -> Array:
     """Return how likely each e and o of a parameter are by its results alone and the prior
     of o, (grid, len(o)); all to the same factor."""
-    weight, moment, square, slope, slope_m, noise = one["sums"][:, i]
+    assert one["width"] == 0
     _, games, squares = one["totals"]
     v = (squares + 2) / (games + 4)
     mass = np.zeros((len(ELO), len(o)))
     for row, e in enumerate(ELO):
         beta = 4 * e / C
-        # log likelihood of a line with one noise for all: −Σ(s/d − g·β·(o−m))²/(2·g·mean noise)
-        fit = 2 * beta * (o * slope - slope_m)
-        fit -= beta**2 * (o**2 * weight - 2 * o * moment + square)
-        log = fit * weight / (2 * noise * v) - o**2 / (2 * tau**2)
+        log = -(o**2) / (2 * tau**2)
+        for weight, moment, square, slope, slope_m, noise in one["sums"][:, :, i]:
+            # log likelihood of a line with one noise for all results of an octave:
+            # −Σ(s/d − g·β·(o−m))²/(2·g·mean noise)
+            fit = 2 * beta * (o * slope - slope_m)
+            fit -= beta**2 * (o**2 * weight - 2 * o * moment + square)
+            log += fit * weight / (2 * max(noise, 1e-300) * v)
         mass[row] = np.exp(log) / tau
     return mass
 
@@ -126,24 +131,24 @@ def test_updates_of_theta_become_rarer() -> None:
 
 
 @pytest.mark.slow
-def test_perturbation_begins_at_a_quarter_of_the_range_and_narrows() -> None:
+def test_perturbation_begins_at_a_third_of_the_range_and_narrows() -> None:
     space = space_of((40, 0, 100))
     method = Adaptive(space)
-    assert method.c(1) == pytest.approx([25.0])
-    assert WIDEST * 50 == 25
+    assert method.c(1) == pytest.approx([100 / 3])
+    assert WIDTHS[0] * 50 == pytest.approx(100 / 3)
     elo, optimum = np.array([400.0]), np.array([60.0])
     c = [simulated(method, elo, optimum, 5, n, seed=3)["c"].mean() for n in (250, 1000, 4000)]
-    assert 25 >= c[0] > c[1] > c[2] > 1
+    assert 33.4 > c[0] > c[1] > c[2] > 1
     assert C_PER_DEVIATION > 2
 
 
 def test_fixed_perturbation_is_kept_and_the_others_are_chosen() -> None:
     space = space_of((40, 0, 100), (40, 0, 100), (4, 0, 9, True))
     method = Adaptive(space, np.array([3.0, np.nan, 0.1]))
-    assert method.c(1) == pytest.approx([3.0, 25.0, 0.5])
+    assert method.c(1) == pytest.approx([3.0, 100 / 3, 0.5])
     memory = simulated(method, np.full(3, 400.0), np.array([50.0, 60.0, 5.0]), 1, 1500, seed=4)
     assert memory["c"][0, [0, 2]] == pytest.approx([3.0, 0.5])
-    assert memory["c"][0, 1] < 25
+    assert memory["c"][0, 1] < 33
     assert np.all(memory["shift"] <= memory["c"] / 2)
 
 
@@ -223,7 +228,7 @@ def test_estimates_after_ten_million_games_keep_their_precision() -> None:
     memory = method.start()
     m = 0.02  # half of the games at θ ± m
     spread = games * m * m
-    memory["sums"][:, 0] = [
+    memory["sums"][0, :, 0] = [
         games, 0, spread, games * beta * o, -beta * spread, games / d**2,
     ]  # fmt: skip
     memory["totals"][:] = [games / 2, games, 0.4 * games]
@@ -231,3 +236,107 @@ def test_estimates_after_ten_million_games_keep_their_precision() -> None:
     (interval,) = method.intervals(memory)
     assert 50.2 < interval.low < 50.5 < interval.high < 50.8
     assert interval.signal
+
+
+def narrow_basin(theta: Array) -> Array:
+    """Return the Elo lost far from 50 ± 3 of [0, 100], where the loss is flat."""
+    lost = 300 * -np.expm1(-np.square((theta - 50) / 3).sum(axis=-1) / 2)
+    return np.asarray(lost)
+
+
+def probed(method: Method, loss: Callable[[Array], Array], iterations: int) -> Memory:
+    """Return the memory of a tune whose results are the expected ones, 1,000 games each."""
+    memory = method.start()
+    rng = np.random.default_rng(12)
+    for k in range(1, iterations + 1):
+        delta, sign = rng.choice([-1.0, 1.0], (2, len(method.space)))
+        centre, c = method.centre(memory), method.c(k, memory)
+        middle, c = method.place(np.array([float(k)]), memory, centre, c, delta, sign)
+        plus, minus = (
+            s.reshape(-1) for s in sides(method.space, middle, c, delta, delta, "nearest")
+        )
+        expected = 2000 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 1000
+        method.learn(memory, k, plus, minus, delta, np.asarray(expected), 1000)
+    return memory
+
+
+def test_width_shrinks_to_a_narrow_basin_and_theta_finds_its_optimum() -> None:
+    method = Adaptive(space_of((52, 0, 100), (49, 0, 100)))
+    memory = probed(method, narrow_basin, 60)
+    assert 0.5 <= WIDTHS[int(memory["width"])] * 50 <= 3
+    assert np.all(memory["c"] <= 3)
+    assert method.estimate(memory) == pytest.approx([50, 50], abs=0.3)
+
+
+def test_width_of_a_parabola_is_a_third_of_the_range() -> None:
+    method = Adaptive(space_of((70, 0, 100), (20, 0, 100)))
+    memory = probed(method, lambda theta: np.square((theta - 50) / 5).sum(axis=-1), 60)
+    assert memory["width"] == 0
+
+
+@pytest.mark.slow
+def test_ranges_far_too_wide_leave_no_tune_worse_than_its_start() -> None:
+    method = Adaptive(space_of((52, 0, 100), (49, 0, 100), (48, 0, 100), (51, 0, 100)))
+    players = SimulatedPlayers(
+        LossFunction(np.full(4, 50.0), lambda u: narrow_basin(50 + 50 * u)), FixedDraws(0.5)
+    )
+    course = simulate(SimulatedTune(method, 2500, Counting()), players, 32, seed=1)
+    assert np.median(course.estimate[-1]) < 2
+    assert np.quantile(course.estimate[-1], 0.9) < course.start[0]
+
+
+def test_probes_become_rarer_and_try_each_width_in_turn() -> None:
+    space = space_of((50, 0, 100))
+    method, c = Adaptive(space), np.zeros(1)
+    probes = [k for k in range(1, 10_001) if method.is_probe(k)]
+    assert len([k for k in probes if k <= 100]) == 26
+    assert len(probes) == 80
+    for k, width in zip(probes, [*WIDTHS[1:], *WIDTHS], strict=False):
+        ones = np.ones(1)
+        middle, d = method.place(np.array([float(k)]), method.start(), space.start, c, ones, ones)
+        assert (middle - d, middle + d) == (
+            pytest.approx(np.array([[50.0]])), pytest.approx(np.array([[50 + 50 * width]])),
+        )  # fmt: skip
+
+
+def test_integers_take_no_part_in_probes_below_half_a_step() -> None:
+    method = Adaptive(space_of((4, 0, 9, True), (50, 0, 100)))
+    c = method.start()["c"]
+    probes = [k for k in range(1, 100) if method.is_probe(k)]
+    delta = np.ones((len(probes), 2))
+    k = np.array(probes, dtype=np.float64)
+    _, d = method.place(k, method.start(), method.space.start, c, delta, delta)
+    assert np.all((d[:, 0] == 0) | (d[:, 0] >= 0.25))
+    assert np.any(d[:, 0] == 0)
+    assert np.all(d[:, 1] > 0)
+    high, low = sides(method.space, np.array([4.0, 50.0]), d, delta, delta * 0.9, "stochastic")
+    assert np.all(high[d[:, 0] == 0, 0] == low[d[:, 0] == 0, 0])
+
+
+def test_parameters_that_cannot_be_narrowed_are_not_probed() -> None:
+    space = space_of((40, 0, 100), (60, 0, 100))
+    assert not any(map(Adaptive(space, np.array([3.0, 4.0])).is_probe, range(1, 100)))
+
+
+def test_theta_remains_at_the_start_until_the_results_differ_from_chance() -> None:
+    method = Adaptive(space_of((40, 0, 100)))
+    memory = method.start()
+    plus, minus, delta = np.array([60.0]), np.array([20.0]), np.ones(1)
+    course = []
+    for k in (k for k in range(1, 40) if not method.is_probe(k)):
+        method.learn(memory, k, plus, minus, delta, np.asarray(1.0), 2)
+        course.append(float(method.centre(memory)[0]))
+    left = next(i for i, theta in enumerate(course) if theta != 40)
+    assert 1 <= left < len(course) - 1
+    assert min(course[left:]) > 40
+    (interval,) = method.intervals(method.start())
+    assert interval.elo_at_stake == 0
+
+
+def test_remarks_name_results_like_chance_and_ranges_too_wide() -> None:
+    method = Adaptive(space_of((52, 0, 100), (49, 0, 100)))
+    assert method.remarks(method.start()) == [
+        "the estimate is the start until the results differ from chance"
+    ]
+    line, _ = method.remarks(probed(method, narrow_basin, 60))
+    assert line.startswith("the ranges are too wide: perturbations are at most 2.1 % of them")

@@ -190,5 +190,6 @@ def test_gain_methods_have_no_estimates_of_their_own(method: GainMethod) -> None
     memory = method.start()
     assert method.estimate(memory) is None
     assert method.intervals(memory) is None
-    assert method.shift(memory) is None
+    assert not method.shifted
+    assert not method.is_probe(2)
     assert method.steady(memory) == 1

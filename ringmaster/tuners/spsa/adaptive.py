@@ -134,6 +134,8 @@ class Adaptive(Method):
             reach & np.isnan(self._own_c), WIDTHS[:, np.newaxis] * self.half, 0
         )
         self._probed = int(np.count_nonzero(self._probe_c.any(axis=-1)))
+        # the octave of the narrowest perturbation
+        self._last_octave = _octave(np.fmax(space.least_c, self._own_c) / self.half)
         self._first_c = self.start()["c"]
 
     def c(self, k: float, memory: Memory | None = None) -> Array:
@@ -181,7 +183,7 @@ class Adaptive(Method):
         totals = np.array([iterations, regression.games, regression.squares], dtype=np.float64)
         probes = np.zeros((len(WIDTHS), 2))
         return self._with_centre(
-            {"sums": _octave(np.sqrt(square)) * sums, "totals": totals, "probes": probes}
+            {"sums": _by_octave(np.sqrt(square), sums), "totals": totals, "probes": probes}
         )
 
     def learn(
@@ -216,7 +218,7 @@ class Adaptive(Method):
         slope = result[..., np.newaxis] * inverse
         moment = weight * m
         terms = [weight, moment, moment * m, slope, slope * m, games * np.square(inverse)]
-        sums += _octave(np.abs(d)) * np.stack(terms, axis=-2)[..., np.newaxis, :, :]
+        sums += _by_octave(np.abs(d), np.stack(terms, axis=-2))
 
     def steady(self, memory: Memory) -> int:
         results = _results(memory)
@@ -245,7 +247,7 @@ class Adaptive(Method):
     def intervals(self, memory: Memory) -> list[OptimumInterval]:
         posterior = self._posterior(memory)
         x, _ = self._point(memory, posterior)
-        weight = posterior.weight * _ELO_OF_POINT / _unit(memory) ** 2
+        weight = posterior.weight * _ELO_OF_POINT / self._unit(memory) ** 2
         # E[e·o² − e·(o − x*)²]
         stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1)) + 0.0
         low, high = (
@@ -305,13 +307,22 @@ class Adaptive(Method):
         _, games, squares = np.moveaxis(memory["totals"], -1, 0)
         return (squares + KNOWN_GAMES * KNOWN_VARIANCE) / (games + KNOWN_GAMES)  # type: ignore[no-any-return]
 
+    def _first_octave(self, memory: Memory) -> Array:
+        """Return the octave of each parameter's width, (…, n)."""
+        return np.minimum(memory["width"][..., np.newaxis], self._last_octave)
+
+    def _unit(self, memory: Memory) -> Array:
+        """Return each parameter's width in units of the largest one, (…, n, 1)."""
+        unit: Array = 0.5 ** self._first_octave(memory)
+        return unit[..., np.newaxis]
+
     def _scaled(self, memory: Memory) -> list[Array]:
         """Return A, B, D, P, Q, (…, n) each, of the results within the width."""
-        within = memory["width"][..., np.newaxis] <= _OCTAVES
-        sums = np.moveaxis(memory["sums"], -2, 0) * within[..., np.newaxis]
+        within = _OCTAVES[:, np.newaxis] >= self._first_octave(memory)[..., np.newaxis, :]
+        sums = np.moveaxis(memory["sums"], -2, 0) * within
         noise = sums[5] * self._variance(memory)[..., np.newaxis, np.newaxis]
         scale = sums[0] / np.maximum(noise, _TINY)
-        unit = _unit(memory)[..., 0]
+        unit = self._unit(memory)[..., 0]
         a, b, d, p, q = (sums[:5] * scale).sum(axis=-2) / unit**2
         return [a, b / unit, d / unit**2, p * unit, q]
 
@@ -334,7 +345,7 @@ class Adaptive(Method):
         weight /= weight.sum(axis=(-2, -1), keepdims=True)
         shape = (*weight.shape[:-2], -1)
         deviation = np.broadcast_to(precision**-0.5, weight.shape)
-        unit = _unit(memory)
+        unit = self._unit(memory)
         return _Posterior(
             weight.reshape(shape), mean.reshape(shape) * unit, deviation.reshape(shape) * unit
         )
@@ -364,19 +375,16 @@ def _probes(k: float | Array) -> Array:
     return np.floor(PROBES * np.log1p(np.asarray(k) / PROBES))
 
 
-def _octave(d: Array) -> Flags:
-    """Return whether a distance belongs to an octave, (…, octaves, 1, n)."""
-    octave = np.ceil(np.log2(np.maximum(d, WIDTHS[-1]) / WIDTHS[0]) - 1e-9)
-    belongs: Flags = np.minimum(octave, 0)[..., np.newaxis, np.newaxis, :] == -_OCTAVES.reshape(
-        -1, 1, 1
-    )
-    return belongs
+def _octave(d: Array) -> Array:
+    """Return the index of the octave of a distance in half ranges."""
+    octave: Array = np.floor(np.log2(WIDTHS[0] / np.maximum(d, WIDTHS[-1])) + 1e-9)
+    return np.clip(octave, 0, None)
 
 
-def _unit(memory: Memory) -> Array:
-    """Return the chosen width in units of the largest one, (…, 1, 1)."""
-    unit: Array = 0.5 ** memory["width"]
-    return unit[..., np.newaxis, np.newaxis]
+def _by_octave(d: Array, terms: Array) -> Array:
+    """Return terms (…, 6, n) in the octaves of d (…, n), 0 in the others, (…, octaves, 6, n)."""
+    belongs = _octave(d)[..., np.newaxis, :] == _OCTAVES[:, np.newaxis]
+    return belongs[..., np.newaxis, :] * terms[..., np.newaxis, :, :]
 
 
 def _results(memory: Memory) -> int:

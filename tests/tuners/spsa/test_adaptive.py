@@ -245,7 +245,7 @@ def narrow_basin(theta: Array) -> Array:
 
 
 def probed(method: Method, loss: Callable[[Array], Array], iterations: int) -> Memory:
-    """Return the memory of a tune whose results are the expected ones, 1,000 games each."""
+    """Return the memory of a tune whose results are the expected ones."""
     memory = method.start()
     rng = np.random.default_rng(12)
     for k in range(1, iterations + 1):
@@ -255,14 +255,14 @@ def probed(method: Method, loss: Callable[[Array], Array], iterations: int) -> M
         plus, minus = (
             s.reshape(-1) for s in sides(method.space, middle, c, delta, delta, "nearest")
         )
-        expected = 2000 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 1000
-        method.learn(memory, k, plus, minus, delta, np.asarray(expected), 1000)
+        expected = 4 / (1 + 10 ** ((loss(plus) - loss(minus)) / 400)) - 2
+        method.learn(memory, k, plus, minus, delta, np.asarray(expected), 2)
     return memory
 
 
 def test_width_shrinks_to_a_narrow_basin_and_theta_finds_its_optimum() -> None:
     method = Adaptive(space_of((52, 0, 100), (49, 0, 100)))
-    memory = probed(method, narrow_basin, 60)
+    memory = probed(method, narrow_basin, 400)
     assert 0.5 <= WIDTHS[int(memory["width"])] * 50 <= 3
     assert np.all(memory["c"] <= 3)
     assert method.estimate(memory) == pytest.approx([50, 50], abs=0.3)
@@ -338,5 +338,22 @@ def test_remarks_name_results_like_chance_and_ranges_too_wide() -> None:
     assert method.remarks(method.start()) == [
         "the estimate is the start until the results differ from chance"
     ]
-    line, _ = method.remarks(probed(method, narrow_basin, 60))
+    line, _ = method.remarks(probed(method, narrow_basin, 400))
     assert line.startswith("the ranges are too wide: perturbations are at most 2.1 % of them")
+
+
+def test_parameters_that_cannot_be_narrowed_learn_in_a_narrow_basin_too() -> None:
+    """An integer with three values, and a parameter with a fixed perturbation."""
+    where = space_of((52, 0, 100), (0, 0, 2, True), (0.2, 0, 1))
+    method = Adaptive(where, np.array([np.nan, np.nan, 0.25]))
+
+    def loss(theta: Array) -> Array:
+        integer, fixed = theta[..., 1], theta[..., 2]
+        return narrow_basin(theta[..., :1]) + 40 * np.square(integer - 2) + 100 * fixed
+
+    memory = probed(method, loss, 4000)
+    assert memory["width"] > 2
+    estimate = method.estimate(memory)
+    assert estimate[0] == pytest.approx(50, abs=0.5)
+    assert estimate[1] > 1
+    assert estimate[2] < 0.2

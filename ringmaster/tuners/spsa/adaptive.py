@@ -384,7 +384,8 @@ def _octave(d: Array) -> Array:
 def _by_octave(d: Array, terms: Array) -> Array:
     """Return terms (…, 6, n) in the octaves of d (…, n), 0 in the others, (…, octaves, 6, n)."""
     belongs = _octave(d)[..., np.newaxis, :] == _OCTAVES[:, np.newaxis]
-    return belongs[..., np.newaxis, :] * terms[..., np.newaxis, :, :]
+    placed: Array = belongs[..., np.newaxis, :] * terms[..., np.newaxis, :, :]
+    return placed
 
 
 def _results(memory: Memory) -> int:

@@ -179,12 +179,11 @@ class Adaptive(Method):
         weight, *others = regression.sums() / np.stack([half**2, half**3, half**4, half, half**2])
         games = np.where(weight > 0, regression.games, 0.0)
         square = np.where(weight > 0, weight, 1.0) / max(regression.games, _TINY)
-        sums = np.stack([games, *(each / square for each in others), games / square])
-        totals = np.array([iterations, regression.games, regression.squares], dtype=np.float64)
-        probes = np.zeros((len(WIDTHS), 2))
-        return self._with_centre(
-            {"sums": _by_octave(np.sqrt(square), sums), "totals": totals, "probes": probes}
-        )
+        terms = np.stack([games, *(each / square for each in others), games / square])
+        memory = self.start()
+        _add_by_octave(memory["sums"], np.sqrt(square), terms)
+        memory["totals"][:] = iterations, regression.games, regression.squares
+        return self._with_centre(memory)
 
     def learn(
         self,
@@ -218,7 +217,7 @@ class Adaptive(Method):
         slope = result[..., np.newaxis] * inverse
         moment = weight * m
         terms = [weight, moment, moment * m, slope, slope * m, games * np.square(inverse)]
-        sums += _by_octave(np.abs(d), np.stack(terms, axis=-2))
+        _add_by_octave(sums, np.abs(d), np.stack(terms, axis=-2))
 
     def steady(self, memory: Memory) -> int:
         results = _results(memory)
@@ -381,11 +380,11 @@ def _octave(d: Array) -> Array:
     return np.clip(octave, 0, None)
 
 
-def _by_octave(d: Array, terms: Array) -> Array:
-    """Return terms (…, 6, n) in the octaves of d (…, n), 0 in the others, (…, octaves, 6, n)."""
-    belongs = _octave(d)[..., np.newaxis, :] == _OCTAVES[:, np.newaxis]
-    placed: Array = belongs[..., np.newaxis, :] * terms[..., np.newaxis, :, :]
-    return placed
+def _add_by_octave(sums: Array, d: Array, terms: Array) -> None:
+    """Add terms (…, 6, n) to the octaves of d (…, n) of sums (…, octaves, 6, n)."""
+    index = _octave(d).astype(np.intp)[..., np.newaxis, np.newaxis, :]
+    before = np.take_along_axis(sums, index, axis=-3)
+    np.put_along_axis(sums, index, before + terms[..., np.newaxis, :, :], axis=-3)
 
 
 def _results(memory: Memory) -> int:

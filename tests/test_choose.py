@@ -18,8 +18,6 @@ CASES = [
     ("--parameters 30 --games 50000 --kinds float,integer", "spsa"),
     ("--parameters 4 --opponents", 'spsa with pairing = "reference"'),
     ("--parameters 2 --opponents --kinds float,integer", "clop_tuner"),
-    ("--wide --kinds float,integer", 'optuna_tuner with sampler = "cmaes"'),
-    ("--wide --parameters 1", "spsa"),
     ("--positions --opponents", "texel"),
     ("--kinds integer,categorical", 'optuna_tuner with sampler = "tpe"'),
     ("--kinds conditional --positions", 'optuna_tuner with sampler = "tpe"'),
@@ -56,7 +54,7 @@ def test_settings_load_at_the_end_of_a_new_control_file(
 
 def test_games_bound_those_of_the_settings(capsys: pytest.CaptureFixture[str]) -> None:
     assert "number_of_games = 7000\n" in printed("--games 7000", capsys)[1]
-    settings = printed("--games 7000 --wide", capsys)[1]
+    settings = printed("--games 7000 --kinds categorical", capsys)[1]
     assert settings.endswith("number_of_trials = 152\ngames_per_trial = 46\n")
 
 

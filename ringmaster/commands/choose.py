@@ -30,17 +30,16 @@ WORDS = {
     "clop_tuner": ("integer=True", 'type="IntegerParameter"'),
     "mc_tuner": ('start="on", choices=["on", "off"]', 'scale=EXPLICIT(["on", "off"]), split=2'),
 }
-GAMES, SPSA, CLOP, CMAES = (2_000, 10_000, 50_000), "spsa", "CLOP", "CMA-ES"
-RIDGE, WIDE = "a narrow ridge of 2 parameters", "ranges with good values in 3 % of them"
+GAMES, SPSA, CLOP, TPE, CMAES = (500, 2_000, 10_000), "spsa", "CLOP", "TPE", "CMA-ES"
+RIDGE = "a narrow ridge of 2 parameters"
 FOUR, EIGHT = "4 parameters with curvatures 100:1", "8 parameters with rotated axes"
 THIRTY = "30 parameters of which 5 matter"
-#: Elo lost after these numbers of games, medians, by landscape and tuner.
+#: Elo lost after these numbers of games, medians, by landscape and tuner (reports/tuners.rst).
 FIGURES: dict[str, dict[str, tuple[float, ...]]] = {
-    RIDGE: {SPSA: (1.2, 0.79, 0.62), CLOP: (0.57, 0.48, 0.34)},
-    FOUR: {SPSA: (0.65, 0.30, 0.13), CLOP: (1.8, 0.95), CMAES: (2.4, 3.0, 1.5)},
-    EIGHT: {SPSA: (1.97, 1.17, 0.43), CLOP: (4.1, 2.4), CMAES: (5.5, 5.5, 3.6)},
-    THIRTY: {SPSA: (1.7, 0.69, 0.20), CMAES: (6.6, 4.4, 2.8)},
-    WIDE: {SPSA: (204, 169, 150), CLOP: (295, 216), CMAES: (106, 16, 4.3)},
+    RIDGE: {SPSA: (2.4, 2.4, 2.2), TPE: (9.3, 1.5, 1.0), CMAES: (6.3, 5.3, 3.5)},
+    FOUR: {SPSA: (1.7, 0.87, 0.39), TPE: (6.5, 7.6, 2.2), CMAES: (5.5, 7.7, 2.5)},
+    EIGHT: {SPSA: (5.2, 2.5, 0.93), TPE: (6.7, 9.2, 6.8), CMAES: (11, 8.8, 5.9)},
+    THIRTY: {SPSA: (1.9, 0.48, 0.36), TPE: (5.5, 10, 6.3), CMAES: (8.9, 3.3, 5.8)},
 }
 
 
@@ -52,7 +51,6 @@ class Tune(NamedTuple):
     games: int
     opponents: bool
     positions: bool
-    wide: bool
 
     def figures(self, landscape: str = "") -> str:
         """Return the figures nearest to the games, and by default to the parameters' number."""
@@ -100,8 +98,8 @@ RULES = (
         "choices or conditional parameters",
         lambda tune: not tune.kinds <= {"float", "integer"},
         "Choices and conditional parameters need optuna_tuner; its sampler tpe learns both. For "
-        "numbers spsa lost less Elo than tpe, except in ranges far too wide: tune the choices "
-        "first, then the numbers alone by spsa.",
+        "numbers spsa lost less Elo than tpe, except on a ridge: tune the choices first, then the "
+        "numbers alone by spsa.",
         (("sampler", "tpe"),),
     ),
     Rule(
@@ -112,13 +110,6 @@ RULES = (
         "(reports/texel_end_to_end.rst). If scores are sums of counts times weights, its linear "
         "optimiser needs no engine (docs/texel_linear.rst). Parameters of the search do not change "
         "the evaluation: tune them in games.",
-    ),
-    Rule(
-        "optuna_tuner",
-        "two or more numbers, in ranges far too wide",
-        lambda tune: tune.wide and tune.parameters >= 2,
-        "{wide} Narrow the ranges by hand, or else about the result; then tune by spsa.",
-        (("sampler", "cmaes"),),
     ),
     Rule(
         "clop_tuner",
@@ -141,7 +132,14 @@ RULES = (
         lambda tune: tune.parameters == 2,
         "{figures} {halving} If the two compensate each other, use clop_tuner. {ridge}",
     ),
-    Rule("spsa", "numbers, in self-play", lambda tune: True, "{figures} {halving}"),
+    Rule(
+        "spsa",
+        "numbers, in self-play",
+        lambda tune: True,
+        "{figures} {halving} If parameters compensate each other, as all weights of an evaluation "
+        "together do, try clop_tuner or optuna_tuner as well: on six weights of Toga II they "
+        "gained about twice as much in 4,000 games (reports/tuning_toga2.rst).",
+    ),
 )
 
 
@@ -154,17 +152,14 @@ def choose(words: Sequence[str]) -> None:
     add("--games", metavar="N", type=positive, default=10_000, help="games to play, default 10000")
     add("--opponents", action="store_true", help="play other engines instead of self-play")
     add("--positions", action="store_true", help="there are labelled positions")
-    add("--wide", action="store_true", help="good values may be a few per cent of the ranges")
     try:
         tune = Tune(**vars(parser.parse_args(words)))
     except SystemExit:  # --help
         return
     rule = next(rule for rule in RULES if rule.applies(tune))
     given = "".join(f" with {assignment(*item)}" for item in rule.settings)
-    quoted = {"figures": tune.figures(), "ridge": tune.figures(RIDGE), "wide": tune.figures(WIDE)}
+    quoted = {"figures": tune.figures(), "ridge": tune.figures(RIDGE)}
     why = rule.why.format(**quoted, halving=tune.halving())
-    if rule.type in ("spsa", "clop_tuner"):
-        why += " If good values may be a few per cent of the ranges, narrow these first (--wide)."
     lines = [
         f"For {tune.parameters} parameter{'s' * (tune.parameters > 1)} and {tune.games:,} games "
         f"({rule.when}), use {rule.type}{given}.",

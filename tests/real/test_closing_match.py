@@ -29,13 +29,13 @@ parameters = [
     Parameter("Skill Level", start=0, min=0, max=20, c_end=8, r_end=1, integer=True),
 ]
 openings = Openings("{book}", order="random")
-number_of_games = 24
+number_of_games = 60
 move_limit = 200
 verify = Verify(games=40, sprt=SPRT(0, 200), depth=4,
                 openings=Openings("{book}", start=900))
 """
     # in the middle of the tune
-    control = play(tmp_path, source, "-j", "2", "-g", "20")
+    control = play(tmp_path, source, "-j", "2", "-g", "40")
     done = run_ringmaster(control, "verify", "--games", "4", "-j", "2", "--log-gtp", timeout=300)
     assert done.returncode == 0, done.stderr
     assert "closing match complete (4/4 games)" in done.stdout
@@ -45,12 +45,12 @@ verify = Verify(games=40, sprt=SPRT(0, 200), depth=4,
 
     summary = shown(control)
     early, last = summary["matchups"]
-    assert (early["games"], early["iterations"]) == (4, 10)
-    assert (last["players"], last["iterations"]) == (["sf:tuned", "sf:start"], 12)
+    assert (early["games"], early["iterations"]) == (4, 20)
+    assert (last["players"], last["iterations"]) == (["sf:tuned", "sf:start"], 30)
     assert last["parameters"][0]["Skill Level"] > last["parameters"][1]["Skill Level"] == 0
     assert last["forfeits"] == [0, 0]
     assert last["games"] == 40 or last["sprt"]["accepted"] is not None
-    assert summary["games"]["completed"] == summary["games"]["total"] == 28 + last["games"]
+    assert summary["games"]["completed"] == summary["games"]["total"] == 64 + last["games"]
 
     log = (control.with_suffix(".gtplogs") / "verify1_0000.log").read_text()
     assert set(re.findall(r"> go (.*)", log)) == {"depth 4"}

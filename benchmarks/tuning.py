@@ -215,9 +215,12 @@ def plot(path: str, games: Sequence[int], curves: dict[str, dict[str, np.ndarray
         axis.set_title(family)
         axis.set_xlabel("games")
         axis.set_ylabel("Elo lost")
-    axes.flat[0].legend()
-    figure.tight_layout()
-    figure.savefig(path)
+    for axis in axes.flat[len(curves) :]:
+        axis.axis("off")
+    figure.tight_layout(rect=(0, 0.03, 1, 1))
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="lower right", ncols=len(labels))
+    figure.savefig(path, dpi=70)
 
 
 def main() -> None:

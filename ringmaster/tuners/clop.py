@@ -10,9 +10,11 @@ weights, until they hardly change:
 with m the weighted mean of q over the samples, and s its standard error.  The next sample is
 drawn with a density proportional to w.
 
-CLOP's estimate is the mean of all samples by w.  Here samples above the mean of the last round
-have more weight, w·exp((q(x) − m)/s): the estimate gets away from the middle of a flat region
-sooner (`benchmarks/clop_benchmark_b.py`).
+CLOP's estimate is the mean of all samples by w.  Here samples surely above the mean have more
+weight, w·exp((q(x) − m)/sd(q(x) − m)): the estimate gets away from the middle of a flat region
+sooner (`benchmarks/clop_benchmark_b.py`).  The standard deviation is that of q(x) − m at each
+sample.  With s in its place a few samples far out have all the weight, since with many
+parameters q is much less sure there than its mean.
 
 A draw is half a win.  It carries less noise than a win or a loss, so draws make s smaller.
 """
@@ -133,15 +135,14 @@ class Quadratics(msgspec.Struct, frozen=True, eq=False):
         strengths: Array = (q + (self.constant - self.mean)) / self.scale
         return strengths
 
-    def log_weights(self, x: Array) -> tuple[Array, Array]:
-        """Return log w of points (N, n), and (q − m)/(H·s) of the last round where it is
-        positive, else 0; (N,) each."""
-        weights, advantages = [np.zeros(0)], [np.zeros(0)]
-        for begin in range(0, len(x), _CHUNK):
-            strengths = self.strengths(x[begin : begin + _CHUNK])
-            weights.append(strengths.min(axis=1, initial=0.0))
-            advantages.append(np.maximum(strengths[:, -1], 0.0))
-        return np.concatenate(weights), np.concatenate(advantages)
+    def log_weights(self, x: Array) -> Array:
+        """Return log w of points (N, n), (N,)."""
+        return np.concatenate(
+            [
+                self.strengths(x[begin : begin + _CHUNK]).min(axis=1, initial=0.0)
+                for begin in range(0, len(x), _CHUNK)
+            ]
+        )
 
     def draw(self, x: Array, low: Array, high: Array, uniform: Array) -> Array:
         """Return points after Gibbs sweeps, with a density proportional to the weight.
@@ -231,6 +232,27 @@ class Regression:
             value, gradient, hessian = following
         return c, hessian
 
+    def mean_features(self, x: Array, w: Array) -> Array:
+        """Return the weighted mean of the rows of the design matrix, (size,)."""
+        total = np.zeros(self.size)
+        for begin in range(0, len(x), _CHUNK):
+            chunk = slice(begin, begin + _CHUNK)
+            total += w[chunk] @ self.features(x[chunk])
+        return total / float(w.sum())
+
+    def advantages(self, x: Array, c: Array, covariance: Array, mean: Array) -> Array:
+        """Return (q − m)/sd(q − m) of points (N, n), (N,).
+
+        c, covariance  coefficients and their covariance      mean  features with q = m
+        """
+        advantages = []
+        for begin in range(0, len(x), _CHUNK):
+            d = self.features(x[begin : begin + _CHUNK]) - mean
+            variance = np.einsum("ni,ni->n", d @ covariance, d)
+            # a single game is the mean itself
+            advantages.append(d @ c / np.sqrt(np.maximum(variance, 1e-18)))
+        return np.concatenate(advantages)
+
     def _derivatives(self, x: Array, y: Array, w: Array, c: Array) -> tuple[float, Array, Array]:
         """Return the log posterior at c, its gradient and its negative Hessian."""
         value = -PRIOR / 2 * float(c @ c)
@@ -318,6 +340,7 @@ class Clop:
     ) -> None:
         self.axes = tuple(axes)
         self._seed, self._H, self._all_pairs = seed, H, all_pairs
+        self._regression = Regression(len(self.axes), all_pairs)
         self._clear()
 
     def _clear(self) -> None:
@@ -330,8 +353,10 @@ class Clop:
         self._fitted = 0
         #: Running sum of the weights of these games.
         self._summed: Array | None = None
-        #: See `Quadratics.log_weights`, of the first games by the last fit.
-        self._logs = np.zeros(0), np.zeros(0)
+        #: Of the first games by the last fit: see `Quadratics.log_weights`,
+        #: `Regression.advantages`; and the arguments of the latter.
+        self._logs, self._gains = np.zeros(0), np.zeros(0)
+        self._local: tuple[Array, Array, Array] | None = None
         #: The estimate of a number of games, as coordinates; whether each parameter has an
         #: effect, by the last fit's games.
         self._means: tuple[int, list[float]] = (0, [])
@@ -364,7 +389,7 @@ class Clop:
             return (words >> np.uint64(40)).astype(np.int64).reshape(BLOCK, n)
         x = self._x()[: self._fitted]
         if self._summed is None:
-            self._summed = np.cumsum(np.exp(self._fit.log_weights(x)[0]))
+            self._summed = np.cumsum(np.exp(self._fit.log_weights(x)))
         shape = (SWEEPS, n, 1 + TRIES, BLOCK)
         words = word_array(self._seed, CLOP_STREAM, block, BLOCK + math.prod(shape))
         uniform = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -387,7 +412,8 @@ class Clop:
             self._fit = fit(self._x(), self._y(), self._H, self._all_pairs)
             self._fitted = len(self)
             self._summed, self._block = None, (-1, [])
-            self._logs, self._signs = (np.zeros(0), np.zeros(0)), None
+            self._logs, self._gains = np.zeros(0), np.zeros(0)
+            self._local = self._signs = None
 
     def _add(self, places: Sequence[int], result: int) -> None:
         for axis, place in zip(self.axes, places, strict=True):
@@ -406,25 +432,43 @@ class Clop:
 
     # estimates
 
-    def _log_weights(self) -> tuple[Array, Array]:
+    def _log_weights(self) -> Array:
         """Return `Quadratics.log_weights` of all games, also of those after the last fit."""
-        known = len(self._logs[0])
+        known = len(self._logs)
         if self._fit is not None and known < len(self):
             later = self._fit.log_weights(self._x()[known:])
-            weights, advantages = map(np.concatenate, zip(self._logs, later, strict=True))
-            self._logs = weights, advantages
+            self._logs = np.concatenate([self._logs, later])
         return self._logs
+
+    def _advantages(self) -> Array:
+        """Return `Regression.advantages` of all games, with a regression by their weights."""
+        known = len(self._gains)
+        if known < len(self):
+            if self._local is None:
+                logs = self._log_weights()[: self._fitted]
+                used = np.flatnonzero(logs > _NO_WEIGHT)
+                x, w = self._x()[used], np.exp(logs[used])
+                c, covariance = self._regress(x, self._y()[used], w)
+                self._local = c, covariance, self._regression.mean_features(x, w)
+            later = self._regression.advantages(self._x()[known:], *self._local)
+            self._gains = np.concatenate([self._gains, later])
+        return self._gains
+
+    def _regress(self, x: Array, y: Array, w: Array) -> tuple[Array, npt.NDArray[Any]]:
+        """Return coefficients and their covariance; see `Regression.maximise`."""
+        start = np.zeros(self._regression.size)
+        c, hessian = self._regression.maximise(x, y, w, start)
+        return c, np.linalg.inv(hessian)
 
     def estimate(self) -> list[float] | None:
         """Return the estimate in the parameters' units, not rounded; None without a game.
 
-        The mean of all samples by their weights, which grow above the mean of the last round.
+        The mean of all samples by their weights, which grow with the advantage.
         """
         if self._fit is None:
             return None
         if self._means[0] != len(self):
-            weights, advantages = self._log_weights()
-            weights = np.exp(weights + self._H * advantages)
+            weights = np.exp(self._log_weights() + np.maximum(self._advantages(), 0))
             self._means = len(self), (weights @ self._x() / weights.sum()).tolist()
         return [axis.exact(mean) for axis, mean in zip(self.axes, self._means[1], strict=True)]
 
@@ -433,7 +477,7 @@ class Clop:
         estimate = self.estimate()
         if estimate is None:
             return []
-        x, weights, signals = self._x(), np.exp(self._log_weights()[0]), self._signals()
+        x, weights, signals = self._x(), np.exp(self._log_weights()), self._signals()
         findings = []
         for i, axis in enumerate(self.axes):
             order = np.argsort(x[:, i], kind="stable")
@@ -452,12 +496,10 @@ class Clop:
         if self._signs is not None:
             return self._signs
         x, y = self._x()[: self._fitted], self._y()[: self._fitted]
-        regression = Regression(x.shape[1], self._all_pairs)
-        c, hessian = regression.maximise(x, y, np.ones(len(x)), np.zeros(regression.size))
-        covariance = np.linalg.inv(hessian)
+        c, covariance = self._regress(x, y, np.ones(len(x)))
         signals = []
         for i in range(x.shape[1]):
-            columns = regression.columns(i)
+            columns = self._regression.columns(i)
             own = covariance[np.ix_(columns, columns)]
             wald = float(c[columns] @ np.linalg.solve(own, c[columns]))
             signals.append(wald > _chi_square(len(columns)))
@@ -469,7 +511,7 @@ class Clop:
 
         The share is biased upwards, since the weights depend on the results.
         """
-        weights = np.exp(self._log_weights()[0])
+        weights = np.exp(self._log_weights())
         total = float(weights.sum())
         return total, float(weights @ self._y()) / total
 

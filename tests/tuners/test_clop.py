@@ -106,10 +106,8 @@ def test_fit_weighs_games_by_the_equation() -> None:
     y = (rng.random(2000) < 1 / (1 + np.exp(4 * np.square(x).sum(axis=1) - 1))).astype(float)
     rounds = fit(x, y, 3.0, True)
     assert len(rounds.mean) > 1
-    log_weights, advantages = rounds.log_weights(x)
     strengths = rounds.strengths(x)
-    assert log_weights == pytest.approx(np.minimum(strengths.min(axis=1), 0))
-    assert advantages == pytest.approx(np.maximum(strengths[:, -1], 0))
+    assert rounds.log_weights(x) == pytest.approx(np.minimum(strengths.min(axis=1), 0))
     # m is the mean of the first round's q under equal weights
     q = strengths[:, 0] * rounds.scale[0] + rounds.mean[0]
     assert q.mean() == pytest.approx(rounds.mean[0])
@@ -152,9 +150,8 @@ def test_samples_have_the_density_of_the_weight() -> None:
     drawn = rounds.draw(start, -ends, ends, rng.random((6, 1, 31, 20_000)))
     edges = np.linspace(-1, 1, 41)
     grid = np.linspace(-1, 1, 4001)
-    density = np.histogram(grid, edges, weights=np.exp(rounds.log_weights(grid[:, np.newaxis])[0]))[
-        0
-    ]
+    weights = np.exp(rounds.log_weights(grid[:, np.newaxis]))
+    density = np.histogram(grid, edges, weights=weights)[0]
     counts = np.histogram(drawn, edges)[0]
     assert counts / counts.sum() == pytest.approx(density / density.sum(), abs=0.006)
 
@@ -181,6 +178,30 @@ def test_restored_tuner_goes_on_as_an_uninterrupted_one(halted: int) -> None:
     assert json.dumps(later.state()) == json.dumps(whole.state())
     assert later.ask(500) == whole.ask(500)
     assert later.estimate() == whole.estimate()
+
+
+# estimates
+
+
+@pytest.mark.slow
+def test_estimate_of_six_parameters_does_not_rest_on_single_samples() -> None:
+    best = np.array([-0.5, -0.3, -0.1, 0.1, 0.3, 0.5])
+
+    def elo_lost(values: list[float]) -> float:
+        return float(150 * np.square(np.array(values) - best).sum())
+
+    def play_until(games: int) -> list[float]:
+        for number in range(len(tuner), games):
+            places = tuner.ask(number)
+            elo = 200 - elo_lost(tuner.played(places))
+            tuner.tell(places, float(chance.random() < 1 / (1 + 10 ** (-elo / 400))))
+        return tuner.estimate() or []
+
+    tuner, chance = Clop([LINE] * 6, seed=2), np.random.default_rng(2)
+    estimate = play_until(1000)
+    assert elo_lost(estimate) < 0.4 * elo_lost([0.0] * 6)
+    assert all(f.low < f.estimate < f.high for f in tuner.findings())
+    assert play_until(1050) == pytest.approx(estimate, abs=0.15)
 
 
 # published figures

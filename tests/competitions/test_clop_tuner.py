@@ -182,7 +182,7 @@ def test_parameter_without_effect_has_no_signal() -> None:
     tune = tuner(parameter(), parameter("idle"))
     play(tune, 1500)
     assert [row["signal"] for row in tune.summary()["parameters"]] == [True, False]
-    assert "signal not yet: the results show no effect of this parameter" in text(tune)
+    assert "a parameter with signal not yet: the results show no effect of it" in text(tune)
 
 
 @pytest.mark.parametrize(("won", "line"), [
@@ -198,6 +198,15 @@ def test_opponent_that_tells_nothing_is_reported(won: bool, line: str) -> None:
     (row,) = tune.summary()["parameters"]
     assert row["estimate"] == pytest.approx(50, abs=20)
     assert not row["signal"]
+
+
+def test_report_has_the_start_and_an_estimate_of_few_digits() -> None:
+    tune = tuner(parameter(start=20), parameter("y", start=7, frozen=True))
+    play(tune, 30)
+    x, y = tune.report().blocks[0].rows
+    (row, _) = tune.summary()["parameters"]
+    assert x[:4] == ("x", "0 to 100", "20", f"{row['estimate']:.4g}")
+    assert y[:4] == ("y", "0 to 100", "7", "frozen")
 
 
 def test_report_warns_of_the_bias_of_the_best_region() -> None:

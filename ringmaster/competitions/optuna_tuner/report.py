@@ -211,7 +211,7 @@ class TrialReport(msgspec.Struct, frozen=True):
             if p.choices is not None:
                 bounds = ", ".join(map(str, p.choices.choices))
             else:
-                bounds = f"{_number(p.minimum)} … {_number(p.maximum)}{' log' if p.log else ''}"
+                bounds = f"{_number(p.minimum)} to {_number(p.maximum)}{' log' if p.log else ''}"
             share = importance.get(p.code)
             rows.append(
                 (

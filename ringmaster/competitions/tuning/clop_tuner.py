@@ -380,7 +380,7 @@ class ClopTuner(GameTune):
         estimate: Sequence[float | None] = self.tuner.estimate() or [None] * len(self.tuned)
         rows: list[tuple[Cell, ...]] = []
         for code, axis, value in zip(self._state.codes, self.tuner.axes, estimate, strict=True):
-            shown = None if value is None else f"{value:.6g}"
+            shown = None if value is None else _estimate(value)
             rows.append((code, _interval(axis.minimum, axis.maximum), shown))
         table = Table(
             headers=("parameter", "range", "estimate"),
@@ -418,25 +418,28 @@ class ClopTuner(GameTune):
                 "  a figure that is too high, since the region is where they won: see `verify`"
             )
             if not all(finding.signal for finding in findings.values()):
-                notes.append("signal not yet: the results show no effect of this parameter")
+                notes.append(
+                    "a parameter with signal not yet: the results show no effect of it so far"
+                )
         return Table(
-            headers=("parameter", "range", "estimate", "engine", "region", "signal"),
+            headers=("parameter", "range", "start", "estimate", "engine", "region", "signal"),
             rows=tuple(rows),
             title=self._title(),
             notes=tuple(notes),
-            align=("left", *([RIGHT] * 4), "left"),
+            align=("left", *([RIGHT] * 5), "left"),
         )
 
     def _row(self, index: int, p: ClopParameter, finding: Finding | None) -> tuple[Cell, ...]:
+        start = f"{p.start:.6g}"
         if finding is None:
             what = "frozen" if p.frozen else None
-            start = p.played_value(p.start)
-            shown = self._shown(index, start) if p.frozen else None
-            return p.code, _interval(p.minimum, p.maximum), what, shown, None, None
+            shown = self._shown(index, p.played_value(p.start)) if p.frozen else None
+            return p.code, _interval(p.minimum, p.maximum), start, what, shown, None, None
         return (
             p.code,
             _interval(p.minimum, p.maximum),
-            f"{finding.estimate:.6g}",
+            start,
+            _estimate(finding.estimate),
             self._shown(index, finding.estimate),
             _interval(finding.low, finding.high),
             "yes" if finding.signal else "not yet",
@@ -507,6 +510,10 @@ class ClopTuner(GameTune):
             played = self.describe(ticket)
             (matches if played.matchup else charts).record_result(played, result)
         return [*charts.charts(), *matches.charts("Closing match")]
+
+
+def _estimate(value: float) -> str:
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
 
 
 def _interval(low: float, high: float) -> str:

@@ -67,11 +67,14 @@ C_PER_DEVIATION = 12.0
 #: The largest c, half ranges, and its halvings: the octaves of d and the widths of probes.
 WIDTHS = 2 / 3 * 0.5 ** np.arange(8)
 #: Of k iterations, about PROBES·ln(1 + k/PROBES) are probes.
-PROBES = 12.0
+PROBES = 16.0
+#: The most L − W a game that a player at the width may lose, about 90 Elo.
+MOST_LOST = 0.25
 #: Prior probability of a parabola as far as the largest width.
 PARABOLA = 0.9
-#: The grid of S, L − W a game.
+#: The grid of S, L − W a game, and its prior.
 SATURATED = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8])
+SATURATED_SHARES = np.array([0.25, 0.2, 0.2, 0.15, 0.1, 0.06, 0.04])
 #: θ leaves the start at this excess of the likelihood ratio, in its standard deviations.
 LEAVING = 1.2
 #: Distance of midpoints from θ in units of ς, and the largest one in units of c.
@@ -79,8 +82,9 @@ SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.5
 #: θ and c are updated after each of the first 256 results, then after each growth by a
 #: 256th to a 128th.
 EVERY = 256
-#: 1 % point of ½χ²₁ + ½χ²₂, the law of the likelihood ratio without effect.
-SIGNAL = 8.27
+#: Exceeded by 1 to 2 % of simulated parameters without effect, whose θ follows the results; the
+#: 1 % point of ½χ²₁ + ½χ²₂, the law with midpoints that do not, is 8.27.
+SIGNAL = 9.5
 
 _BETA = 4 * ELO / C
 #: e of each point of the joint grid of τ and e.
@@ -89,7 +93,10 @@ _LOG_LOCATION = -np.square(np.log(LOCATION / LOCATION_MEDIAN) / LOCATION_SPREAD)
 #: P(e) by location, (locations, grid).
 _SHARE = np.exp(-np.square(np.log(ELO / LOCATION[:, np.newaxis]) / ELO_SPREAD) / 2)
 _SHARE /= _SHARE.sum(axis=1, keepdims=True)
-_PARABOLAS = np.array([PARABOLA, *[(1 - PARABOLA) / (len(WIDTHS) - 1)] * (len(WIDTHS) - 1)])
+#: Prior by S and W.
+_SATURATIONS = SATURATED_SHARES[:, np.newaxis] * np.array(
+    [PARABOLA, *[(1 - PARABOLA) / (len(WIDTHS) - 1)] * (len(WIDTHS) - 1)]
+)
 #: L − W of a probe by S, W and width, (S, W, width).
 _LOST = SATURATED[:, np.newaxis, np.newaxis] * np.minimum(
     np.square(WIDTHS / WIDTHS[:, np.newaxis]), 1.0
@@ -276,11 +283,11 @@ class Adaptive(Method):
         games, lost = (memory["probes"][..., np.newaxis, np.newaxis, :, i] for i in (0, 1))
         log = (lost * _LOST - games * np.square(_LOST) / 2).sum(axis=-1)
         log /= self._variance(memory)[..., np.newaxis, np.newaxis]
-        share = np.exp(log - log.max(axis=(-2, -1), keepdims=True)).sum(axis=-2) * _PARABOLAS
-        share = np.cumsum(share / share.sum(axis=-1, keepdims=True), axis=-1)
-        saturated = np.count_nonzero(share < 0.5, axis=-1)
-        half = np.where(saturated > 0, saturated + 1, 0)
-        return np.minimum(half, len(WIDTHS) - 1).astype(np.float64)
+        share = np.exp(log - log.max(axis=(-2, -1), keepdims=True)) * _SATURATIONS
+        share /= share.sum(axis=(-2, -1), keepdims=True)
+        lost = (share[..., np.newaxis] * _LOST).sum(axis=(-3, -2))
+        width: Array = np.count_nonzero(lost > MOST_LOST, axis=-1) * np.ones(())
+        return np.minimum(width, len(WIDTHS) - 1)
 
     def _point(self, memory: Memory, posterior: _Posterior) -> tuple[Array, Array]:
         """Return x*, within the bounds, and ς, in half ranges from the start."""

@@ -192,7 +192,7 @@ def test_adaptive_method_estimates_much_the_same_from_results_of_clipped_perturb
 @pytest.mark.parametrize("method", [classic, Adaptive])
 def test_results_counted_from_another_start_give_the_same_fit(method: Any) -> None:
     tune = Spsa(method(space(A, B)))
-    play(tune, 1, 500)
+    play(tune, 1, 1000)
     moved = Spsa(method(space((0, 80, 100), B)))
     for i in (0, 1):
         moved.regression.set_column(i, tune.regression.column(i))

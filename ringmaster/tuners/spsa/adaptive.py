@@ -35,10 +35,10 @@ optimum from one without effect.
 
 *Width.*  The two sides of an iteration are equally far from θ: if both are lost, they play
 even games, and the tune learns nothing.  So a few iterations are probes, games of θ + w·δ
-against θ itself at every width w of a ladder: they measure the loss at this distance.  A
-parabola loses a quarter at half the width.  The posterior of S·min(1, (w/W)²), a parabola
-that saturates at W, gives the width: a third of the range as long as the losses fit a
-parabola, else half of W.  Results of wider perturbations are left out of the fit,
+against θ itself at every width w of a ladder: they measure the loss at this distance.  It is
+fitted by S·min(1, (w/W)²), a parabola that saturates at W.  The width is the largest, up to a
+third of the range, at which a player is expected to lose no more than about 90 Elo: farther
+away real engines are no parabolas.  Results of wider perturbations are left out of the fit,
 and all lengths of the prior shrink with the width.
 """
 
@@ -244,10 +244,9 @@ class Adaptive(Method):
         if memory["width"] > 0:
             share = 50 * WIDTHS[int(memory["width"])]
             lines.append(
-                f"the ranges are too wide: perturbations are at most {share:.2g} % of them, since "
-                "players farther from θ lose"
+                f"perturbations are at most {share:.2g} % of the ranges: farther from θ, "
+                "players lose more than 90 Elo"
             )
-            lines.append("  more than a parabola explains; narrower ranges save games")
         return lines
 
     def intervals(self, memory: Memory) -> list[OptimumInterval]:

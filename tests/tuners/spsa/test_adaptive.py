@@ -338,8 +338,8 @@ def test_remarks_name_results_like_chance_and_ranges_too_wide() -> None:
     assert method.remarks(method.start()) == [
         "the estimate is the start until the results differ from chance"
     ]
-    line, _ = method.remarks(probed(method, narrow_basin, 400))
-    assert line.startswith("the ranges are too wide: perturbations are at most 2.1 % of them")
+    (line,) = method.remarks(probed(method, narrow_basin, 400))
+    assert line.startswith("perturbations are at most 2.1 % of the ranges: farther from θ, players")
 
 
 def test_parameters_that_cannot_be_narrowed_learn_in_a_narrow_basin_too() -> None:

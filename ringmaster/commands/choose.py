@@ -136,8 +136,8 @@ RULES = (
         "spsa",
         "numbers, in self-play",
         lambda tune: True,
-        "{figures} {halving} On six weights of Toga II it gained in 2,000 games what clop_tuner and "
-        "optuna_tuner gained in 4,000 (reports/tuning_toga2.rst).",
+        "{figures} {halving} On six weights of Toga II it gained in 2,000 games what clop_tuner "
+        "and optuna_tuner gained in 4,000 (reports/tuning_toga2.rst).",
     ),
 )
 

@@ -60,7 +60,7 @@ class GameTune(PlayerTune):
         ]
 
     def may_run_ahead(self, parallel: int) -> bool:
-        """Whether games may be issued before earlier results arrive.
+        """Return whether games may be issued before earlier results arrive.
 
         Values depend on the results that exist when they are chosen, so games that are
         played one at a time are also issued one at a time.

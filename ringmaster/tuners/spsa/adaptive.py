@@ -108,11 +108,23 @@ _HALVINGS = 40
 
 
 class _Posterior(NamedTuple):
-    """Arrays (…, n, grid of τ and e): weights, and o ~ N(mean, deviation²) at each point."""
+    """Weights and o ~ N(mean, deviation²) at each point, (…, n, grid of τ and e).
+
+    ratio  likelihood ratio of the best falling or level line, twice its logarithm, (…, n)
+    """
 
     weight: Array
     mean: Array
     deviation: Array
+    ratio: Array
+
+    def leaves_start(self) -> Flags:
+        """Return whether the results of all parameters differ from chance, (…, 1)."""
+        n = self.ratio.shape[-1]
+        # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
+        most = 1.5 * n + LEAVING * math.sqrt(3.25 * n)
+        leaves: Flags = self.ratio.sum(axis=-1, keepdims=True) > most
+        return leaves
 
 
 class Adaptive(Method):
@@ -149,7 +161,11 @@ class Adaptive(Method):
         return self._first_c if memory is None else memory["c"]
 
     def is_probe(self, iteration: int) -> bool:
-        return self._probed > 1 and bool(_probes(iteration) > _probes(iteration - 1))
+        return bool(self._are_probes(iteration))
+
+    def _are_probes(self, k: float | Array) -> Flags:
+        """Return whether iterations are probes, of the shape of k."""
+        return np.asarray((_probes(k) > _probes(k - 1)) & (self._probed > 1))
 
     def place(
         self,
@@ -162,10 +178,9 @@ class Adaptive(Method):
     ) -> tuple[Array, Array]:
         k = iterations.reshape(-1, *[1] * theta.ndim)
         middle = self.space.clip(theta + memory["shift"] * signs)
-        number = _probes(k)
-        probe = number > _probes(k - 1)
-        if self._probed > 1 and probe.any():
-            width = self._probe_c[(number % self._probed).astype(np.intp)[..., 0]]
+        probe = self._are_probes(k)
+        if probe.any():
+            width = self._probe_c[(_probes(k) % self._probed).astype(np.intp)[..., 0]]
             middle = np.where(probe, theta + width / 2 * delta, middle)
             c = np.where(probe, width / 2, c)
         return middle, c
@@ -234,12 +249,12 @@ class Adaptive(Method):
         return memory["theta"]
 
     def estimate(self, memory: Memory) -> Array:
-        x, _ = self._point(memory, self._posterior(memory))
+        x, _ = self._point(self._posterior(memory))
         return self.space.clip(self.space.start + x * self.half)
 
     def remarks(self, memory: Memory) -> list[str]:
         lines = []
-        if not self._leaves(memory):
+        if not self._posterior(memory).leaves_start():
             lines.append("the estimate is the start until the results differ from chance")
         if memory["width"] > 0:
             share = 50 * WIDTHS[int(memory["width"])]
@@ -251,7 +266,7 @@ class Adaptive(Method):
 
     def intervals(self, memory: Memory) -> list[OptimumInterval]:
         posterior = self._posterior(memory)
-        x, _ = self._point(memory, posterior)
+        x, _ = self._point(posterior)
         weight = posterior.weight * _ELO_OF_POINT / self._unit(memory) ** 2
         # E[e·o² − e·(o − x*)²]
         stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1)) + 0.0
@@ -259,7 +274,7 @@ class Adaptive(Method):
             self.space.clip(self.space.start + _quantile(posterior, p) * self.half)
             for p in (0.025, 0.975)
         )
-        signal = self._signal(memory)
+        signal = posterior.ratio > SIGNAL
         return [
             OptimumInterval(float(low[i]), float(high[i]), float(stake[i]), bool(signal[i]))
             for i in range(len(self.space))
@@ -268,7 +283,7 @@ class Adaptive(Method):
     def _with_centre(self, memory: Memory) -> Memory:
         """Update the width, θ, c and shift of a memory, and return it."""
         memory["width"] = self._width(memory)
-        x, deviation = self._point(memory, self._posterior(memory))
+        x, deviation = self._point(self._posterior(memory))
         widest = WIDTHS[memory["width"].astype(np.intp)][..., np.newaxis]
         c = np.minimum(C_PER_DEVIATION * deviation, widest) * self.half
         c = np.maximum(np.where(np.isnan(self._own_c), c, self._own_c), self.space.least_c)
@@ -278,39 +293,31 @@ class Adaptive(Method):
         return memory
 
     def _width(self, memory: Memory) -> Array:
-        """Return the index of the width at which the loss is still a parabola, (…)."""
+        """Return the index of the largest width at which a player loses little enough, (…)."""
         games, lost = (memory["probes"][..., np.newaxis, np.newaxis, :, i] for i in (0, 1))
         log = (lost * _LOST - games * np.square(_LOST) / 2).sum(axis=-1)
         log /= self._variance(memory)[..., np.newaxis, np.newaxis]
         share = np.exp(log - log.max(axis=(-2, -1), keepdims=True)) * _SATURATIONS
         share /= share.sum(axis=(-2, -1), keepdims=True)
         lost = (share[..., np.newaxis] * _LOST).sum(axis=(-3, -2))
-        width: Array = np.count_nonzero(lost > MOST_LOST, axis=-1) * np.ones(())
-        return np.minimum(width, len(WIDTHS) - 1)
+        wider = np.count_nonzero(lost > MOST_LOST, axis=-1)
+        return np.asarray(np.minimum(wider, len(WIDTHS) - 1), dtype=np.float64)
 
-    def _point(self, memory: Memory, posterior: _Posterior) -> tuple[Array, Array]:
+    def _point(self, posterior: _Posterior) -> tuple[Array, Array]:
         """Return x*, within the bounds, and ς, in half ranges from the start."""
         share = posterior.weight * _ELO_OF_POINT
         share /= share.sum(axis=-1, keepdims=True)
         x = (share * posterior.mean).sum(axis=-1)
         off = posterior.mean - x[..., np.newaxis]
         square = (share * (np.square(posterior.deviation) + np.square(off))).sum(axis=-1)
-        x = np.where(self._leaves(memory), np.clip(x, self._low, self._high), 0.0)
+        x = np.where(posterior.leaves_start(), np.clip(x, self._low, self._high), 0.0)
         return x, np.sqrt(square)
-
-    def _leaves(self, memory: Memory) -> Flags:
-        """Return whether θ leaves the start, (…, 1)."""
-        n = len(self.space)
-        # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
-        leaves: Flags = self._ratio(memory).sum(axis=-1, keepdims=True) > 1.5 * n + (
-            LEAVING * math.sqrt(3.25 * n)
-        )
-        return leaves
 
     def _variance(self, memory: Memory) -> Array:
         """Return the variance of W − L a game, (…)."""
         _, games, squares = np.moveaxis(memory["totals"], -1, 0)
-        return (squares + KNOWN_GAMES * KNOWN_VARIANCE) / (games + KNOWN_GAMES)  # type: ignore[no-any-return]
+        variance: Array = (squares + KNOWN_GAMES * KNOWN_VARIANCE) / (games + KNOWN_GAMES)
+        return variance
 
     def _first_octave(self, memory: Memory) -> Array:
         """Return the octave of each parameter's width, (…, n)."""
@@ -333,7 +340,8 @@ class Adaptive(Method):
 
     def _posterior(self, memory: Memory) -> _Posterior:
         # axes: parameter, τ, e
-        a, b, d, p, q = (each[..., np.newaxis, np.newaxis] for each in self._scaled(memory))
+        scaled = self._scaled(memory)
+        a, b, d, p, q = (each[..., np.newaxis, np.newaxis] for each in scaled)
         known = PRIOR_DEVIATIONS[:, np.newaxis] ** -2
         precision = np.square(_BETA) * a + known
         mean = _BETA * (p + _BETA * b) / precision
@@ -352,22 +360,22 @@ class Adaptive(Method):
         deviation = np.broadcast_to(precision**-0.5, weight.shape)
         unit = self._unit(memory)
         return _Posterior(
-            weight.reshape(shape), mean.reshape(shape) * unit, deviation.reshape(shape) * unit
+            weight.reshape(shape),
+            mean.reshape(shape) * unit,
+            deviation.reshape(shape) * unit,
+            _likelihood_ratio(*scaled),
         )
 
-    def _signal(self, memory: Memory) -> Flags:
-        """Return whether the best falling or level line is far likelier than no effect."""
-        return self._ratio(memory) > SIGNAL
 
-    def _ratio(self, memory: Memory) -> Array:
-        """Return the likelihood ratio of the best falling or level line, twice its logarithm."""
-        a, b, d, p, q = self._scaled(memory)
-        a = np.maximum(a, _TINY)
-        spread = d - b * b / a
-        known = spread > 1e-9 * np.maximum(d, _TINY)
-        fall = np.maximum(p * b / a - q, 0.0)
-        curved = np.where(known, np.square(fall) / np.where(known, spread, 1.0), 0.0)
-        return p * p / a + curved
+def _likelihood_ratio(a: Array, b: Array, d: Array, p: Array, q: Array) -> Array:
+    """Return the ratio of the best falling or level line, twice its logarithm, (…, n)."""
+    a = np.maximum(a, _TINY)
+    spread = d - b * b / a
+    known = spread > 1e-9 * np.maximum(d, _TINY)
+    fall = np.maximum(p * b / a - q, 0.0)
+    curved = np.where(known, np.square(fall) / np.where(known, spread, 1.0), 0.0)
+    ratio: Array = p * p / a + curved
+    return ratio
 
 
 def stride(results: int) -> int:

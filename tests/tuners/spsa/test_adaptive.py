@@ -171,8 +171,10 @@ def test_the_more_parameters_have_no_effect_the_less_they_wander() -> None:
     for n in (2, 40):
         method = Adaptive(space_of(*[(100, 0, 200)] * n))
         memory = simulated(method, np.zeros(n), np.full(n, 100.0), 240 // n, 1500, seed=9)
-        off.append(np.mean(np.abs(method.estimate(memory) - 100)))
-    assert off[1] < 0.95 * off[0]
+        off_start = np.abs(method.estimate(memory) - 100)
+        # of the tunes that have left the start
+        off.append(np.mean(off_start[off_start.any(axis=-1)]))
+    assert off[1] < 0.85 * off[0]
 
 
 @pytest.mark.slow

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 from hypothesis import given
@@ -67,21 +69,25 @@ def test_more_workers_than_the_system_has_room_for_are_refused_with_the_numbers(
     assert system.limits == (1024, 4096)
 
 
+def limits_of_a_run() -> tuple[int, list[Done[str]]]:
+    """Return the executor's own limit, and the answer of a worker, under a limit of 128 files."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (128, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+    executor = LocalExecutor("tests.execution.scripted_work:factory", 2)
+    try:
+        executor.submit(game(1, do="open files"))
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[0], executor.wait(LONG)
+    finally:
+        executor.close()
+
+
 @pytest.mark.process
 def test_workers_have_the_limit_that_the_user_had() -> None:
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (128, before[1]))
-    try:
-        executor = LocalExecutor("tests.execution.scripted_work:factory", 2)
-        try:
-            assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > 128
-            job = game(1, do="open files")
-            executor.submit(job)
-            assert executor.wait(LONG) == [Done(job, expected(job, "128"))]
-        finally:
-            executor.close()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    # In a new process: files that this one has open count against its limit.
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as fresh:
+        own, done = fresh.submit(limits_of_a_run).result()
+    assert own > 128
+    job = game(1, do="open files")
+    assert done == [Done(job, expected(job, "128"))]
 
 
 needs_affinity = pytest.mark.skipif(

@@ -13,7 +13,9 @@ import psutil
 import pytest
 from sgfmill import sgf
 
-from tests.program import ringmaster, shown
+import ringmaster
+from tests.program import ringmaster as run_ringmaster
+from tests.program import shown
 from tests.requirements import engine
 
 pytestmark = pytest.mark.real
@@ -24,7 +26,7 @@ GNUGO = "--mode=gtp --chinese-rules --capture-all-dead"
 def play(folder: Path, source: str, *arguments: str) -> Path:
     control = folder / "event.ctl"
     control.write_text(source)
-    done = ringmaster(control, *arguments, timeout=300)
+    done = run_ringmaster(control, *arguments, timeout=300)
     assert done.returncode == 0, done.stderr
     return control
 
@@ -138,15 +140,13 @@ parameters = [
 ]
 openings = Openings("{Path("controlfiles/openings.epd").resolve()}", order="random")
 number_of_games = 16
-verify = Verify(games=4)
 """,
         "-j",
         "2",
         "--log-gtp",
     )
-    summary = shown(control)
-    assert summary["games"] == {"completed": 20, "void": 0, "in_progress": 0, "total": 20}
-    assert summary["matchups"][0]["forfeits"] == [0, 0]
+    assert shown(control)["games"] == {"completed": 16, "void": 0, "in_progress": 0, "total": 16}
+    assert not any(game.is_forfeit for game in ringmaster.load(control).games)
     log = (control.with_suffix(".gtplogs") / "1a.log").read_text()
     values = re.findall(rf"> setoption name {re.escape(option)} value (\d+)", log)
     # the check of the whole range comes first
@@ -213,7 +213,7 @@ players = {{
 }}
 matchups = [Matchup("a", "b")]
 """)
-    done = ringmaster(control)
+    done = run_ringmaster(control)
     assert done.returncode == 1
     assert "it has no option 'Hassh'; it has 'Hash'" in done.stderr
     assert "option 'Threads' cannot be 0; it takes an integer from 1 to 1024" in done.stderr

@@ -14,16 +14,11 @@ do not depend on the order of results or on the length of the tune.  Octaves are
 least variance; within an octave every game counts alike, so that the later and narrower
 iterations show more of the optimum where the loss is no parabola.
 
-The line is fitted by Bayes.  Let A, B, D, P, Q be the first five sums over their mean noise.
-For each e and τ of two grids and the prior o ~ N(0, τ²), o is normal and the likelihood known:
-
-    λ = β²·A + 1/τ²        ô = β·(P + β·B)/λ
-    log L = ½·(λ·ô² − log λτ² − β²·D) − β·Q
-
-ln e is normal about a location μ with a deviation of 1.5.  All parameters together
-determine μ and τ: their priors are wide, and the product of Σₑ L·P(e|μ) over many parameters
-is narrow.  A tune of many unimportant parameters thus does not mistake noise for effects;
-values that are good already stay, and a start far from the optimum does not hold θ back.
+The line is fitted by Bayes (`posterior`): A, B, D, P and Q are the first five sums over their
+mean noise.  All parameters together determine how far optima are from the start and how much
+parameters matter.  A tune of many unimportant parameters thus does not mistake noise for
+effects; values that are good already stay, and a start far from the optimum does not hold θ
+back.
 
 E[e·(x − o)²] is least at the estimate x* = E[e·o]/E[e], the centre of the next iteration.
 With ς² = E[e·(o − x*)²]/E[e], c is 12·ς, but at most the width: wide at first, then
@@ -40,28 +35,25 @@ fitted by S·min(1, (w/W)²), a parabola that saturates at W.  The width is the 
 third of the range, at which a player is expected to lose no more than about 90 Elo: farther
 away real engines are no parabolas.  Results of wider perturbations are left out of the fit,
 and all lengths of the prior shrink with the width.
+
+*Axes.*  On a ridge parameters are not independent, and the zeros of their lines are wrong.  So
+up to ten parameters have a regression on all products, too (`curvature`).  Where it shows
+products, and an optimum elsewhere, lines, perturbations and midpoints are from then on those
+of the curvature's axes.
 """
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 
 from ringmaster.tuners.space import Array, Flags, Space
+from ringmaster.tuners.spsa import curvature
 from ringmaster.tuners.spsa.method import Memory, Method, OptimumInterval
+from ringmaster.tuners.spsa.posterior import Posterior, infer
 from ringmaster.tuners.spsa.regression import KNOWN_GAMES, KNOWN_VARIANCE, C, Regression
 
-#: The grid of τ, half ranges, and its prior.
-PRIOR_DEVIATIONS = np.array([0.1, 0.3, 0.8, 2.0])
-PRIOR_SHARES = np.array([0.15, 0.35, 0.35, 0.15])
-#: The grid of e, and the standard deviation of ln e about its location.
-ELO = np.geomspace(0.02, 1000.0, 37)
-ELO_SPREAD = 1.5
-#: The grid of locations, as e; median and deviation of the logarithm of their prior.
-LOCATION = np.geomspace(0.05, 300.0, 18)
-LOCATION_MEDIAN, LOCATION_SPREAD = 2.0, 2.0
 #: c in units of ς.
 C_PER_DEVIATION = 12.0
 #: The largest c, half ranges, and its halvings: the octaves of d and the widths of probes.
@@ -75,8 +67,6 @@ PARABOLA = 0.9
 #: The grid of S, L − W a game, and its prior.
 SATURATED = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8])
 SATURATED_SHARES = np.array([0.25, 0.2, 0.2, 0.15, 0.1, 0.06, 0.04])
-#: θ leaves the start at this excess of the likelihood ratio, in its standard deviations.
-LEAVING = 1.2
 #: Distance of midpoints from θ in units of ς, and the largest one in units of c.
 SHIFT_PER_DEVIATION, SHIFT_MOST = 2.0, 0.5
 #: θ and c are updated after each of the first 256 results, then after each growth by a
@@ -85,14 +75,13 @@ EVERY = 256
 #: Exceeded by 1 to 2 % of simulated parameters without effect, whose θ follows the results; the
 #: 1 % point of ½χ²₁ + ½χ²₂, the law with midpoints that do not, is 8.27.
 SIGNAL = 9.5
+#: Evidence for products, as a logarithm, from which axes count.
+EVIDENCE = 3.0
+#: Elo to be gained by other axes, in units of what they leave uncertain, from which they are used.
+WORTH = 0.3
+#: Results before that; θ is still far from the optimum at first, where the loss is no parabola.
+PRODUCTS_FROM = 1000
 
-_BETA = 4 * ELO / C
-#: e of each point of the joint grid of τ and e.
-_ELO_OF_POINT = np.tile(ELO, len(PRIOR_DEVIATIONS))
-_LOG_LOCATION = -np.square(np.log(LOCATION / LOCATION_MEDIAN) / LOCATION_SPREAD) / 2
-#: P(e) by location, (locations, grid).
-_SHARE = np.exp(-np.square(np.log(ELO / LOCATION[:, np.newaxis]) / ELO_SPREAD) / 2)
-_SHARE /= _SHARE.sum(axis=1, keepdims=True)
 #: Prior by S and W.
 _SATURATIONS = SATURATED_SHARES[:, np.newaxis] * np.array(
     [PARABOLA, *[(1 - PARABOLA) / (len(WIDTHS) - 1)] * (len(WIDTHS) - 1)]
@@ -103,28 +92,8 @@ _LOST = SATURATED[:, np.newaxis, np.newaxis] * np.minimum(
 )
 _OCTAVES = np.arange(len(WIDTHS))
 _TINY = 1e-300
-#: Bisections of a quantile.
-_HALVINGS = 40
-
-
-class _Posterior(NamedTuple):
-    """Weights and o ~ N(mean, deviation²) at each point, (…, n, grid of τ and e).
-
-    ratio  likelihood ratio of the best falling or level line, twice its logarithm, (…, n)
-    """
-
-    weight: Array
-    mean: Array
-    deviation: Array
-    ratio: Array
-
-    def leaves_start(self) -> Flags:
-        """Return whether the results of all parameters differ from chance, (…, 1)."""
-        n = self.ratio.shape[-1]
-        # without effect the likelihood ratio of a parameter is ½χ²₁ + ½χ²₂
-        most = 1.5 * n + LEAVING * math.sqrt(3.25 * n)
-        leaves: Flags = self.ratio.sum(axis=-1, keepdims=True) > most
-        return leaves
+#: The least e of a parameter whose products are looked for.
+_LEAST_ELO = 0.1
 
 
 class Adaptive(Method):
@@ -136,7 +105,9 @@ class Adaptive(Method):
 
     Memory: sums (…, octaves, 6, n), totals (…, 3) (results, games and Σs²) and probes
     (…, widths, 2) (games and L − W); width (…), the index of the chosen one, theta, c and
-    shift, (…, n) each, as of their last update.
+    shift, (…, n) each, as of their last update.  With axes also gram (…, octaves, f, f) and
+    moments (…, octaves, f) of `curvature`, by the root mean square of d; axes (…, n, n) and
+    turned (…, 2, n), c and shift along them in half ranges.
     """
 
     shifted = True
@@ -155,6 +126,8 @@ class Adaptive(Method):
         self._probed = int(np.count_nonzero(self._probe_c.any(axis=-1)))
         # the octave of the narrowest perturbation
         self._last_octave = _octave(np.fmax(space.least_c, self._own_c) / self.half)
+        free = bool(np.isnan(self._own_c).all())
+        self._products = free and 1 < len(space) <= curvature.MOST_PARAMETERS
         self._first_c = self.start()["c"]
 
     def c(self, k: float, memory: Memory | None = None) -> Array:
@@ -183,17 +156,37 @@ class Adaptive(Method):
             width = self._probe_c[(_probes(k) % self._probed).astype(np.intp)[..., 0]]
             middle = np.where(probe, theta + width / 2 * delta, middle)
             c = np.where(probe, width / 2, c)
+        if self._products and (turned := self._turned(memory)).any():
+            axes, scale = memory["axes"], memory["turned"]
+            step, shift = (
+                np.einsum("...ij,...j->...i", axes, scale[..., i, :] * sign) * self.half
+                for i, sign in enumerate((delta, signs))
+            )
+            use = turned[..., np.newaxis] & ~probe
+            middle = np.where(use, self.space.clip(theta + shift), middle)
+            step = np.where(step < 0, -1.0, 1.0) * np.maximum(np.abs(step), self.space.least_c)
+            c = np.where(use, step * delta, c)
         return middle, c
+
+    def _turned(self, memory: Memory) -> Flags:
+        """Return whether other axes than the parameters are used, (…)."""
+        turned: Flags = (memory["axes"] != np.eye(len(self.space))).any(axis=(-2, -1))
+        return turned
 
     def start(self, shape: tuple[int, ...] = ()) -> Memory:
         n = len(self.space)
-        return self._with_centre(
-            {
-                "sums": np.zeros((*shape, len(WIDTHS), 6, n)),
-                "totals": np.zeros((*shape, 3)),
-                "probes": np.zeros((*shape, len(WIDTHS), 2)),
-            }
-        )
+        memory = {
+            "sums": np.zeros((*shape, len(WIDTHS), 6, n)),
+            "totals": np.zeros((*shape, 3)),
+            "probes": np.zeros((*shape, len(WIDTHS), 2)),
+        }
+        if self._products:
+            count = n * (n + 3) // 2
+            memory["gram"] = np.zeros((*shape, len(WIDTHS), count, count))
+            memory["moments"] = np.zeros((*shape, len(WIDTHS), count))
+            memory["axes"] = np.broadcast_to(np.eye(n), (*shape, n, n)).copy()
+            memory["turned"] = np.zeros((*shape, 2, n))
+        return self._with_centre(memory)
 
     def resume(self, theta: Array, regression: Regression, iterations: int) -> Memory:
         # the regression does not know the octaves: treat all as played with the mean d²
@@ -226,20 +219,26 @@ class Adaptive(Method):
         else:
             totals[..., 1] += games
             totals[..., 2] += np.square(result)
-            self._add(memory["sums"], plus, minus, np.asarray(result, dtype=np.float64), games)
+            self._add(memory, plus, minus, np.asarray(result, dtype=np.float64), games)
         if _results(memory) % stride(_results(memory)) == 0:
             self._with_centre(memory)
 
-    def _add(self, sums: Array, plus: Array, minus: Array, result: Array, games: float) -> None:
+    def _add(self, memory: Memory, plus: Array, minus: Array, result: Array, games: float) -> None:
         d = (plus - minus) / (2 * self.half)
         m = ((plus + minus) / 2 - self.space.start) / self.half
         moved = d != 0
+        if self._products:
+            f = curvature.features(d, m)
+            octave = _octave(np.sqrt(np.square(d).mean(axis=-1))).astype(np.intp)
+            at = (*np.indices(octave.shape), octave)
+            memory["gram"][at] += games * f[..., :, np.newaxis] * f[..., np.newaxis, :]
+            memory["moments"][at] += result[..., np.newaxis] * f
         inverse = np.divide(1.0, d, out=np.zeros_like(d), where=moved)
         weight = games * moved
         slope = result[..., np.newaxis] * inverse
         moment = weight * m
         terms = [weight, moment, moment * m, slope, slope * m, games * np.square(inverse)]
-        _add_by_octave(sums, np.abs(d), np.stack(terms, axis=-2))
+        _add_by_octave(memory["sums"], np.abs(d), np.stack(terms, axis=-2))
 
     def steady(self, memory: Memory) -> int:
         results = _results(memory)
@@ -249,7 +248,7 @@ class Adaptive(Method):
         return memory["theta"]
 
     def estimate(self, memory: Memory) -> Array:
-        x, _ = self._point(self._posterior(memory))
+        x, _ = self._point(self._posterior(memory), memory)
         return self.space.clip(self.space.start + x * self.half)
 
     def remarks(self, memory: Memory) -> list[str]:
@@ -262,35 +261,73 @@ class Adaptive(Method):
                 f"perturbations are at most {share:.2g} % of the ranges: farther from θ, "
                 "players lose more than 90 Elo"
             )
+        if self._products and self._turned(memory):
+            lines.append("parameters act together: perturbations are along their common axes")
         return lines
 
     def intervals(self, memory: Memory) -> list[OptimumInterval]:
         posterior = self._posterior(memory)
-        x, _ = self._point(posterior)
-        weight = posterior.weight * _ELO_OF_POINT / self._unit(memory) ** 2
-        # E[e·o² − e·(o − x*)²]
-        stake = x * (2 * (weight * posterior.mean).sum(axis=-1) - x * weight.sum(axis=-1)) + 0.0
-        low, high = (
-            self.space.clip(self.space.start + _quantile(posterior, p) * self.half)
-            for p in (0.025, 0.975)
-        )
-        signal = posterior.ratio > SIGNAL
+        x, _ = self._point(posterior, memory)
+        elo, (_, slope) = posterior.elo(), posterior.slope()
+        slope = slope * C / 4 / posterior.unit[..., 0]
+        ratio = posterior.ratio
+        if self._products and self._turned(memory):
+            axes = memory["axes"]
+            mean, variance = posterior.moments()
+            mean, error = axes @ mean, 1.96 * np.sqrt(np.square(axes) @ variance)
+            ends: Sequence[Array] = (mean - error, mean + error)
+            # the gain 2·xᵀg − xᵀHx by parameter
+            stake = x * (2 * (axes @ slope) - axes @ (elo * (axes.T @ x)))
+            ratio = np.square(axes) @ ratio
+        else:
+            ends = [posterior.quantile(p) for p in (0.025, 0.975)]
+            stake = x * (2 * slope - x * elo)
+        low, high = (self.space.clip(self.space.start + end * self.half) for end in ends)
         return [
-            OptimumInterval(float(low[i]), float(high[i]), float(stake[i]), bool(signal[i]))
+            OptimumInterval(
+                float(low[i]), float(high[i]), float(stake[i]) + 0.0, bool(ratio[i] > SIGNAL)
+            )
             for i in range(len(self.space))
         ]
 
     def _with_centre(self, memory: Memory) -> Memory:
-        """Update the width, θ, c and shift of a memory, and return it."""
+        """Update the width, axes, θ, c and shift of a memory, and return it."""
         memory["width"] = self._width(memory)
-        x, deviation = self._point(self._posterior(memory))
+        if self._products and _results(memory) >= PRODUCTS_FROM:
+            self._turn(memory)
+        posterior = self._posterior(memory)
+        x, deviation = self._point(posterior, memory)
         widest = WIDTHS[memory["width"].astype(np.intp)][..., np.newaxis]
-        c = np.minimum(C_PER_DEVIATION * deviation, widest) * self.half
-        c = np.maximum(np.where(np.isnan(self._own_c), c, self._own_c), self.space.least_c)
+        c = np.minimum(C_PER_DEVIATION * deviation, widest)
+        shift = SHIFT_PER_DEVIATION * deviation
+        if self._products:
+            memory["turned"][:] = np.stack([c, np.minimum(shift, SHIFT_MOST * c)], axis=-2)
+            # root mean squares of each parameter
+            c, shift = (np.sqrt(_squared(memory["axes"], np.square(each))) for each in (c, shift))
+        c = np.where(np.isnan(self._own_c), c * self.half, self._own_c)
         memory["theta"] = self.space.clip(self.space.start + x * self.half)
-        memory["c"] = c
-        memory["shift"] = np.minimum(SHIFT_PER_DEVIATION * deviation * self.half, SHIFT_MOST * c)
+        memory["c"] = np.maximum(c, self.space.least_c)
+        memory["shift"] = np.minimum(shift * self.half, SHIFT_MOST * memory["c"])
         return memory
+
+    def _turn(self, memory: Memory) -> None:
+        """Choose the axes."""
+        gram, moments = self._least_squares(memory)
+        posterior = self._posterior(memory)
+        elo = np.maximum(_squared(memory["axes"], posterior.elo()), _LEAST_ELO)
+        evidence, matrix = curvature.fit(gram, moments, 4 * elo / C)
+        found = evidence > EVIDENCE
+        if not found.any():
+            return
+        axes = np.linalg.eigh(matrix)[1]
+        other = curvature.along(gram, moments, axes, self._widest(memory))
+        y, deviation = other.point()
+        x, _ = self._point(posterior, memory)
+        elo = other.elo()
+        gain = (elo * np.square(np.einsum("...ji,...j->...i", axes, x) - y)).sum(axis=-1)
+        better = gain > WORTH * (elo * np.square(deviation)).sum(axis=-1)
+        use = found & (better | self._turned(memory))
+        memory["axes"] = np.where(use[..., np.newaxis, np.newaxis], axes, memory["axes"])
 
     def _width(self, memory: Memory) -> Array:
         """Return the index of the largest width at which a player loses little enough, (…)."""
@@ -303,15 +340,12 @@ class Adaptive(Method):
         wider = np.count_nonzero(lost > MOST_LOST, axis=-1)
         return np.asarray(np.minimum(wider, len(WIDTHS) - 1), dtype=np.float64)
 
-    def _point(self, posterior: _Posterior) -> tuple[Array, Array]:
-        """Return x*, within the bounds, and ς, in half ranges from the start."""
-        share = posterior.weight * _ELO_OF_POINT
-        share /= share.sum(axis=-1, keepdims=True)
-        x = (share * posterior.mean).sum(axis=-1)
-        off = posterior.mean - x[..., np.newaxis]
-        square = (share * (np.square(posterior.deviation) + np.square(off))).sum(axis=-1)
-        x = np.where(posterior.leaves_start(), np.clip(x, self._low, self._high), 0.0)
-        return x, np.sqrt(square)
+    def _point(self, posterior: Posterior, memory: Memory) -> tuple[Array, Array]:
+        """Return x*, within the bounds, and ς along the axes, in half ranges from the start."""
+        x, deviation = posterior.point()
+        if self._products:
+            x = np.einsum("...ij,...j->...i", memory["axes"], x)
+        return np.where(posterior.leaves_start(), np.clip(x, self._low, self._high), 0.0), deviation
 
     def _variance(self, memory: Memory) -> Array:
         """Return the variance of W − L a game, (…)."""
@@ -338,44 +372,27 @@ class Adaptive(Method):
         a, b, d, p, q = (sums[:5] * scale).sum(axis=-2) / unit**2
         return [a, b / unit, d / unit**2, p * unit, q]
 
-    def _posterior(self, memory: Memory) -> _Posterior:
-        # axes: parameter, τ, e
-        scaled = self._scaled(memory)
-        a, b, d, p, q = (each[..., np.newaxis, np.newaxis] for each in scaled)
-        known = PRIOR_DEVIATIONS[:, np.newaxis] ** -2
-        precision = np.square(_BETA) * a + known
-        mean = _BETA * (p + _BETA * b) / precision
-        log = (precision * np.square(mean) - np.log(precision / known) - np.square(_BETA) * d) / 2
-        log -= _BETA * q
-        likelihood = np.exp(log - log.max(axis=(-2, -1), keepdims=True))
-        # by τ and location: of each parameter, then of all together
-        evidence = np.maximum(likelihood @ _SHARE.T, _TINY)
-        joint = np.log(evidence).sum(axis=-3) + _LOG_LOCATION
-        joint += np.log(PRIOR_SHARES)[:, np.newaxis]
-        joint = np.exp(joint - joint.max(axis=(-2, -1), keepdims=True))
-        joint /= joint.sum(axis=(-2, -1), keepdims=True)
-        weight = likelihood * ((joint[..., np.newaxis, :, :] / evidence) @ _SHARE)
-        weight /= weight.sum(axis=(-2, -1), keepdims=True)
-        shape = (*weight.shape[:-2], -1)
-        deviation = np.broadcast_to(precision**-0.5, weight.shape)
-        unit = self._unit(memory)
-        return _Posterior(
-            weight.reshape(shape),
-            mean.reshape(shape) * unit,
-            deviation.reshape(shape) * unit,
-            _likelihood_ratio(*scaled),
+    def _widest(self, memory: Memory) -> Array:
+        """Return the width in units of the largest one, (…)."""
+        widest: Array = 0.5 ** memory["width"]
+        return widest
+
+    def _posterior(self, memory: Memory) -> Posterior:
+        """Return the posterior along the axes."""
+        posterior = infer(self._scaled(memory), self._unit(memory))
+        if not (self._products and (turned := self._turned(memory)).any()):
+            return posterior
+        along = curvature.along(*self._least_squares(memory), memory["axes"], self._widest(memory))
+        return along.where(turned, posterior)
+
+    def _least_squares(self, memory: Memory) -> tuple[Array, Array]:
+        """Return gram and moments over the variance of a game, of the results within the width."""
+        within = memory["width"][..., np.newaxis] <= _OCTAVES
+        scale = within / self._variance(memory)[..., np.newaxis]
+        return (
+            np.einsum("...o,...oij->...ij", scale, memory["gram"]),
+            np.einsum("...o,...oi->...i", scale, memory["moments"]),
         )
-
-
-def _likelihood_ratio(a: Array, b: Array, d: Array, p: Array, q: Array) -> Array:
-    """Return the ratio of the best falling or level line, twice its logarithm, (…, n)."""
-    a = np.maximum(a, _TINY)
-    spread = d - b * b / a
-    known = spread > 1e-9 * np.maximum(d, _TINY)
-    fall = np.maximum(p * b / a - q, 0.0)
-    curved = np.where(known, np.square(fall) / np.where(known, spread, 1.0), 0.0)
-    ratio: Array = p * p / a + curved
-    return ratio
 
 
 def stride(results: int) -> int:
@@ -406,22 +423,7 @@ def _results(memory: Memory) -> int:
     return int(memory["totals"][..., 0].flat[0])
 
 
-def _quantile(posterior: _Posterior, p: float) -> Array:
-    """Return a quantile of o, (…, n), half ranges, by bisection."""
-    low = (posterior.mean - 6 * posterior.deviation).min(axis=-1)
-    high = (posterior.mean + 6 * posterior.deviation).max(axis=-1)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        z = (middle[..., np.newaxis] - posterior.mean) / posterior.deviation
-        below = (posterior.weight * _normal(z)).sum(axis=-1) < p
-        low, high = np.where(below, middle, low), np.where(below, high, middle)
-    return (low + high) / 2  # type: ignore[no-any-return]  # NumPy says Any
-
-
-def _normal(z: Array) -> Array:
-    """Return the normal distribution function."""
-    return np.asarray(_erfc(-z / math.sqrt(2)), dtype=np.float64) / 2
-
-
-# loading scipy's erfc would take longer than the whole action `show`
-_erfc = np.frompyfunc(math.erfc, 1, 1)
+def _squared(axes: Array, values: Array) -> Array:
+    """Return Σⱼ Qᵢⱼ²·vⱼ, values along axes as those of the parameters, (…, n)."""
+    squared: Array = np.einsum("...ij,...j->...i", np.square(axes), values)
+    return squared

@@ -252,6 +252,8 @@ class Method(ABC):
     ) -> tuple[Array, Array]:
         """Return the midpoints and perturbations of iterations, broadcastable to (k, …, n).
 
+        A negative perturbation reverses δ.
+
         iterations    numbers, from 1, (k,)
         theta, c      centre and perturbation, (…, n)
         delta, signs  independent random signs, (k, …, n); δ is the iterations' own

@@ -116,12 +116,15 @@ def sides(
 ) -> tuple[Array, Array]:
     """Return θ⁺ and θ⁻ after clipping and rounding; all arrays (…, n).
 
+    A negative c reverses δ.
+
     "stochastic" rounds integer parameters with one uniform u for both sides, floor(v + u).
     This is unbiased, and neither hides nor reverses a perturbation of at least ½.  Where a
     bound makes both sides equal, the free side moves by one, unless c is 0.
 
     "nearest" rounds each side by itself, halves upwards; both may become equal.
     """
+    up, c = delta * c > 0, np.abs(c)
     high = np.minimum(theta + c, space.maximum)
     low = np.maximum(theta - c, space.minimum)
     if space.some_integer:
@@ -136,5 +139,4 @@ def sides(
             whole_low = whole_low - (same & ~free)
         high = np.where(space.integer, whole_high, high)
         low = np.where(space.integer, whole_low, low)
-    up = delta > 0
     return np.where(up, high, low), np.where(up, low, high)

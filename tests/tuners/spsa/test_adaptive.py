@@ -12,20 +12,17 @@ import pytest
 from benchmarks.landscapes import LossFunction
 from ringmaster.tuners.simulation import FixedDraws, SimulatedPlayers, SimulatedTune, simulate
 from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Method, Space, sides
-from ringmaster.tuners.spsa.adaptive import (
-    C_PER_DEVIATION,
+from ringmaster.tuners.spsa.adaptive import C_PER_DEVIATION, EVERY, WIDTHS, stride
+from ringmaster.tuners.spsa.method import Memory
+from ringmaster.tuners.spsa.posterior import (
     ELO,
     ELO_SPREAD,
-    EVERY,
     LOCATION,
     LOCATION_MEDIAN,
     LOCATION_SPREAD,
     PRIOR_DEVIATIONS,
     PRIOR_SHARES,
-    WIDTHS,
-    stride,
 )
-from ringmaster.tuners.spsa.method import Memory
 from tests.contracts.tuner_contract import Make, TunerContract
 from tests.tuners.spsa.spaces import space_of
 

@@ -24,7 +24,7 @@ from __future__ import annotations
 import base64
 import math
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -138,10 +138,7 @@ class Quadratics(msgspec.Struct, frozen=True, eq=False):
     def log_weights(self, x: Array) -> Array:
         """Return log w of points (N, n), (N,)."""
         return np.concatenate(
-            [
-                self.strengths(x[begin : begin + _CHUNK]).min(axis=1, initial=0.0)
-                for begin in range(0, len(x), _CHUNK)
-            ]
+            [self.strengths(x[chunk]).min(axis=1, initial=0.0) for chunk in _chunks(x)]
         )
 
     def draw(self, x: Array, low: Array, high: Array, uniform: Array) -> Array:
@@ -235,8 +232,7 @@ class Regression:
     def mean_features(self, x: Array, w: Array) -> Array:
         """Return the weighted mean of the rows of the design matrix, (size,)."""
         total = np.zeros(self.size)
-        for begin in range(0, len(x), _CHUNK):
-            chunk = slice(begin, begin + _CHUNK)
+        for chunk in _chunks(x):
             total += w[chunk] @ self.features(x[chunk])
         return total / float(w.sum())
 
@@ -246,8 +242,8 @@ class Regression:
         c, covariance  coefficients and their covariance      mean  features with q = m
         """
         advantages = []
-        for begin in range(0, len(x), _CHUNK):
-            d = self.features(x[begin : begin + _CHUNK]) - mean
+        for chunk in _chunks(x):
+            d = self.features(x[chunk]) - mean
             variance = np.einsum("ni,ni->n", d @ covariance, d)
             # a single game is the mean itself
             advantages.append(d @ c / np.sqrt(np.maximum(variance, 1e-18)))
@@ -258,11 +254,10 @@ class Regression:
         value = -PRIOR / 2 * float(c @ c)
         gradient = -PRIOR * c
         hessian = PRIOR * np.eye(self.size)
-        for begin in range(0, len(x), _CHUNK):
-            chunk = slice(begin, begin + _CHUNK)
+        for chunk in _chunks(x):
             f, wc, yc = self.features(x[chunk]), w[chunk], y[chunk]
             q = f @ c
-            p = _logistic(q)
+            p = logistic(q)
             # log σ(q) = q − log(1 + exp q)
             value += float(wc @ (yc * q - np.logaddexp(0, q)))
             gradient += (wc * (yc - p)) @ f
@@ -278,8 +273,13 @@ def _chi_square(k: int) -> float:
     return k * (1 - 2 / (9 * k) + 1.6449 * math.sqrt(2 / (9 * k))) ** 3
 
 
-def _logistic(q: Array) -> Array:
-    # without overflow
+def _chunks(x: Array) -> Iterator[slice]:
+    for begin in range(0, len(x), _CHUNK):
+        yield slice(begin, begin + _CHUNK)
+
+
+def logistic(q: Array) -> Array:
+    """Return 1/(1 + exp −q), without overflow."""
     p: Array = 0.5 * (1 + np.tanh(q / 2))
     return p
 
@@ -297,10 +297,8 @@ def fit(x: Array, y: Array, H: float, all_pairs: bool) -> Quadratics:
         w = np.exp(log_weights)
         total = float(w.sum())
         c, _ = regression.maximise(x, y, w, c)
-        q = np.concatenate(
-            [regression.features(x[i : i + _CHUNK]) @ c for i in range(0, len(x), _CHUNK)]
-        )
-        p = _logistic(q)
+        q = np.concatenate([regression.features(x[chunk]) @ c for chunk in _chunks(x)])
+        p = logistic(q)
         mean = float(w @ q) / total
         information = float(w @ (p * (1 - p)))
         drawn = float(w @ (y * (1 - y)))

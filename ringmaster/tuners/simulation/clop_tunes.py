@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ringmaster.tuners.clop import Axis, Clop
+from ringmaster.tuners.clop import Axis, Clop, logistic
 from ringmaster.tuners.simulation.game_outcomes import CLOP_FUNCTIONS
 from ringmaster.tuners.space import Array
 
@@ -31,8 +31,7 @@ def simulated_regrets(
     regrets = np.zeros((replicates, len(games)))
 
     def probability(values: Sequence[float] | Array) -> float:
-        # without overflow
-        return float(0.5 * (1 + np.tanh(function.strength(np.asarray(values, dtype=float)) / 2)))
+        return float(logistic(function.strength(np.asarray(values, dtype=float))))
 
     for replicate in range(replicates):
         seed = first_seed + replicate

@@ -223,6 +223,11 @@ def plot(path: str, games: Sequence[int], curves: dict[str, dict[str, np.ndarray
     figure.savefig(path, dpi=70)
 
 
+def _digits(elo: float, count: int = 2) -> str:
+    """Return Elo with a number of digits, without exponents."""
+    return f"{elo:.0f}" if not 0.0005 <= elo < 100 else f"{elo:.{count}g}"
+
+
 def main() -> None:
     """Print a row for each family and tuner."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
@@ -253,7 +258,7 @@ def main() -> None:
             curves.setdefault(family, {})[name] = lost
             cells = ""
             for low, middle, high in np.quantile(lost, [0.25, 0.5, 0.75], axis=0).T:
-                cells += f"{middle:8.3g} ({low:.2g} to {high:.2g})".rjust(24)
+                cells += f"{_digits(middle, 3)} ({_digits(low)} to {_digits(high)})".rjust(24)
             cost = np.mean([one.milliseconds for one in measured])
             size = max(one.size for one in measured) / 1000
             tail = "" if name == "oracle" else f"{cost:11.3f}{size:11.1f}"

@@ -62,9 +62,9 @@ def test_quoted_figures_are_those_nearest_to_parameters_and_games(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = printed("--parameters 4 --games 2500", capsys)[0]
-    assert "after 2,000 games: spsa 0.87, TPE 7.6, CMA-ES 7.7." in text
+    assert "after 2,000 games: spsa 0.99, CLOP 2.3, TPE 7.6, CMA-ES 7.7." in text
     text = printed("--parameters 40 --games 1000000", capsys)[0]
-    assert "after 10,000 games: spsa 0.36, TPE 6.3, CMA-ES 5.8." in text
+    assert "after 10,000 games: spsa 0.31, CLOP 1.5, TPE 6.3, CMA-ES 5.8." in text
 
 
 def test_least_worth_of_a_parameter_agrees_with_the_planner(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
 from benchmarks.landscapes import FAMILIES
 from ringmaster.tuners.simulation import SimulatedPlayers, SimulatedTune, simulate
-from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, curvature
+from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Spsa, curvature
 from ringmaster.tuners.spsa.method import Memory
 
 MATRIX = np.array([[40.0, -30.0, 0.0], [-30.0, 40.0, 5.0], [0.0, 5.0, 3.0]])
@@ -92,3 +94,30 @@ def test_tunes_get_along_a_ridge_and_their_intervals_hold_its_optimum() -> None:
 def test_parameters_that_are_independent_keep_their_own_axes() -> None:
     _, memory, _ = tuned("curvatures", 3000, 12)
     assert np.all(memory["axes"] == np.eye(4))
+
+
+def test_turned_tune_goes_on_alike_from_its_state() -> None:
+    landscape = FAMILIES["ridge"]()
+    tunes = [Spsa(Adaptive(landscape.space), seed=3) for _ in range(2)]
+    first, second = tunes
+
+    def play(tune: Spsa, iteration: int) -> None:
+        played = tune.ask(iteration)
+        advantage = landscape.elo.loss(played.minus) - landscape.elo.loss(played.plus)
+        tune.tell(iteration, played.plus, played.minus, 2 * float(np.tanh(advantage / C)))
+
+    iteration = 0
+    while (first.memory["axes"] == np.eye(2)).all():
+        iteration += 1
+        assert iteration < 3000
+        play(first, iteration)
+    second.restore(json.loads(json.dumps(first.state())))
+    for following in range(iteration + 1, iteration + 40):
+        for tune in tunes:
+            play(tune, following)
+        asked = [tune.ask(following + 1) for tune in tunes]
+        assert np.array_equal(asked[0].plus, asked[1].plus)
+        assert np.array_equal(asked[0].minus, asked[1].minus)
+    # perturbed along the ridge and across it, not each parameter by itself
+    d = np.abs(asked[0].plus - asked[0].minus)
+    assert d[0] != pytest.approx(d[1])

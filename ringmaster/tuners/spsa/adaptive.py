@@ -37,7 +37,7 @@ away real engines are no parabolas.  Results of wider perturbations are left out
 and all lengths of the prior shrink with the width.
 
 *Axes.*  On a ridge parameters are not independent, and the zeros of their lines are wrong.  So
-up to ten parameters have a regression on all products, too (`curvature`).  Where it shows
+two to eight parameters have a regression on all products, too (`curvature`).  Where it shows
 products, and an optimum elsewhere, lines, perturbations and midpoints are from then on those
 of the curvature's axes.
 """
@@ -293,9 +293,9 @@ class Adaptive(Method):
     def _with_centre(self, memory: Memory) -> Memory:
         """Update the width, axes, θ, c and shift of a memory, and return it."""
         memory["width"] = self._width(memory)
-        if self._products and _results(memory) >= PRODUCTS_FROM:
-            self._turn(memory)
         posterior = self._posterior(memory)
+        if self._products and _results(memory) >= PRODUCTS_FROM and self._turn(memory, posterior):
+            posterior = self._posterior(memory)
         x, deviation = self._point(posterior, memory)
         widest = WIDTHS[memory["width"].astype(np.intp)][..., np.newaxis]
         c = np.minimum(C_PER_DEVIATION * deviation, widest)
@@ -310,15 +310,14 @@ class Adaptive(Method):
         memory["shift"] = np.minimum(shift * self.half, SHIFT_MOST * memory["c"])
         return memory
 
-    def _turn(self, memory: Memory) -> None:
-        """Choose the axes."""
+    def _turn(self, memory: Memory, posterior: Posterior) -> bool:
+        """Choose the axes; return whether there are others than before."""
         gram, moments = self._least_squares(memory)
-        posterior = self._posterior(memory)
         elo = np.maximum(_squared(memory["axes"], posterior.elo()), _LEAST_ELO)
         evidence, matrix = curvature.fit(gram, moments, 4 * elo / C)
         found = evidence > EVIDENCE
         if not found.any():
-            return
+            return False
         axes = np.linalg.eigh(matrix)[1]
         other = curvature.along(gram, moments, axes, self._widest(memory))
         y, deviation = other.point()
@@ -328,6 +327,7 @@ class Adaptive(Method):
         better = gain > WORTH * (elo * np.square(deviation)).sum(axis=-1)
         use = found & (better | self._turned(memory))
         memory["axes"] = np.where(use[..., np.newaxis, np.newaxis], axes, memory["axes"])
+        return bool(use.any())
 
     def _width(self, memory: Memory) -> Array:
         """Return the index of the largest width at which a player loses little enough, (…)."""

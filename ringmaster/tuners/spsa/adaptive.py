@@ -156,7 +156,7 @@ class Adaptive(Method):
             width = self._probe_c[(_probes(k) % self._probed).astype(np.intp)[..., 0]]
             middle = np.where(probe, theta + width / 2 * delta, middle)
             c = np.where(probe, width / 2, c)
-        if self._products and (turned := self._turned(memory)).any():
+        if (turned := self._turned(memory)).any():
             axes, scale = memory["axes"], memory["turned"]
             step, shift = (
                 np.einsum("...ij,...j->...i", axes, scale[..., i, :] * sign) * self.half
@@ -170,6 +170,8 @@ class Adaptive(Method):
 
     def _turned(self, memory: Memory) -> Flags:
         """Return whether other axes than the parameters are used, (…)."""
+        if not self._products:
+            return np.asarray(False)
         turned: Flags = (memory["axes"] != np.eye(len(self.space))).any(axis=(-2, -1))
         return turned
 
@@ -261,7 +263,7 @@ class Adaptive(Method):
                 f"perturbations are at most {share:.2g} % of the ranges: farther from θ, "
                 "players lose more than 90 Elo"
             )
-        if self._products and self._turned(memory):
+        if self._turned(memory):
             lines.append("parameters act together: perturbations are along their common axes")
         return lines
 
@@ -271,14 +273,14 @@ class Adaptive(Method):
         elo, (_, slope) = posterior.elo(), posterior.slope()
         slope = slope * C / 4 / posterior.unit[..., 0]
         ratio = posterior.ratio
-        if self._products and self._turned(memory):
+        if self._turned(memory):
             axes = memory["axes"]
             mean, variance = posterior.moments()
-            mean, error = axes @ mean, 1.96 * np.sqrt(np.square(axes) @ variance)
+            mean, error = axes @ mean, 1.96 * np.sqrt(_squared(axes, variance))
             ends: Sequence[Array] = (mean - error, mean + error)
             # the gain 2·xᵀg − xᵀHx by parameter
             stake = x * (2 * (axes @ slope) - axes @ (elo * (axes.T @ x)))
-            ratio = np.square(axes) @ ratio
+            ratio = _squared(axes, ratio)
         else:
             ends = [posterior.quantile(p) for p in (0.025, 0.975)]
             stake = x * (2 * slope - x * elo)
@@ -294,8 +296,8 @@ class Adaptive(Method):
         """Update the width, axes, θ, c and shift of a memory, and return it."""
         memory["width"] = self._width(memory)
         posterior = self._posterior(memory)
-        if self._products and _results(memory) >= PRODUCTS_FROM and self._turn(memory, posterior):
-            posterior = self._posterior(memory)
+        if self._products and _results(memory) >= PRODUCTS_FROM:
+            posterior = self._turn(memory, posterior)
         x, deviation = self._point(posterior, memory)
         widest = WIDTHS[memory["width"].astype(np.intp)][..., np.newaxis]
         c = np.minimum(C_PER_DEVIATION * deviation, widest)
@@ -310,14 +312,14 @@ class Adaptive(Method):
         memory["shift"] = np.minimum(shift * self.half, SHIFT_MOST * memory["c"])
         return memory
 
-    def _turn(self, memory: Memory, posterior: Posterior) -> bool:
-        """Choose the axes; return whether there are others than before."""
+    def _turn(self, memory: Memory, posterior: Posterior) -> Posterior:
+        """Choose the axes; return the posterior along them instead of along those before."""
         gram, moments = self._least_squares(memory)
         elo = np.maximum(_squared(memory["axes"], posterior.elo()), _LEAST_ELO)
         evidence, matrix = curvature.fit(gram, moments, 4 * elo / C)
         found = evidence > EVIDENCE
         if not found.any():
-            return False
+            return posterior
         axes = np.linalg.eigh(matrix)[1]
         other = curvature.along(gram, moments, axes, self._widest(memory))
         y, deviation = other.point()
@@ -327,7 +329,7 @@ class Adaptive(Method):
         better = gain > WORTH * (elo * np.square(deviation)).sum(axis=-1)
         use = found & (better | self._turned(memory))
         memory["axes"] = np.where(use[..., np.newaxis, np.newaxis], axes, memory["axes"])
-        return bool(use.any())
+        return other.where(use, posterior)
 
     def _width(self, memory: Memory) -> Array:
         """Return the index of the largest width at which a player loses little enough, (…)."""
@@ -380,7 +382,7 @@ class Adaptive(Method):
     def _posterior(self, memory: Memory) -> Posterior:
         """Return the posterior along the axes."""
         posterior = infer(self._scaled(memory), self._unit(memory))
-        if not (self._products and (turned := self._turned(memory)).any()):
+        if not (turned := self._turned(memory)).any():
             return posterior
         along = curvature.along(*self._least_squares(memory), memory["axes"], self._widest(memory))
         return along.where(turned, posterior)

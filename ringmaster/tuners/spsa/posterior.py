@@ -79,18 +79,19 @@ class Posterior(NamedTuple):
     def point(self) -> tuple[Array, Array]:
         """Return x* = E[e·o]/E[e] and ς, half ranges from the start, (…, n) each."""
         share = self.weight * _ELO_OF_POINT
-        share /= share.sum(axis=-1, keepdims=True)
-        x = (share * self.mean).sum(axis=-1)
-        off = self.mean - x[..., np.newaxis]
-        square = (share * (np.square(self.deviation) + np.square(off))).sum(axis=-1)
+        x, square = self._moments(share / share.sum(axis=-1, keepdims=True))
         return x, np.sqrt(square)
 
     def moments(self) -> tuple[Array, Array]:
         """Return the mean and the variance of o, half ranges, (…, n) each."""
-        mean = (self.weight * self.mean).sum(axis=-1)
+        return self._moments(self.weight)
+
+    def _moments(self, share: Array) -> tuple[Array, Array]:
+        """Return the mean and the variance of o by shares that sum to 1, (…, n) each."""
+        mean = (share * self.mean).sum(axis=-1)
         off = self.mean - mean[..., np.newaxis]
         square = np.square(self.deviation) + np.square(off)
-        return mean, (self.weight * square).sum(axis=-1)
+        return mean, (share * square).sum(axis=-1)
 
     def quantile(self, p: float) -> Array:
         """Return a quantile of o, (…, n), half ranges, by bisection."""

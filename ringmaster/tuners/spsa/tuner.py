@@ -89,11 +89,11 @@ class Spsa:
             self.memory,
             theta,
             self.method.c(k, self.memory),
-            delta,
-            signs,
+            delta[np.newaxis],
+            signs[np.newaxis],
         )
         plus, minus = (
-            side.reshape(-1) for side in sides(self.space, middle, c, delta, u, self.rounding)
+            side[0] for side in sides(self.space, middle, c, delta[np.newaxis], u, self.rounding)
         )
         return Perturbation(iteration, k, theta, delta, plus, minus)
 

@@ -1,4 +1,4 @@
-"""Spaces and tuners for the tests of the SPSA tuner."""
+"""Spaces, tuners and memories for the tests of the SPSA tuner."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ringmaster.tuners.spsa import (
     Space,
     WeatherFactory,
 )
+from ringmaster.tuners.spsa.method import Memory
 
 
 def space_of(*parameters: Sequence[float | bool]) -> Space:
@@ -73,6 +74,12 @@ GAIN_METHODS = {
     "blog": blog,
     "weather_factory": weather_factory,
 }
+
+
+def of_each(memory: Memory) -> list[Memory]:
+    """Return the memories of the tunes of one."""
+    count = len(memory["theta"])
+    return [{name: array[i] for name, array in memory.items()} for i in range(count)]
 
 
 def step_of(method: Method, k: float, delta: Array, result: float) -> Array:

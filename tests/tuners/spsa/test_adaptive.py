@@ -24,7 +24,7 @@ from ringmaster.tuners.spsa.posterior import (
     PRIOR_SHARES,
 )
 from tests.contracts.tuner_contract import Make, TunerContract
-from tests.tuners.spsa.spaces import space_of
+from tests.tuners.spsa.spaces import of_each, space_of
 
 
 class TestAdaptive(TunerContract):
@@ -53,12 +53,6 @@ def simulated(
         result = (u < win).sum(axis=0) - 1.0 * (u > win + 0.61).sum(axis=0)
         method.learn(memory, k, plus, minus, delta[0], result, 2)
     return memory
-
-
-def of_each(memory: Memory) -> list[Memory]:
-    """Return the memories of the tunes of one."""
-    count = len(memory["theta"])
-    return [{name: array[i] for name, array in memory.items()} for i in range(count)]
 
 
 def masses(one: Memory, i: int, o: Array, tau: float) -> Array:

@@ -11,6 +11,7 @@ from benchmarks.landscapes import FAMILIES
 from ringmaster.tuners.simulation import SimulatedPlayers, SimulatedTune, simulate
 from ringmaster.tuners.spsa import Adaptive, Array, C, Counting, Spsa, curvature
 from ringmaster.tuners.spsa.method import Memory
+from tests.tuners.spsa.spaces import of_each
 
 MATRIX = np.array([[40.0, -30.0, 0.0], [-30.0, 40.0, 5.0], [0.0, 5.0, 3.0]])
 OPTIMUM = np.array([0.3, -0.2, 0.5])
@@ -78,7 +79,7 @@ def test_tunes_get_along_a_ridge_and_their_intervals_hold_its_optimum() -> None:
     method, memory, losses = tuned("ridge", 15_000, 12)
     assert np.median(losses) < 0.8
     space, optimum = method.space, FAMILIES["ridge"]().optimum
-    tunes = [{name: array[i] for name, array in memory.items()} for i in range(12)]
+    tunes = of_each(memory)
     held = [
         [v.low <= best <= v.high for v, best in zip(method.intervals(one), optimum, strict=True)]
         for one in tunes

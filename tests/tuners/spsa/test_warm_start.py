@@ -166,7 +166,7 @@ def test_adaptive_method_rebuilds_its_memory_from_the_regression() -> None:
     tune = Spsa(Adaptive(where, own_c))
     play(tune, 1, 64)
     memory = tune.method.resume(tune.theta, tune.regression, 64)
-    for name in ("sums", "theta", "c", "shift"):
+    for name in ("sums", "totals", "theta", "c", "shift"):
         assert memory[name] == pytest.approx(tune.memory[name], rel=1e-9), name
     # in other units, too
     wider = Adaptive(space((-100, 50, 300), B))
